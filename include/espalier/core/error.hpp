@@ -1,0 +1,50 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+/// Root of every error that Espalier throws by itself, bad options excepted (std::invalid_argument).
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Bad input data. The message names the file, the line (from 1; 0 = the whole file) and the field.
+class InputError : public Error {
+ public:
+  InputError(std::string_view file, std::size_t line, std::string_view field, std::string_view what)
+      : Error(std::string(file) + (line ? ":" + std::to_string(line) : "") +
+              (field.empty() ? "" : ": field '" + std::string(field) + "'") + ": " + std::string(what)) {}
+};
+
+/// A backend failed. `transport` failures are worth another attempt, `permanent` ones are not (contracts: failures).
+class BackendError : public Error {
+ public:
+  enum class Kind { transport, permanent };
+  explicit BackendError(const std::string& what, Kind kind = Kind::transport) : Error(what), kind_(kind) {}
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// A part that was left out of this build; the message names the package that provides it.
+class MissingPart : public Error {
+ public:
+  MissingPart(std::string_view part, std::string_view package)
+      : Error(std::string(part) + " is not in this build: install " + std::string(package) + " and build again") {}
+};
+
+/// Throws std::invalid_argument that names the option, its value and the allowed range.
+template <class T>
+[[noreturn]] void bad_option(std::string_view name, const T& value, std::string_view allowed) {
+  std::string shown;
+  if constexpr (requires { std::to_string(value); }) shown = std::to_string(value);
+  else shown = std::string(value);
+  throw std::invalid_argument("option '" + std::string(name) + "' is " + shown + ", allowed: " + std::string(allowed));
+}
+
+}  // namespace espalier

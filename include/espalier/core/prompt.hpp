@@ -1,0 +1,120 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+#include <espalier/core/protocol.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// How a completion is drawn. All fields are sent explicitly and are part of a request's key.
+struct Sampling {
+  double temperature = 0;          ///< 0 = greedy
+  double top_p = 1;                ///< (0, 1]
+  int top_k = 0;                   ///< 0 = off
+  double min_p = 0;                ///< [0, 1)
+  int max_tokens = 512;            ///< > 0
+  std::vector<std::string> stop;   ///< at most 4 are portable
+  bool logprobs = false;           ///< ask for the sum of token log-probabilities
+  std::string extra_body;          ///< a JSON object merged into the request body; "" = none
+};
+
+/// One chat message. Role: system, user, assistant.
+struct Message {
+  std::string role;
+  std::string content;
+};
+
+/// A named piece of a prompt's last message: a slot's value or one rendered segment of the transcript, [begin, end) in bytes.
+struct Span {
+  std::string name;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+/// What is asked: everything of a request but the sample. Immutable and shared by all samples of one prompt.
+struct PromptBody {
+  std::vector<Message> messages;               ///< one message with role "" = a raw prompt for plain completion
+  std::vector<Span> spans;                     ///< where slots and segments stand in messages.back().content
+  std::string purpose;                         ///< a purpose of the protocol: "termination", "rollout" ...
+  std::shared_ptr<const Protocol> protocol;    ///< the method's purposes and tags; may be null
+  Sampling sampling;
+};
+
+/// One request to a language model: one prompt, one sample. One journal record, one logical completion.
+class Prompt {
+ public:
+  Prompt(std::shared_ptr<const PromptBody> body, std::uint64_t seed, std::uint32_t sample)
+      : body_(std::move(body)), seed_(seed), sample_(sample), key_(make_key()) {}
+  /// A bare prompt: one user message.
+  explicit Prompt(std::string text, Sampling sampling = Sampling(), std::uint64_t seed = 0, std::uint32_t sample = 0)
+      : Prompt(user_message(std::move(text), std::move(sampling)), seed, sample) {}
+
+  [[nodiscard]] const PromptBody& body() const { return *body_; }
+  [[nodiscard]] const std::shared_ptr<const PromptBody>& shared_body() const { return body_; }
+  /// The last message's content.
+  [[nodiscard]] const std::string& text() const { return body_->messages.back().content; }
+  [[nodiscard]] const std::string& purpose() const { return body_->purpose; }
+  [[nodiscard]] const Sampling& sampling() const { return body_->sampling; }
+  [[nodiscard]] bool greedy() const { return body_->sampling.temperature == 0; }
+  /// Base seed of the group; sample i is drawn under seed() + i. Nothing for greedy requests.
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] std::uint32_t sample() const { return sample_; }
+  /// The slot's text, if the prompt has it.
+  [[nodiscard]] std::optional<std::string_view> slot(std::string_view name) const {
+    for (const auto& span : body_->spans)
+      if (span.name == name) return std::string_view(text()).substr(span.begin, span.end - span.begin);
+    return std::nullopt;
+  }
+  /// Identity of the request without the model: messages, sampling fields, stop, extra body and, unless greedy, seed
+  /// and sample index (contracts: determinism). Purpose, spans and protocol are not sent and not in it.
+  [[nodiscard]] Hash key() const { return key_; }
+
+ private:
+  static std::shared_ptr<const PromptBody> user_message(std::string text, Sampling sampling) {
+    PromptBody body;
+    body.messages.push_back({"user", std::move(text)});
+    body.sampling = std::move(sampling);
+    return std::make_shared<const PromptBody>(std::move(body));
+  }
+  [[nodiscard]] Hash make_key() const {
+    Hasher h;
+    h.add(std::uint64_t(body_->messages.size()));
+    for (const auto& m : body_->messages) h.add(m.role).add(m.content);
+    const Sampling& s = body_->sampling;
+    h.add(s.temperature).add(s.top_p).add(std::uint64_t(s.top_k)).add(s.min_p).add(std::uint64_t(s.max_tokens));
+    h.add(std::uint64_t(s.stop.size()));
+    for (const auto& stop : s.stop) h.add(stop);
+    h.add(std::uint64_t(s.logprobs)).add(s.extra_body);
+    if (!greedy()) h.add(seed_).add(std::uint64_t(sample_));
+    return h.finish();
+  }
+
+  std::shared_ptr<const PromptBody> body_;
+  std::uint64_t seed_;
+  std::uint32_t sample_;
+  Hash key_;
+};
+
+/// Why a completion ended.
+enum class Finish : std::uint8_t { stop, length, other };
+
+/// One sampled text. A stop string that ended it is part of `text`.
+class Completion {
+ public:
+  Completion() = default;
+  Completion(std::string text) : text(std::move(text)) {}  // NOLINT: a text is a completion
+  std::string text;
+  Finish finish = Finish::stop;
+  std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
+  std::uint32_t completion_tokens = 0;  ///< 0 = not reported
+  std::optional<double> logprob;        ///< sum over the completion's tokens, natural log
+};
+
+}  // namespace espalier

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace espalier {
+
+/// The seed of one place in one search. A request's seed is derived from (run seed, question id, node path, purpose,
+/// sample index), never from a clock, a thread or a position in a batch.
+class Seed {
+ public:
+  constexpr Seed() = default;
+  constexpr explicit Seed(std::uint64_t value) : value_(value) {}
+  /// The seed at the root of a question's tree.
+  Seed(std::uint64_t run_seed, std::string_view question_id)
+      : value_(Hasher().add(run_seed).add(question_id).finish().low) {}
+
+  /// The seed of the `ordinal`-th child of this place.
+  [[nodiscard]] constexpr Seed child(std::uint64_t ordinal) const { return Seed(mix64(value_ ^ mix64(ordinal + 1))); }
+  /// The seed for one purpose at this place.
+  [[nodiscard]] Seed purpose(std::string_view name) const { return Seed(Hasher().add(value_).add(name).finish().low); }
+  [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+/// A small generator for decisions that a search takes by itself (random rollouts, tie breaks). Same on every platform.
+class Random {
+ public:
+  constexpr explicit Random(Seed seed) : state_(seed.value()) {}
+  constexpr std::uint64_t next() { return mix64(state_++); }
+  /// Uniform in [0, 1).
+  constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  /// Uniform in [0, n); n > 0. The bias is below n / 2^32.
+  constexpr std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>(((next() >> 32) * std::uint64_t(n)) >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace espalier
