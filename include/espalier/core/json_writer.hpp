@@ -1,0 +1,131 @@
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+/// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always parses.
+void append_json_string(std::string& out, std::string_view text);
+
+/// Writes JSON by appending to a string. Commas are put by the writer; nesting is the caller's to close.
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::string& out) : out_(out) {}
+
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return close(']'); }
+  JsonWriter& key(std::string_view name) {
+    comma();
+    append_json_string(out_, name);
+    out_ += ':';
+    first_ = true;
+    return *this;
+  }
+  JsonWriter& value(std::string_view text) {
+    comma();
+    append_json_string(out_, text);
+    return *this;
+  }
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
+  JsonWriter& value(std::same_as<bool> auto flag) { return raw(flag ? "true" : "false"); }
+  JsonWriter& value(std::integral auto number)
+    requires(!std::same_as<decltype(number), bool>)
+  {
+    char buffer[24];
+    return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
+  }
+  /// The shortest form that reads back to the same double; NaN and infinities become null.
+  JsonWriter& value(std::floating_point auto number) {
+    if (!std::isfinite(number)) return raw("null");
+    char buffer[32];
+    return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
+  }
+  JsonWriter& null() { return raw("null"); }
+  /// Text that is JSON already.
+  JsonWriter& raw(std::string_view json) {
+    comma();
+    out_ += json;
+    return *this;
+  }
+  template <class T>
+  JsonWriter& field(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
+
+ private:
+  JsonWriter& open(char bracket) {
+    comma();
+    out_ += bracket;
+    first_ = true;
+    return *this;
+  }
+  JsonWriter& close(char bracket) {
+    out_ += bracket;
+    first_ = false;
+    return *this;
+  }
+  void comma() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  std::string& out_;
+  bool first_ = true;
+};
+
+/// Length of the well-formed UTF-8 sequence at `text[i]`, or 0.
+inline std::size_t utf8_sequence(std::string_view text, std::size_t i) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
+  const auto tail = [&](std::size_t k) { return i + k < text.size() && (byte(k) & 0xC0) == 0x80; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    if (!tail(1) || !tail(2)) return 0;
+    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;  // overlong, surrogates
+    return 3;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    if (!tail(1) || !tail(2) || !tail(3)) return 0;
+    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+inline void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  out.reserve(out.size() + text.size() + 2);
+  out += '"';
+  std::size_t clean = 0;  // [clean, i) needs no change
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+      ++i;
+      continue;
+    }
+    const std::size_t length = utf8_sequence(text, i);
+    if (c >= 0x80 && length) {
+      i += length;
+      continue;
+    }
+    out.append(text, clean, i - clean);
+    if (c >= 0x80) out += "\xEF\xBF\xBD";
+    else if (c == '"' || c == '\\') (out += '\\') += static_cast<char>(c);
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else if (c == '\t') out += "\\t";
+    else ((out += "\\u00") += digits[c >> 4]) += digits[c & 15];
+    clean = ++i;
+  }
+  out.append(text, clean);
+  out += '"';
+}
+
+}  // namespace espalier
