@@ -27,7 +27,7 @@ struct Hash {
   [[nodiscard]] std::string hex() const {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text(32, '0');
-    for (int i = 0; i < 16; ++i) {
+    for (std::size_t i = 0; i < 16; ++i) {
       text[15 - i] = digits[(high >> (4 * i)) & 15];
       text[31 - i] = digits[(low >> (4 * i)) & 15];
     }

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <espalier/core/batch_service.hpp>
+#include <espalier/core/context.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
+#include <espalier/core/task.hpp>
+#include <espalier/core/tree.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <vector>
+
+/// All concepts. Wherever a result is named, `Task` of it will do as well: engines await what needs awaiting and run
+/// as a plain loop where nothing does. Wherever a function takes a Context last, it may leave it out.
+namespace espalier {
+
+// --- Services: f(std::span<const In>) -> std::vector<Out>, equal lengths --------------------------------------------
+
+template <class F>
+concept LanguageModel = BatchFunction<F, Prompt, Completion>;
+template <class F>
+concept Retriever = BatchFunction<F, Query, Passages>;
+template <class F>
+concept Encoder = BatchFunction<F, EncodeRequest, Embedding>;
+
+// --- Search problems ---------------------------------------------------------------------------------------------
+
+/// A sort of action. Kinds are small numbers; what they mean is the environment's business.
+using Kind = std::uint16_t;
+
+/// An action that might be taken, with its share of the policy.
+template <class Action>
+class Proposal {
+ public:
+  Proposal(Action action, Kind kind, float prior = 1, Reason closed = Reason::none)
+      : action(std::move(action)), kind(kind), prior(prior), closed(closed) {}
+  Action action;
+  Kind kind;      ///< may differ from the kind that was asked for (a decision yields answers and questions)
+  float prior;    ///< share of the samples or of the policy, [0, 1]
+  Reason closed;  ///< not none: the branch is recorded, but pruned at birth (malformed text)
+};
+
+namespace detail {
+
+template <class T>
+struct awaited {
+  using type = T;
+};
+template <class T>
+struct awaited<Task<T>> {
+  using type = T;
+};
+template <class T>
+using awaited_t = typename awaited<std::remove_cvref_t<T>>::type;
+
+/// Calls `f(args..., context)` or, if it takes none, `f(args...)`.
+template <class F, class... Args>
+decltype(auto) with_context(F&& f, const Context& context, Args&&... args) {
+  if constexpr (std::invocable<F&, Args..., const Context&>) return f(std::forward<Args>(args)..., context);
+  else return f(std::forward<Args>(args)...);
+}
+
+template <class Env>
+decltype(auto) propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context) {
+  if constexpr (requires { env.propose(s, kind, n, context); }) return env.propose(s, kind, n, context);
+  else return env.propose(s, kind, n);
+}
+template <class Env>
+decltype(auto) step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context) {
+  if constexpr (requires { env.step(s, a, context); }) return env.step(s, a, context);
+  else return env.step(s, a);
+}
+template <class E, class Env>
+decltype(auto) evaluate(E& e, Env& env, const typename Env::State& s, const Context& context) {
+  if constexpr (requires { e(env, s, context); }) return e(env, s, context);
+  else return e(env, s);
+}
+
+}  // namespace detail
+
+/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next state.
+template <class E>
+concept Environment = requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& context) {
+  requires std::copyable<typename E::State>;
+  requires std::copyable<typename E::Action> && std::equality_comparable<typename E::Action> &&
+               std::default_initializable<typename E::Action>;
+  { env.kinds(s) } -> std::ranges::input_range;
+  detail::propose(env, s, Kind(0), std::uint32_t(1), context);
+  requires std::ranges::input_range<detail::awaited_t<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), context))>>;
+  requires std::convertible_to<detail::awaited_t<decltype(detail::step(env, s, a, context))>, typename E::State>;
+};
+
+/// True if no function of the environment awaits anything: the search can be a plain loop.
+template <class E>
+concept PlainEnvironment = Environment<E> && requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& c) {
+  requires !detail::is_task_v<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), c))>;
+  requires !detail::is_task_v<decltype(detail::step(env, s, a, c))>;
+};
+
+/// A value that the engines can average: a double, or a small struct with +=, * and utility().
+template <class V>
+concept SearchValue = std::copyable<V> && std::default_initializable<V> && requires(V a, V b) {
+  a += b;
+  { b * 0.5 } -> std::convertible_to<V>;
+  { utility(a) } -> std::convertible_to<double>;
+};
+
+/// What an evaluator that simulates hands back besides the value: the terminal states it reached.
+template <class State, class Value>
+class Evaluation {
+ public:
+  explicit Evaluation(Value value) : value(std::move(value)) {}
+  Value value;
+  bool known = true;  ///< false: no simulation could be read; the node is closed as malformed
+  std::vector<std::pair<State, Value>> terminals{};
+};
+
+/// e(env, s) -> value or Evaluation.
+template <class E, class Env>
+concept Evaluator = requires(E& e, Env& env, const typename Env::State& s, const Context& context) {
+  detail::evaluate(e, env, s, context);
+};
+
+/// r(terminal) -> value in the declared range; pure; may see gold.
+template <class R, class State>
+concept RewardFunction = requires(const R& r, const State& s) {
+  { r(s) } -> SearchValue;
+};
+
+// --- Policies ------------------------------------------------------------------------------------------------------
+
+/// p(parent, child) -> score of a visited child; the highest is followed.
+template <class P, class Value = double>
+concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
+  { p(n, n) } -> std::convertible_to<double>;
+};
+
+/// What a pruning policy decides about some siblings.
+struct Verdict {
+  std::vector<std::pair<NodeId, Reason>> cut;  ///< siblings to prune, and why
+  bool enough = false;                         ///< true: kinds that were not grown yet are skipped
+};
+
+/// p(tree, siblings) -> verdict. Siblings are ids of one parent's children that are not pruned, in order of creation.
+template <class P, class Tree>
+concept PruningPolicy = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
+  { p(tree, siblings) } -> std::convertible_to<Verdict>;
+};
+
+/// b(tree, leaf, value): enters one value at a leaf and on its way to the root.
+template <class B, class Tree>
+concept Backup = requires(const B& b, Tree& tree, NodeId leaf, const typename Tree::Value& value) { b(tree, leaf, value); };
+
+}  // namespace espalier

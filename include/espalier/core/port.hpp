@@ -1,0 +1,196 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/ledger.hpp>
+#include <espalier/core/service.hpp>
+#include <espalier/core/task.hpp>
+
+#include <algorithm>
+#include <coroutine>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+namespace detail {
+
+/// What the scheduler sees of a port.
+class PortBase {
+ public:
+  virtual ~PortBase() = default;
+  /// Hands waiting requests to the service, as far as it may have them.
+  virtual void feed() = 0;
+  /// Takes what has arrived and wakes the coroutines; true if any.
+  virtual bool collect(std::chrono::milliseconds wait) = 0;
+  [[nodiscard]] virtual bool idle() const = 0;      ///< nothing waits, nothing is in flight
+  [[nodiscard]] virtual bool batch() const = 0;     ///< answers only when asked to flush
+  [[nodiscard]] virtual bool external() const = 0;  ///< answered from outside (ask/tell)
+};
+
+template <class In, class Out>
+class PortState;
+
+/// A coroutine that waits for one answer; lives in its frame.
+template <class In, class Out>
+class Waiter {
+ public:
+  Waiter(std::shared_ptr<PortState<In, Out>> port, In request) : port_(std::move(port)), request_(std::move(request)) {}
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
+    if (ticket_ && !answer_) port_->abandon(*ticket_, this);
+  }
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    coroutine_ = coroutine;
+    ticket_ = port_->enter(std::move(request_), this);
+  }
+  Out await_resume() { return std::move(*answer_).value(); }
+
+ private:
+  friend class PortState<In, Out>;
+  std::shared_ptr<PortState<In, Out>> port_;
+  In request_;
+  std::coroutine_handle<> coroutine_{};
+  std::optional<Ticket> ticket_{};
+  std::optional<Outcome<Out>> answer_{};
+};
+
+template <class In, class Out>
+class PortState final : public PortBase {
+ public:
+  PortState(std::unique_ptr<Service<In, Out>> service, std::size_t max_in_flight)
+      : service_(std::move(service)), max_in_flight_(max_in_flight) {}
+
+  Ticket enter(In request, Waiter<In, Out>* waiter) {
+    const Hash key = request.key();
+    if (const auto twin = by_key_.find(key); twin != by_key_.end()) {
+      entries_.at(twin->second).waiters.push_back(waiter);
+      return twin->second;
+    }
+    const Ticket ticket = ++last_ticket_;
+    by_key_.emplace(key, ticket);
+    entries_.emplace(ticket, Entry{std::move(request), key, {waiter}});
+    queue_.push_back(ticket);
+    return ticket;
+  }
+
+  void abandon(Ticket ticket, Waiter<In, Out>* waiter) {
+    const auto it = entries_.find(ticket);
+    if (it == entries_.end()) return;
+    std::erase(it->second.waiters, waiter);
+    if (!it->second.waiters.empty()) return;
+    if (const auto queued = std::find(queue_.begin(), queue_.end(), ticket); queued != queue_.end()) queue_.erase(queued);
+    else if (service_) {
+      service_->cancel(ticket);
+      --in_flight_;
+    }
+    by_key_.erase(it->second.key);
+    entries_.erase(it);
+  }
+
+  void feed() override {
+    if (!service_) return;
+    while (!queue_.empty() && in_flight_ < max_in_flight_) {
+      const Ticket ticket = queue_.front();
+      queue_.pop_front();
+      ++in_flight_;
+      service_->submit(ticket, entries_.at(ticket).request);
+    }
+  }
+
+  bool collect(std::chrono::milliseconds wait) override {
+    auto replies = service_->poll(wait);
+    if (service_->batch() && !replies.empty()) ++accounts_.flushes;
+    for (auto& reply : replies) {
+      if (!entries_.contains(reply.ticket)) continue;  // nobody waits any more
+      --in_flight_;
+      deliver(reply.ticket, std::move(reply.outcome));
+    }
+    return !replies.empty();
+  }
+
+  /// Wakes everybody who waits for this request. An error that is not a BackendError ends the run.
+  void deliver(Ticket ticket, Outcome<Out> outcome) {
+    auto entry = entries_.extract(ticket);
+    if (entry.empty()) throw std::invalid_argument("no request waits under ticket " + std::to_string(ticket));
+    std::erase(queue_, ticket);
+    by_key_.erase(entry.mapped().key);
+    if (!outcome.ok()) rethrow_unless_backend(outcome.error());
+    const std::size_t waiters = entry.mapped().waiters.size();
+    accounts_.logical += waiters;
+    if (outcome.ok()) accounts_.shared += waiters - 1;
+    else accounts_.failed += waiters;
+    for (auto* waiter : entry.mapped().waiters) {
+      waiter->answer_ = outcome;
+      ready_coroutines->push_back(waiter->coroutine_);
+    }
+  }
+
+  /// Requests that nobody has taken yet, in the order in which they were asked.
+  [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const {
+    std::vector<std::pair<Ticket, const In*>> requests;
+    for (Ticket ticket : queue_) requests.emplace_back(ticket, &entries_.at(ticket).request);
+    return requests;
+  }
+
+  [[nodiscard]] bool idle() const override { return queue_.empty() && in_flight_ == 0; }
+  [[nodiscard]] bool batch() const override { return service_ && service_->batch(); }
+  [[nodiscard]] bool external() const override { return !service_; }
+  [[nodiscard]] const Accounts& accounts() const { return accounts_; }
+
+ private:
+  struct Entry {
+    In request;
+    Hash key;
+    std::vector<Waiter<In, Out>*> waiters;
+  };
+  static void rethrow_unless_backend(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const BackendError&) {
+    }
+  }
+
+  std::unique_ptr<Service<In, Out>> service_;
+  std::size_t max_in_flight_;
+  std::size_t in_flight_ = 0;
+  Ticket last_ticket_ = 0;
+  std::deque<Ticket> queue_;
+  std::unordered_map<Ticket, Entry> entries_;
+  std::unordered_map<Hash, Ticket> by_key_;
+  Accounts accounts_;
+};
+
+}  // namespace detail
+
+/// The way from a tree to a backend: `Out answer = co_await port(request)`. A cheap handle that any number of
+/// environments may hold; the backend's type ends here. Identical requests in flight share one answer.
+template <class In, class Out>
+class Port {
+ public:
+  explicit Port(std::shared_ptr<detail::PortState<In, Out>> state) : state_(std::move(state)) {}
+  /// Waits for the answer; throws BackendError if there is none.
+  [[nodiscard]] detail::Waiter<In, Out> operator()(In request) const { return {state_, std::move(request)}; }
+  /// The requests that wait, first asked first; those of a port without a backend stay here until resume().
+  [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const { return state_->pending(); }
+  [[nodiscard]] const Accounts& accounts() const { return state_->accounts(); }
+
+ private:
+  friend class Scheduler;
+  std::shared_ptr<detail::PortState<In, Out>> state_;
+};
+
+/// The same as a task, for gather().
+template <class In, class Out>
+Task<Out> ask(Port<In, Out> port, In request) {
+  Out answer = co_await port(std::move(request));
+  co_return answer;
+}
+
+}  // namespace espalier

@@ -1,0 +1,223 @@
+#pragma once
+
+#include <espalier/core/batch_service.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/port.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace espalier {
+
+/// A handle to a language model, a retriever, an encoder.
+using ModelPort = Port<Prompt, Completion>;
+using RetrieverPort = Port<Query, Passages>;
+using EncoderPort = Port<EncodeRequest, Embedding>;
+
+/// Resumes every coroutine that can run until all wait for ports, then lets the ports go on: asynchronous backends hand
+/// over what has arrived, synchronous ones answer everything that waits in one call, and models last, so that their
+/// batches are full. One thread. Order of completion never reaches a tree: a coroutine sees only its own answers.
+class Scheduler {
+ public:
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+  /// A backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight`: outstanding requests of
+  /// an asynchronous backend, or the largest batch of a synchronous one.
+  template <class Backend>
+  ModelPort model(Backend backend, std::size_t max_in_flight = 64) {
+    return add<Prompt, Completion>(std::move(backend), max_in_flight, models_);
+  }
+  template <class Backend>
+  RetrieverPort retriever(Backend backend, std::size_t max_in_flight = unlimited) {
+    return add<Query, Passages>(std::move(backend), max_in_flight, others_);
+  }
+  template <class Backend>
+  EncoderPort encoder(Backend backend, std::size_t max_in_flight = unlimited) {
+    return add<EncodeRequest, Embedding>(std::move(backend), max_in_flight, others_);
+  }
+  /// A model that is answered from outside: ask with pending(), tell with resume().
+  ModelPort external_model() { return add<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0, models_); }
+
+  /// Called between steps and at least every 50 ms while waiting: signals, progress, cancellation by throwing.
+  void on_turn(std::function<void()> hook) { on_turn_ = std::move(hook); }
+
+  /// Lets a coroutine run at the next step. The task must outlive its run.
+  template <class T>
+  void start(const Task<T>& task) {
+    ready_.push_back(task.handle());
+  }
+
+  /// Runs whatever can run without outside help; returns when every coroutine waits or has ended. True if something is
+  /// still under way at a backend.
+  bool step() {
+    drain();
+    if (on_turn_) on_turn_();
+    for (auto* group : {&others_, &models_})
+      for (auto& port : *group)
+        if (!port->batch()) port->feed();
+    if (collect_asynchronous(std::chrono::milliseconds(0))) return true;
+    if (flush(others_, true)) return true;
+    if (all_idle(others_) && flush(models_, true)) return true;
+    return collect_asynchronous(std::chrono::milliseconds(50)) || under_way();
+  }
+
+  /// Answers a request of a port without a backend.
+  template <class In, class Out>
+  void resume(const Port<In, Out>& port, Ticket ticket, Outcome<Out> outcome) {
+    const Running running(ready_);
+    port.state_->deliver(ticket, std::move(outcome));
+  }
+
+  /// Runs tasks side by side; returns what each gave, in order. An error that is not a BackendError ends all.
+  template <class T>
+  std::vector<Outcome<T>> run_all(std::vector<Task<T>> tasks) {
+    for (const auto& task : tasks) start(task);
+    const auto all_done = [&] { return std::all_of(tasks.begin(), tasks.end(), [](const auto& t) { return t.done(); }); };
+    drive(all_done);
+    std::vector<Outcome<T>> results;
+    for (auto& task : tasks) results.push_back(outcome_of(task));
+    return results;
+  }
+
+  /// The same, but throws the first error by index.
+  template <class T>
+  std::vector<T> run(std::vector<Task<T>> tasks) {
+    auto outcomes = run_all(std::move(tasks));
+    std::vector<T> results;
+    for (auto& outcome : outcomes) results.push_back(std::move(outcome).value());
+    return results;
+  }
+  template <class T>
+  T run(Task<T> task) {
+    std::vector<Task<T>> one;
+    one.push_back(std::move(task));
+    return std::move(run(std::move(one)).front());
+  }
+
+  /// Runs `count` tasks with at most `open` alive at a time: make(i) starts one, done(i, outcome) takes its result as soon
+  /// as it is there. Memory is bounded by `open`; the order of done() is not defined.
+  template <class Make, class Done>
+  void for_each(std::size_t count, std::size_t open, Make make, Done done) {
+    using T = typename decltype(make(std::size_t{}))::value_type;
+    std::vector<std::pair<std::size_t, Task<T>>> live;
+    std::size_t next = 0;
+    const auto refill = [&] {
+      std::erase_if(live, [&](auto& entry) {
+        if (!entry.second.done()) return false;
+        done(entry.first, outcome_of(entry.second));
+        return true;
+      });
+      for (; next < count && live.size() < std::max<std::size_t>(open, 1); ++next) {
+        live.emplace_back(next, make(next));
+        start(live.back().second);
+      }
+      return live.empty();
+    };
+    drive(refill);
+  }
+
+ private:
+  /// While alive, coroutines that become ready go to this scheduler.
+  class Running {
+   public:
+    explicit Running(std::vector<std::coroutine_handle<>>& ready) : before_(detail::ready_coroutines) {
+      detail::ready_coroutines = &ready;
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() { detail::ready_coroutines = before_; }
+
+   private:
+    std::vector<std::coroutine_handle<>>* before_;
+  };
+  using Ports = std::vector<std::shared_ptr<detail::PortBase>>;
+
+  template <class In, class Out, class Backend>
+  Port<In, Out> add(Backend backend, std::size_t max_in_flight, Ports& group) {
+    std::unique_ptr<Service<In, Out>> service;
+    if constexpr (std::convertible_to<Backend, std::unique_ptr<Service<In, Out>>>) service = std::move(backend);
+    else {
+      static_assert(BatchFunction<Backend, In, Out>, "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
+      service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
+    }
+    if (service && max_in_flight == 0) bad_option("max_in_flight", max_in_flight, "1 or more");
+    auto state = std::make_shared<detail::PortState<In, Out>>(std::move(service), max_in_flight);
+    group.push_back(state);
+    return Port<In, Out>(std::move(state));
+  }
+
+  /// Steps until `finished()`; a search that waits for nothing is an error, not a hang.
+  template <class Finished>
+  void drive(Finished finished) {
+    try {
+      while (!finished()) {
+        if (step() || !ready_.empty() || finished()) continue;
+        throw Error("searches wait for requests that nobody answers: drive a port without a backend by step() and resume()");
+      }
+    } catch (...) {
+      ready_.clear();  // the coroutines die with their tasks
+      throw;
+    }
+  }
+
+  void drain() {
+    const Running running(ready_);
+    std::vector<std::coroutine_handle<>> round;
+    while (!ready_.empty()) {
+      round.clear();
+      round.swap(ready_);
+      for (auto handle : round) detail::run_from(handle);
+    }
+  }
+
+  bool flush(Ports& group, bool answered) {
+    const Running running(ready_);
+    bool any = false;
+    for (auto& port : group) {
+      if (!port->batch() || port->idle()) continue;
+      port->feed();
+      any = (port->collect(std::chrono::milliseconds(0)) && answered) || any;
+    }
+    return any;
+  }
+
+  bool collect_asynchronous(std::chrono::milliseconds wait) {
+    const Running running(ready_);
+    std::vector<detail::PortBase*> busy;
+    for (auto* group : {&others_, &models_})
+      for (auto& port : *group)
+        if (!port->batch() && !port->external() && !port->idle()) busy.push_back(port.get());
+    const auto share = busy.size() > 1 ? std::min(wait, std::chrono::milliseconds(2)) : wait;
+    bool any = false;
+    for (auto* port : busy) any = port->collect(any ? std::chrono::milliseconds(0) : share) || any;
+    return any;
+  }
+
+  [[nodiscard]] static bool all_idle(const Ports& group) {
+    return std::all_of(group.begin(), group.end(), [](const auto& port) { return port->external() || port->idle(); });
+  }
+  [[nodiscard]] bool under_way() const {
+    for (const auto* group : {&others_, &models_})
+      for (const auto& port : *group)
+        if (!port->external() && !port->idle()) return true;
+    return false;
+  }
+
+  template <class T>
+  static Outcome<T> outcome_of(Task<T>& task) {
+    try {
+      return Outcome<T>(task.take());
+    } catch (const BackendError&) {
+      return Outcome<T>(std::current_exception());
+    }
+  }
+
+  Ports models_, others_;
+  std::vector<std::coroutine_handle<>> ready_;
+  std::function<void()> on_turn_;
+};
+
+}  // namespace espalier

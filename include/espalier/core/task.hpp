@@ -1,0 +1,182 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+namespace detail {
+
+/// What to resume after the coroutine that just suspended: tasks hand over through here instead of by symmetric
+/// transfer, which overflows the stack under g++ 12 without optimisation and under every sanitizer.
+inline thread_local std::coroutine_handle<> next_coroutine{};
+/// Coroutines that may run; set while a scheduler steps.
+inline thread_local std::vector<std::coroutine_handle<>>* ready_coroutines = nullptr;
+
+/// Resumes a coroutine and whatever it hands over to.
+inline void run_from(std::coroutine_handle<> handle) {
+  while (handle) {
+    next_coroutine = {};
+    handle.resume();
+    handle = std::exchange(next_coroutine, {});
+  }
+}
+
+/// Tasks that one parent waits for together.
+struct Join {
+  std::size_t left = 0;
+  std::coroutine_handle<> parent{};
+};
+
+struct PromiseBase {
+  std::coroutine_handle<> continuation{};
+  Join* join = nullptr;
+  std::exception_ptr error{};
+
+  struct FinalAwaiter {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> done) const noexcept {
+      PromiseBase& promise = done.promise();
+      if (promise.join == nullptr) next_coroutine = promise.continuation;
+      else if (--promise.join->left == 0) next_coroutine = promise.join->parent;
+    }
+    void await_resume() const noexcept {}
+  };
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  FinalAwaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { error = std::current_exception(); }
+
+  // 64-byte frames: compilers of this age misalign over-aligned locals otherwise.
+  static void* operator new(std::size_t size) { return ::operator new(size, std::align_val_t{64}); }
+  static void operator delete(void* frame) { ::operator delete(frame, std::align_val_t{64}); }
+};
+
+template <class T>
+struct Promise : PromiseBase {
+  std::optional<T> result{};
+  template <class U>
+  void return_value(U&& value) {
+    result.emplace(std::forward<U>(value));
+  }
+  T take() {
+    if (error) std::rethrow_exception(error);
+    return std::move(*result);
+  }
+};
+
+template <>
+struct Promise<void> : PromiseBase {
+  void return_void() const noexcept {}
+  void take() const {
+    if (error) std::rethrow_exception(error);
+  }
+};
+
+}  // namespace detail
+
+/// A lazy coroutine: starts when awaited or spawned, hands its result or exception to whoever awaits it.
+/// Move-only; destroying a suspended task destroys everything that waits inside it.
+template <class T = void>
+class [[nodiscard]] Task {
+ public:
+  struct promise_type : detail::Promise<T> {
+    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+  };
+  using value_type = T;
+
+  Task() = default;
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, {});
+    }
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  class Awaiter {
+   public:
+    explicit Awaiter(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+    bool await_ready() const noexcept { return handle_.done(); }
+    void await_suspend(std::coroutine_handle<> parent) const noexcept {
+      handle_.promise().continuation = parent;
+      detail::next_coroutine = handle_;
+    }
+    T await_resume() const { return handle_.promise().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> handle_;
+  };
+  Awaiter operator co_await() && noexcept { return Awaiter(handle_); }
+
+  [[nodiscard]] bool done() const { return !handle_ || handle_.done(); }
+  /// The result of a finished task; rethrows its exception. Once.
+  T take() { return handle_.promise().take(); }
+  [[nodiscard]] std::coroutine_handle<promise_type> handle() const { return handle_; }
+
+ private:
+  explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_{};
+};
+
+namespace detail {
+
+/// Starts all tasks, in order, and resumes its coroutine when the last one has ended.
+template <class T>
+class GatherAwaiter {
+ public:
+  explicit GatherAwaiter(std::vector<Task<T>>& tasks) : tasks_(&tasks) {}
+  bool await_ready() const noexcept { return tasks_->empty(); }
+  void await_suspend(std::coroutine_handle<> parent) {
+    join_.left = tasks_->size();
+    join_.parent = parent;
+    for (auto& task : *tasks_) {
+      task.handle().promise().join = &join_;
+      ready_coroutines->push_back(task.handle());
+    }
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  std::vector<Task<T>>* tasks_;
+  Join join_{};
+};
+
+template <class T>
+struct is_task : std::false_type {};
+template <class T>
+struct is_task<Task<T>> : std::true_type {};
+template <class T>
+inline constexpr bool is_task_v = is_task<std::remove_cvref_t<T>>::value;
+
+}  // namespace detail
+
+/// Runs tasks side by side and returns their results in order. All of them run to their end, also when one fails, so
+/// that nothing that was paid for is lost; then the first exception by index is thrown.
+template <class T>
+Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
+  detail::GatherAwaiter<T> all(tasks);
+  co_await all;
+  std::vector<T> results;
+  results.reserve(tasks.size());
+  for (auto& task : tasks) results.push_back(task.take());
+  co_return results;
+}
+
+inline Task<void> gather(std::vector<Task<void>> tasks) {
+  detail::GatherAwaiter<void> all(tasks);
+  co_await all;
+  for (auto& task : tasks) task.take();
+}
+
+}  // namespace espalier

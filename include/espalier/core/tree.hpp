@@ -1,0 +1,145 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/ledger.hpp>
+#include <espalier/core/seed.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+using NodeId = std::uint32_t;
+inline constexpr NodeId no_node = std::numeric_limits<NodeId>::max();
+
+/// What became of a node.
+enum class Status : std::uint8_t { open, expanded, terminal, pruned };
+
+/// Why a branch was cut.
+enum class Reason : std::uint8_t {
+  none,
+  outvoted,         ///< the majority decided otherwise
+  below_threshold,  ///< its kind's values did not pass the threshold
+  not_best,         ///< a sibling is worth more
+  skipped,          ///< never grown: enough was known (no node; see Tree::skips)
+  malformed,        ///< the model's text could not be read, also after resampling
+  budget            ///< a budget ran out
+};
+
+/// How a search ended.
+enum class Ending : std::uint8_t { done, budget };
+
+/// The value a policy may order by. Own value types provide their own overload.
+constexpr double utility(double value) { return value; }
+
+/// One node's numbers, 40 bytes for a double.
+template <class Value>
+struct Node {
+  Value total{};               ///< sum of the values backed up through this node
+  std::uint32_t visits = 0;    ///< own evaluations + visits of the children
+  NodeId parent = no_node;
+  NodeId first_child = no_node;
+  NodeId last_child = no_node;
+  NodeId next_sibling = no_node;
+  float prior = 1;             ///< [0, 1]: share of the parent's policy; duplicates merged into it
+  std::uint16_t kind = 0;      ///< the environment's kind of the action that led here
+  std::uint16_t pending = 0;   ///< simulations under way through this node (virtual loss)
+  Status status = Status::open;
+  Reason reason = Reason::none;
+  bool evaluated = false;      ///< has a value of its own
+
+  /// Mean value; Value{} if never visited.
+  [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
+};
+
+/// The terminal state of one rollout from a node and what it was worth.
+template <class State, class Value>
+struct RolloutRecord {
+  NodeId node = no_node;
+  State state;
+  Value value{};
+};
+
+/// A branch that was never grown because enough was known: `kind` at `node`.
+struct Skip {
+  NodeId node = no_node;
+  std::uint16_t kind = 0;
+};
+
+/// Nodes in one array, addressed by 32-bit ids; parents come before their children, siblings in order of creation.
+/// States and actions stand beside the numbers; a node copies no history. The root has a default action.
+template <class State_, class Action_, class Value_ = double>
+class Tree {
+ public:
+  using State = State_;
+  using Action = Action_;
+  using Value = Value_;
+
+  Tree() = default;
+  Tree(State root, Seed seed) : seed(seed) { append(no_node, Action(), std::move(root), 0, 1); }
+
+  void reserve(std::size_t nodes) {
+    nodes_.reserve(nodes);
+    states_.reserve(nodes);
+    actions_.reserve(nodes);
+  }
+  NodeId add(NodeId parent, Action action, State state, std::uint16_t kind, float prior) {
+    const NodeId id = append(parent, std::move(action), std::move(state), kind, prior);
+    auto& above = nodes_[parent];
+    if (above.first_child == no_node) above.first_child = id;
+    else nodes_[above.last_child].next_sibling = id;
+    above.last_child = id;
+    return id;
+  }
+
+  [[nodiscard]] static constexpr NodeId root() { return 0; }
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] const Node<Value>& operator[](NodeId id) const { return nodes_[id]; }
+  [[nodiscard]] Node<Value>& operator[](NodeId id) { return nodes_[id]; }
+  [[nodiscard]] const State& state(NodeId id) const { return states_[id]; }
+  [[nodiscard]] State& state(NodeId id) { return states_[id]; }
+  [[nodiscard]] const Action& action(NodeId id) const { return actions_[id]; }
+
+  /// Children of a node in order of creation.
+  [[nodiscard]] std::vector<NodeId> children(NodeId id) const {
+    std::vector<NodeId> ids;
+    for (NodeId child = nodes_[id].first_child; child != no_node; child = nodes_[child].next_sibling) ids.push_back(child);
+    return ids;
+  }
+  /// Ids from the root to this node, both included.
+  [[nodiscard]] std::vector<NodeId> path(NodeId id) const {
+    std::vector<NodeId> ids;
+    for (; id != no_node; id = nodes_[id].parent) ids.push_back(id);
+    return {ids.rbegin(), ids.rend()};
+  }
+  void prune(NodeId id, Reason reason) {
+    nodes_[id].status = Status::pruned;
+    nodes_[id].reason = reason;
+  }
+
+  Seed seed{};
+  Ledger ledger;                                      ///< logical costs of the whole search
+  Ending ending = Ending::done;
+  std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
+  std::vector<Skip> skips;
+
+ private:
+  NodeId append(NodeId parent, Action action, State state, std::uint16_t kind, float prior) {
+    if (nodes_.size() >= no_node) throw Error("a tree holds at most 2^32 - 1 nodes");
+    Node<Value> node;
+    node.parent = parent;
+    node.kind = kind;
+    node.prior = prior;
+    nodes_.push_back(node);
+    states_.push_back(std::move(state));
+    actions_.push_back(std::move(action));
+    return static_cast<NodeId>(nodes_.size() - 1);
+  }
+  std::vector<Node<Value>> nodes_;
+  std::vector<State> states_;
+  std::vector<Action> actions_;
+};
+
+}  // namespace espalier
