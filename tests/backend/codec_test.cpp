@@ -1,0 +1,84 @@
+#include <espalier/backend/codec.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace {
+
+using namespace espalier;
+using backend::decode;
+using backend::encode;
+
+Completion completion() {
+  Completion c("An <answer>42</answer> with \xE2\x82\xAC, \xFF and a \0 byte");
+  c.text += '\0';
+  c.finish = Finish::length;
+  c.prompt_tokens = 70000;
+  c.completion_tokens = 3;
+  c.logprob = -1.5;
+  return c;
+}
+
+Passages passages() {
+  return {Passage("p1", "Ada Lovelace", "wrote notes", 12.25), Passage("", "", "", -0.0),
+          Passage("p3", "title", std::string(3000, 'x'), std::numeric_limits<double>::infinity())};
+}
+
+Embedding embedding() { return {0.5F, -0.0F, std::numeric_limits<float>::denorm_min(), 3.0e38F}; }
+
+}  // namespace
+
+TEST_CASE("a completion comes back from its bytes without loss") {
+  const Completion c = completion();
+  const auto back = decode<Completion>(encode(c));
+  CHECK(back.text == c.text);
+  CHECK(back.finish == Finish::length);
+  CHECK(back.prompt_tokens == 70000);
+  CHECK(back.completion_tokens == 3);
+  CHECK(back.logprob == -1.5);
+  CHECK_FALSE(decode<Completion>(encode(Completion("no score"))).logprob.has_value());
+}
+
+TEST_CASE("passages come back whole, with the bits of their scores") {
+  const Passages back = decode<Passages>(encode(passages()));
+  CHECK(back == passages());
+  CHECK(std::signbit(back[1].score()));
+  CHECK(decode<Passages>(encode(Passages())).empty());
+}
+
+TEST_CASE("an embedding comes back with its bits") {
+  const Embedding back = decode<Embedding>(encode(embedding()));
+  CHECK(back == embedding());
+  CHECK(std::signbit(back[1]));
+}
+
+TEST_CASE("the bytes are the documented ones, on every machine") {
+  Completion c("hi");
+  c.prompt_tokens = 258;
+  const std::string expected("\x01\x01" "\x02\x00\x00\x00" "hi" "\x00" "\x02\x01\x00\x00" "\x00\x00\x00\x00" "\x00", 18);
+  CHECK(encode(c) == expected);
+  CHECK(encode(Embedding{1.0F}) == std::string("\x01\x03\x01\x00\x00\x00\x00\x00\x80\x3F", 10));
+}
+
+TEST_CASE("damaged bytes are refused with a reason") {
+  CHECK_THROWS_WITH_AS(decode<Completion>(""), "the record ends too early", Error);
+  std::string bytes = encode(completion());
+  CHECK_THROWS_WITH_AS(decode<Completion>(bytes + "x"), "the record has 1 bytes too many", Error);
+  CHECK_THROWS_WITH_AS(decode<Passages>(bytes), "the record is of kind 1", Error);
+  bytes[0] = 2;
+  CHECK_THROWS_WITH_AS(decode<Completion>(bytes), "the record has version 2, this build reads 1", Error);
+  const std::string huge("\x01\x02\xFF\xFF\xFF\xFF", 6);  // four billion passages in no bytes
+  CHECK_THROWS_WITH_AS(decode<Passages>(huge), "the record ends too early", Error);
+}
+
+TEST_CASE("a truncated record is refused at every length") {
+  for (const std::string& bytes : {encode(completion()), encode(passages()), encode(embedding())})
+    for (std::size_t n = 0; n < bytes.size(); ++n) {
+      const std::string_view cut = std::string_view(bytes).substr(0, n);
+      CHECK_THROWS_AS(decode<Completion>(cut), Error);
+      CHECK_THROWS_AS(decode<Passages>(cut), Error);
+      CHECK_THROWS_AS(decode<Embedding>(cut), Error);
+    }
+}
