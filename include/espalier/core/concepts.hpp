@@ -28,9 +28,6 @@ concept Encoder = BatchFunction<F, EncodeRequest, Embedding>;
 
 // --- Search problems ---------------------------------------------------------------------------------------------
 
-/// A sort of action. Kinds are small numbers; what they mean is the environment's business.
-using Kind = std::uint16_t;
-
 /// An action that might be taken, with its share of the policy.
 template <class Action>
 class Proposal {
@@ -55,13 +52,6 @@ struct awaited<Task<T>> {
 };
 template <class T>
 using awaited_t = typename awaited<std::remove_cvref_t<T>>::type;
-
-/// Calls `f(args..., context)` or, if it takes none, `f(args...)`.
-template <class F, class... Args>
-decltype(auto) with_context(F&& f, const Context& context, Args&&... args) {
-  if constexpr (std::invocable<F&, Args..., const Context&>) return f(std::forward<Args>(args)..., context);
-  else return f(std::forward<Args>(args)...);
-}
 
 template <class Env>
 decltype(auto) propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context) {

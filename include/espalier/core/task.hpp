@@ -179,4 +179,38 @@ inline Task<void> gather(std::vector<Task<void>> tasks) {
   for (auto& task : tasks) task.take();
 }
 
+/// Lets a coroutine run beside the one that calls; only inside a scheduler's run. The task must outlive its run.
+template <class T>
+void start(const Task<T>& task) {
+  detail::ready_coroutines->push_back(task.handle());
+}
+
+/// Something that happens once: `co_await event` waits until happen() was called. One coroutine waits at a time.
+class Event {
+ public:
+  bool await_ready() const noexcept { return happened_; }
+  void await_suspend(std::coroutine_handle<> waiting) noexcept { waiting_ = waiting; }
+  void await_resume() const noexcept {}
+  void happen() {
+    happened_ = true;
+    if (waiting_) detail::ready_coroutines->push_back(std::exchange(waiting_, {}));
+  }
+  [[nodiscard]] bool happened() const { return happened_; }
+
+ private:
+  bool happened_ = false;
+  std::coroutine_handle<> waiting_{};
+};
+
+/// Makes an awaitable of whatever a part returned: a task stays one, a plain value becomes one that is ready.
+template <class T>
+Task<T> as_task(Task<T> task) {
+  return task;
+}
+template <class T>
+  requires(!detail::is_task_v<T>)
+Task<T> as_task(T value) {
+  co_return value;
+}
+
 }  // namespace espalier

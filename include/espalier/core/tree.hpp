@@ -14,8 +14,17 @@ namespace espalier {
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = std::numeric_limits<NodeId>::max();
 
+/// A sort of action: a small number whose meaning is the environment's business.
+using Kind = std::uint8_t;
+
 /// What became of a node.
-enum class Status : std::uint8_t { open, expanded, terminal, pruned };
+enum class Status : std::uint8_t {
+  open,      ///< may grow children
+  growing,   ///< its children are on their way
+  expanded,  ///< has all the children it will get
+  terminal,  ///< gets none
+  pruned
+};
 
 /// Why a branch was cut.
 enum class Reason : std::uint8_t {
@@ -44,8 +53,9 @@ struct Node {
   NodeId last_child = no_node;
   NodeId next_sibling = no_node;
   float prior = 1;             ///< [0, 1]: share of the parent's policy; duplicates merged into it
-  std::uint16_t kind = 0;      ///< the environment's kind of the action that led here
   std::uint16_t pending = 0;   ///< simulations under way through this node (virtual loss)
+  std::uint16_t drawn = 0;     ///< samples drawn for its children, duplicates included
+  Kind kind = 0;               ///< the environment's kind of the action that led here
   Status status = Status::open;
   Reason reason = Reason::none;
   bool evaluated = false;      ///< has a value of its own
@@ -65,7 +75,7 @@ struct RolloutRecord {
 /// A branch that was never grown because enough was known: `kind` at `node`.
 struct Skip {
   NodeId node = no_node;
-  std::uint16_t kind = 0;
+  Kind kind = 0;
 };
 
 /// Nodes in one array, addressed by 32-bit ids; parents come before their children, siblings in order of creation.
@@ -85,7 +95,7 @@ class Tree {
     states_.reserve(nodes);
     actions_.reserve(nodes);
   }
-  NodeId add(NodeId parent, Action action, State state, std::uint16_t kind, float prior) {
+  NodeId add(NodeId parent, Action action, State state, Kind kind, float prior) {
     const NodeId id = append(parent, std::move(action), std::move(state), kind, prior);
     auto& above = nodes_[parent];
     if (above.first_child == no_node) above.first_child = id;
@@ -126,7 +136,7 @@ class Tree {
   std::vector<Skip> skips;
 
  private:
-  NodeId append(NodeId parent, Action action, State state, std::uint16_t kind, float prior) {
+  NodeId append(NodeId parent, Action action, State state, Kind kind, float prior) {
     if (nodes_.size() >= no_node) throw Error("a tree holds at most 2^32 - 1 nodes");
     Node<Value> node;
     node.parent = parent;

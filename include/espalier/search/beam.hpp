@@ -1,0 +1,126 @@
+#pragma once
+
+#include <espalier/policy/backup.hpp>
+#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/prune.hpp>
+#include <espalier/search/rollout.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// Beam search: at each depth every state of the beam gets up to `width` children of each legal kind, all new children are
+/// evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children take part in the
+/// ranking of their depth and stay as answers.
+template <class Evaluate>
+class Beam {
+ public:
+  struct Options {
+    std::uint32_t beam = 4;       ///< states kept a depth, > 0
+    std::uint32_t width = 4;      ///< samples a state and kind, > 0
+    std::uint32_t max_depth = 8;  ///< > 0
+  };
+  Beam(Options options, Evaluate evaluate) : options_(options), evaluate_(std::move(evaluate)) {
+    if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
+    if (options_.width == 0) bad_option("width", options_.width, "1 or more");
+    if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+  }
+
+  template <Environment Env>
+  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return grow(&env, std::move(root), seed);
+  }
+
+ private:
+  struct Place {
+    NodeId node = 0;
+    Seed seed{};
+  };
+
+  template <class Env>
+  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    TreeOf<Env> tree(std::move(root), seed);
+    std::vector<Place> beam(1);
+    beam.front().seed = seed;
+    for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
+      std::vector<Place> fresh = co_await children(env, &tree, std::move(beam));
+      co_await value(env, &tree, &fresh);
+      std::erase_if(fresh, [&](const Place& p) { return tree[p.node].status == Status::pruned; });
+      std::stable_sort(fresh.begin(), fresh.end(), [&](const Place& a, const Place& b) { return better(tree, a.node, b.node); });
+      for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
+      if (fresh.size() > options_.beam) fresh.resize(options_.beam);
+      beam = std::move(fresh);
+      std::erase_if(beam, [&](const Place& p) { return tree[p.node].status == Status::terminal; });
+      std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
+    }
+    co_return tree;
+  }
+
+  /// Adds the children of all places, in the order of the places.
+  template <class Env, class Tree>
+  Task<std::vector<Place>> children(Env* env, Tree* tree, std::vector<Place> places) {
+    using Proposals = std::vector<Proposal<typename Env::Action>>;
+    std::vector<Task<Proposals>> asked;
+    std::vector<Place> parents;
+    for (const Place& place : places)
+      for (const Kind kind : env->kinds(tree->state(place.node))) {
+        const Context context(place.seed, 0, &tree->ledger);
+        asked.push_back(as_task(detail::propose(*env, tree->state(place.node), kind, options_.width, context)));
+        parents.push_back(place);
+      }
+    std::vector<Proposals> drawn = co_await gather(std::move(asked));
+    std::vector<Proposal<typename Env::Action>> proposals;
+    std::vector<Place> fresh;
+    std::vector<NodeId> above;
+    std::vector<Task<typename Env::State>> steps;
+    std::uint64_t ordinal = 0;
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (i > 0 && parents[i - 1].node != parents[i].node) ordinal = 0;
+      for (auto& proposal : dedup(std::move(drawn[i]))) {
+        const Seed seed = parents[i].seed.child(ordinal++);
+        const Context context(seed, 0, &tree->ledger);
+        steps.push_back(as_task(detail::step(*env, tree->state(parents[i].node), proposal.action, context)));
+        fresh.push_back(Place());
+        fresh.back().seed = seed;
+        above.push_back(parents[i].node);
+        proposals.push_back(std::move(proposal));
+      }
+      (*tree)[parents[i].node].status = Status::expanded;
+    }
+    std::vector<typename Env::State> states = co_await gather(std::move(steps));
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      const Reason closed = proposals[i].closed;
+      const NodeId id = tree->add(above[i], std::move(proposals[i].action), std::move(states[i]), proposals[i].kind, proposals[i].prior);
+      fresh[i].node = id;
+      if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
+      if (closed != Reason::none) tree->prune(id, closed);
+    }
+    co_return fresh;
+  }
+
+  template <class Env, class Tree>
+  Task<void> value(Env* env, Tree* tree, std::vector<Place>* fresh) {
+    using Result = detail::evaluation_t<Evaluate, Env>;
+    std::vector<Task<Result>> tasks;
+    std::vector<NodeId> nodes;
+    for (const Place& place : *fresh) {
+      if ((*tree)[place.node].status == Status::pruned) continue;
+      const Context context(place.seed, 0, &tree->ledger);
+      tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(place.node), context)));
+      nodes.push_back(place.node);
+    }
+    std::vector<Result> results = co_await gather(std::move(tasks));
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), MeanBackup());
+  }
+
+  Options options_;
+  Evaluate evaluate_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,200 @@
+#pragma once
+
+#include <espalier/policy/backup.hpp>
+#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/prune.hpp>
+#include <espalier/search/rollout.hpp>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// Layer-by-layer expansion of decisions and their executions with pruning (DecEx-RAG, section 2.2). At every node of the
+/// frontier the legal kinds are grown in order; each stage
+///   1. draws samples of the kind, up to `width` with those that an earlier stage gave, and merges equal ones,
+///   2. lets `filter` cut children before anything is spent on their values,
+///   3. evaluates the rest, terminal children first, because they cost nothing, asking `decide` after each round,
+/// and a verdict of "enough" skips the kinds that are left. At the end `keep` chooses the children that form the next
+/// frontier. All nodes of a frontier go through a stage together; results are entered in node order.
+template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
+class Layered {
+ public:
+  struct Options {
+    std::uint32_t width = 3;        ///< samples a kind (k), > 0
+    std::uint64_t max_calls = 0;    ///< budget of completions a tree, 0 = none; checked before each stage
+    std::uint64_t max_tokens = 0;   ///< budget of input + output tokens a tree, 0 = none
+  };
+  Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
+      : options_(options), evaluate_(std::move(evaluate)), filter_(std::move(filter)), decide_(std::move(decide)), keep_(std::move(keep)) {
+    if (options_.width == 0) bad_option("width", options_.width, "1 or more");
+  }
+
+  template <Environment Env>
+  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return grow(&env, std::move(root), seed);
+  }
+
+ private:
+  /// A node whose children are being grown.
+  struct Growth {
+    NodeId node = no_node;
+    Seed seed{};
+    std::vector<Kind> kinds{};
+    std::size_t stage = 0;
+    std::vector<std::pair<NodeId, Seed>> children{};
+  };
+
+  template <class Env>
+  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    TreeOf<Env> tree(std::move(root), seed);
+    std::vector<Growth> frontier;
+    enter(*env, tree, tree.root(), seed, frontier);
+    while (!frontier.empty()) {
+      while (stages_left(frontier)) {
+        if (over_budget(tree)) {
+          tree.ending = Ending::budget;
+          co_return tree;
+        }
+        co_await draw(env, &tree, &frontier);
+        for (auto& growth : frontier) apply(tree, growth, filter_);
+        for (int round = 0; round < 2; ++round) {
+          co_await value(env, &tree, &frontier, round == 0);
+          for (auto& growth : frontier) apply(tree, growth, decide_);
+        }
+        for (auto& growth : frontier) ++growth.stage;
+      }
+      std::vector<Growth> next;
+      for (auto& growth : frontier) {
+        apply(tree, growth, keep_);
+        tree[growth.node].status = Status::expanded;
+        for (const auto& [child, child_seed] : growth.children)
+          if (tree[child].status == Status::open) enter(*env, tree, child, child_seed, next);
+      }
+      frontier = std::move(next);
+    }
+    co_return tree;
+  }
+
+  template <class Env, class Tree>
+  static void enter(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
+    Growth growth;
+    growth.node = node;
+    growth.seed = seed;
+    for (const Kind kind : env.kinds(tree.state(node))) growth.kinds.push_back(kind);
+    if (growth.kinds.empty()) tree[node].status = Status::terminal;
+    else frontier.push_back(std::move(growth));
+  }
+
+  /// Samples of the stage's kind that earlier stages have drawn already.
+  template <class Tree>
+  std::uint32_t drawn(const Tree& tree, const Growth& growth) const {
+    double share = 0;
+    for (const auto& [child, seed] : growth.children)
+      if (tree[child].kind == growth.kinds[growth.stage]) share += static_cast<double>(tree[child].prior);
+    return static_cast<std::uint32_t>(std::lround(share * options_.width));
+  }
+
+  template <class Env, class Tree>
+  Task<void> draw(Env* env, Tree* tree, std::vector<Growth>* frontier) {
+    using Proposals = std::vector<Proposal<typename Env::Action>>;
+    std::vector<Task<Proposals>> tasks;
+    std::vector<Growth*> drawing;
+    for (auto& growth : *frontier) {
+      if (growth.stage >= growth.kinds.size()) continue;
+      const std::uint32_t have = drawn(*tree, growth);
+      if (have >= options_.width) continue;
+      const Context context(growth.seed, have, &tree->ledger);
+      tasks.push_back(as_task(detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
+      drawing.push_back(&growth);
+    }
+    std::vector<Proposals> drawn_proposals = co_await gather(std::move(tasks));
+    for (std::size_t i = 0; i < drawing.size(); ++i) {
+      Growth& growth = *drawing[i];
+      std::vector<Proposal<typename Env::Action>> fresh = dedup(std::move(drawn_proposals[i]));
+      std::erase_if(fresh, [&](const auto& proposal) { return merged(*tree, growth, proposal); });
+      std::vector<Task<typename Env::State>> steps;
+      std::vector<Seed> seeds;
+      for (const auto& proposal : fresh) {
+        seeds.push_back(growth.seed.child(growth.children.size() + seeds.size()));
+        const Context context(seeds.back(), 0, &tree->ledger);
+        steps.push_back(as_task(detail::step(*env, tree->state(growth.node), proposal.action, context)));
+      }
+      std::vector<typename Env::State> states = co_await gather(std::move(steps));
+      for (std::size_t j = 0; j < fresh.size(); ++j) {
+        const float prior = fresh[j].prior / static_cast<float>(options_.width);
+        const NodeId child = tree->add(growth.node, std::move(fresh[j].action), std::move(states[j]), fresh[j].kind, prior);
+        if (fresh[j].closed != Reason::none) tree->prune(child, fresh[j].closed);
+        growth.children.emplace_back(child, seeds[j]);
+      }
+    }
+  }
+
+  /// Adds a proposal's share to an equal child of an earlier stage, if there is one.
+  template <class Tree, class Proposal>
+  bool merged(Tree& tree, const Growth& growth, const Proposal& proposal) const {
+    if (proposal.closed != Reason::none) return false;
+    for (const auto& [child, seed] : growth.children) {
+      if (tree[child].kind != proposal.kind || tree[child].reason == Reason::malformed || !(tree.action(child) == proposal.action)) continue;
+      tree[child].prior += proposal.prior / static_cast<float>(options_.width);
+      return true;
+    }
+    return false;
+  }
+
+  /// Evaluates the living children that have no value yet and whose being terminal is as asked.
+  template <class Env, class Tree>
+  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
+    using Result = detail::evaluation_t<Evaluate, Env>;
+    std::vector<Task<Result>> tasks;
+    std::vector<NodeId> nodes;
+    for (auto& growth : *frontier)
+      for (const auto& [child, seed] : growth.children) {
+        const auto& state = tree->state(child);
+        if ((*tree)[child].status != Status::open || (*tree)[child].evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
+        if constexpr (requires { evaluate_.wants(*env, state); })
+          if (!evaluate_.wants(*env, state)) continue;
+        const Context context(seed, 0, &tree->ledger);
+        tasks.push_back(as_task(detail::evaluate(evaluate_, *env, state, context)));
+        nodes.push_back(child);
+      }
+    std::vector<Result> results = co_await gather(std::move(tasks));
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), MeanBackup());
+  }
+
+  /// Asks a policy about the living children and does what it says.
+  template <class Tree, class Policy>
+  static void apply(Tree& tree, Growth& growth, const Policy& policy) {
+    std::vector<NodeId> living;
+    for (const auto& [child, seed] : growth.children)
+      if (tree[child].status == Status::open) living.push_back(child);
+    const Verdict verdict = policy(tree, std::span<const NodeId>(living));
+    for (const auto& [node, reason] : verdict.cut) tree.prune(node, reason);
+    if (!verdict.enough) return;
+    for (std::size_t i = growth.stage + 1; i < growth.kinds.size(); ++i) tree.skips.push_back({growth.node, growth.kinds[i]});
+    growth.kinds.resize(std::min(growth.kinds.size(), growth.stage + 1));
+  }
+
+  static bool stages_left(const std::vector<Growth>& frontier) {
+    return std::any_of(frontier.begin(), frontier.end(), [](const Growth& g) { return g.stage < g.kinds.size(); });
+  }
+  template <class Tree>
+  bool over_budget(const Tree& tree) const {
+    const Costs spent = tree.ledger.total();
+    return (options_.max_calls && spent.completions >= options_.max_calls) ||
+           (options_.max_tokens && spent.prompt_tokens + spent.completion_tokens >= options_.max_tokens);
+  }
+
+  Options options_;
+  Evaluate evaluate_;
+  Filter filter_;
+  Decide decide_;
+  Keep keep_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// Stands for "the environment of the search itself" where another one could be named.
+struct SameEnvironment {};
+
+/// Monte-Carlo value of a state: the mean reward of n simulated completions (DecEx-RAG, Eq. 1). Each rollout takes the
+/// environment's first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so
+/// they share a prompt. A rollout whose text cannot be read does not count; if none can, the value is unknown.
+///
+/// Reward: r(state) -> value, or r.group(span of states) -> vector of values (or a Task of it) where rollouts are judged
+/// together. `Policy`: another environment over the same states to roll out in.
+template <class Reward, class Policy = SameEnvironment>
+class Rollout {
+ public:
+  struct Options {
+    std::uint32_t n = 4;          ///< rollouts a state, > 0
+    std::uint32_t max_steps = 8;  ///< steps a rollout, > 0; the state reached then is rewarded as it is
+  };
+  Rollout(Options options, Reward reward, Policy policy = Policy())
+      : options_(options), reward_(std::move(reward)), policy_(std::move(policy)) {
+    if (options_.n == 0) bad_option("n", options_.n, "1 or more");
+    if (options_.max_steps == 0) bad_option("max_steps", options_.max_steps, "1 or more");
+  }
+
+  template <class Env>
+  auto operator()(Env& env, const typename Env::State& state, const Context& context) {
+    if constexpr (std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
+    else return simulate(&policy_, state, context);
+  }
+
+ private:
+  template <class State>
+  static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
+
+  template <class Env, class State>
+  auto simulate(Env* env, State state, Context context) -> Task<Evaluation<State, double>> {
+    std::vector<State> ends;
+    const auto kinds = env->kinds(state);
+    if (std::ranges::empty(kinds)) ends.push_back(std::move(state));
+    else {
+      const Kind kind = *std::ranges::begin(kinds);
+      auto firsts = co_await as_task(detail::propose(*env, state, kind, options_.n, context.from(0)));
+      std::vector<Task<std::optional<State>>> tasks;
+      std::uint32_t sample = 0;
+      for (auto& first : firsts) tasks.push_back(finish(env, state, std::move(first), context.from(sample++)));
+      auto results = co_await gather(std::move(tasks));
+      for (auto& end : results)
+        if (end) ends.push_back(std::move(*end));
+    }
+    Evaluation<State, double> evaluation(0);
+    evaluation.known = !ends.empty();
+    std::vector<double> values;
+    if constexpr (grouped<State>) values = co_await as_task(reward_.group(std::span<const State>(ends)));
+    else
+      for (const State& end : ends) values.push_back(reward_(end));
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      evaluation.value += values[i] / static_cast<double>(ends.size());
+      evaluation.terminals.emplace_back(std::move(ends[i]), values[i]);
+    }
+    co_return evaluation;
+  }
+
+  /// From the first proposal to the end of one rollout; nothing if its text could not be read.
+  template <class Env, class State, class Proposal>
+  Task<std::optional<State>> finish(Env* env, State state, Proposal proposal, Context context) {
+    const Seed steps = context.seed.purpose("rollout step");
+    for (std::uint32_t t = 1;; ++t) {
+      if (proposal.closed != Reason::none) co_return std::nullopt;
+      state = co_await as_task(detail::step(*env, state, proposal.action, context));
+      const auto kinds = env->kinds(state);
+      if (std::ranges::empty(kinds) || t >= options_.max_steps) co_return state;
+      const Kind kind = *std::ranges::begin(kinds);
+      auto next = co_await as_task(detail::propose(*env, state, kind, 1u, context.under(steps.child(t))));
+      if (next.empty()) co_return state;
+      proposal = std::move(next.front());
+    }
+  }
+
+  Options options_;
+  Reward reward_;
+  Policy policy_;
+};
+
+/// The reward of terminal states alone; other states are not evaluated (DecEx-RAG's Full-Node search).
+template <class Reward>
+class TerminalReward {
+ public:
+  explicit TerminalReward(Reward reward) : reward_(std::move(reward)) {}
+  /// Engines evaluate only the states that an evaluator wants.
+  template <class Env>
+  bool wants(Env& env, const typename Env::State& state) const {
+    return std::ranges::empty(env.kinds(state));
+  }
+  template <class Env>
+  Evaluation<typename Env::State, double> operator()(Env&, const typename Env::State& state) const {
+    Evaluation<typename Env::State, double> evaluation(reward_(state));
+    evaluation.terminals.emplace_back(state, evaluation.value);
+    return evaluation;
+  }
+
+ private:
+  Reward reward_;
+};
+
+namespace detail {
+
+template <class E, class Env>
+using evaluation_t = awaited_t<decltype(evaluate(std::declval<E&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(),
+                                                 std::declval<const Context&>()))>;
+template <class T>
+struct value_of {
+  using type = T;
+};
+template <class S, class V>
+struct value_of<Evaluation<S, V>> {
+  using type = V;
+};
+/// The value type that an evaluator gives for an environment.
+template <class E, class Env>
+using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
+
+}  // namespace detail
+
+/// Enters a node's own evaluation: backs the value up and keeps the simulated ends, or closes the node as malformed.
+template <class Tree, class Result, class Back>
+void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back) {
+  tree[node].evaluated = true;
+  if constexpr (requires { result.terminals; }) {
+    if (!result.known) return tree.prune(node, Reason::malformed);
+    back(tree, node, result.value);
+    for (auto& [state, value] : result.terminals) tree.rollouts.push_back({node, std::move(state), value});
+  } else {
+    back(tree, node, result);
+  }
+}
+
+}  // namespace espalier
