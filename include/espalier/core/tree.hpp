@@ -32,7 +32,7 @@ enum class Reason : std::uint8_t {
   outvoted,         ///< the majority decided otherwise
   below_threshold,  ///< its kind's values did not pass the threshold
   not_best,         ///< a sibling is worth more
-  skipped,          ///< never grown: enough was known (no node; see Tree::skips)
+  skipped,          ///< enough was known without it; mostly it was never grown (see Tree::skips)
   malformed,        ///< the model's text could not be read, also after resampling
   budget            ///< a budget ran out
 };

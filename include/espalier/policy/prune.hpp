@@ -112,7 +112,7 @@ class ThresholdSkip {
     if (n == 0) return verdict;
     verdict.enough = (of_ == Of::best ? best : sum / static_cast<double>(n)) > threshold_;
     for (NodeId id : siblings)
-      if ((tree[id].kind == kind_) != verdict.enough) verdict.cut.emplace_back(id, Reason::below_threshold);
+      if ((tree[id].kind == kind_) != verdict.enough) verdict.cut.emplace_back(id, verdict.enough ? Reason::skipped : Reason::below_threshold);
     return verdict;
   }
 

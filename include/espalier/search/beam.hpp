@@ -85,7 +85,8 @@ class Beam {
       for (auto& proposal : dedup(std::move(drawn[i]))) {
         const Seed seed = parents[i].seed.child(ordinal++);
         const Context context(seed, 0, &tree->ledger);
-        steps.push_back(as_task(detail::step(*env, tree->state(parents[i].node), proposal.action, context)));
+        if (proposal.closed != Reason::none) steps.push_back(as_task(typename Env::State(tree->state(parents[i].node))));
+        else steps.push_back(as_task(detail::step(*env, tree->state(parents[i].node), proposal.action, context)));
         fresh.push_back(Place());
         fresh.back().seed = seed;
         above.push_back(parents[i].node);

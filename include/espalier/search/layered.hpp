@@ -123,7 +123,8 @@ class Layered {
       for (const auto& proposal : fresh) {
         seeds.push_back(growth.seed.child(growth.children.size() + seeds.size()));
         const Context context(seeds.back(), 0, &tree->ledger);
-        steps.push_back(as_task(detail::step(*env, tree->state(growth.node), proposal.action, context)));
+        if (proposal.closed != Reason::none) steps.push_back(as_task(typename Env::State(tree->state(growth.node))));
+        else steps.push_back(as_task(detail::step(*env, tree->state(growth.node), proposal.action, context)));
       }
       std::vector<typename Env::State> states = co_await gather(std::move(steps));
       for (std::size_t j = 0; j < fresh.size(); ++j) {

@@ -68,7 +68,8 @@ class Mcts {
         for_each_ask(env, tree, place, [&](Kind kind, std::uint32_t n, const Context& context) {
           for (auto&& proposal : detail::propose(env, tree.state(place.node), kind, n, context)) {
             if (merged(tree, place.node, proposal)) continue;
-            auto state = detail::step(env, tree.state(place.node), proposal.action, context);
+            typename Env::State state = tree.state(place.node);
+            if (proposal.closed == Reason::none) state = detail::step(env, state, proposal.action, context);
             const NodeId added = add(tree, place.node, std::move(proposal), std::move(state));
             if (child == no_node && tree[added].status != Status::pruned) child = added;
           }

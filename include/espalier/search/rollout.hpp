@@ -90,27 +90,6 @@ class Rollout {
   Policy policy_;
 };
 
-/// The reward of terminal states alone; other states are not evaluated (DecEx-RAG's Full-Node search).
-template <class Reward>
-class TerminalReward {
- public:
-  explicit TerminalReward(Reward reward) : reward_(std::move(reward)) {}
-  /// Engines evaluate only the states that an evaluator wants.
-  template <class Env>
-  bool wants(Env& env, const typename Env::State& state) const {
-    return std::ranges::empty(env.kinds(state));
-  }
-  template <class Env>
-  Evaluation<typename Env::State, double> operator()(Env&, const typename Env::State& state) const {
-    Evaluation<typename Env::State, double> evaluation(reward_(state));
-    evaluation.terminals.emplace_back(state, evaluation.value);
-    return evaluation;
-  }
-
- private:
-  Reward reward_;
-};
-
 namespace detail {
 
 template <class E, class Env>

@@ -114,7 +114,8 @@ class SlidingWindow {
         const Seed seed = flight->place.seed.child(ordinal++);
         if (!first && proposal.closed == Reason::none) first.emplace(steps.size(), seed);
         const Context context(seed, 0, &tree_->ledger);
-        steps.push_back(as_task(step(*env_, flight->state, proposal.action, context)));
+        if (proposal.closed != Reason::none) steps.push_back(as_task(State(flight->state)));
+        else steps.push_back(as_task(step(*env_, flight->state, proposal.action, context)));
       }
       flight->states = co_await gather(std::move(steps));
       flight->grown.happen();
