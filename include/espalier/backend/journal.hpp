@@ -82,7 +82,8 @@ class Journaled final : public Service<In, Out> {
     const std::vector<std::string> stored = store_->put(records);
     std::size_t row = 0;
     for (Reply<Out>& reply : arrived) {
-      const bool cancelled = waiting_.extract(reply.ticket).mapped().cancelled;
+      const bool cancelled = waiting_.at(reply.ticket).cancelled;
+      waiting_.erase(reply.ticket);
       if (reply.outcome.ok()) {
         const Record& record = records[row];
         if (stored[row] != record.value) reply.outcome = decode_record<Out>(*store_, record.key, stored[row]);
