@@ -1,0 +1,112 @@
+#pragma once
+
+#include <espalier/core/unicode.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+namespace detail {
+
+/// Decomposition and composition, Unicode Standard Annex 15; Hangul by arithmetic.
+class Normaliser {
+ public:
+  static const Normaliser& instance() {
+    static const Normaliser normaliser;
+    return normaliser;
+  }
+
+  /// Appends the full compatibility decomposition of c.
+  void decompose(char32_t c, std::u32string& out) const {
+    if (c < 0xA0) {
+      out += c;
+    } else if (const char32_t s = c - hangul; s < syllables) {
+      out += lead + s / (vowels * trails);
+      out += vowel + s / trails % vowels;
+      if (s % trails) out += trail + s % trails;
+    } else if (const auto targets = steps_(c); !targets.empty()) {
+      for (char32_t t : targets) decompose(t, out);
+    } else {
+      out += c;
+    }
+  }
+
+  /// Puts the marks behind each starter into canonical order.
+  void order(std::u32string& points) const {
+    for (auto at = points.begin(); at != points.end();) {
+      if (combining(*at) == 0) {
+        ++at;
+        continue;
+      }
+      const auto end = std::find_if(at, points.end(), [&](char32_t c) { return combining(c) == 0; });
+      std::stable_sort(at, end, [&](char32_t a, char32_t b) { return combining(a) < combining(b); });
+      at = end;
+    }
+  }
+
+  /// Composes every mark with its starter where nothing of its class or above stands between.
+  void compose(std::u32string& points) const {
+    std::size_t starter = points.npos, end = 0;
+    std::uint8_t between = 0;  // class of the mark before, of those that stay
+    for (char32_t c : points) {
+      const std::uint8_t own = combining(c);
+      const bool reaches = starter != points.npos && (end == starter + 1 || (between != 0 && between < own));
+      if (const char32_t whole = reaches ? pair(points[starter], c) : 0) {
+        points[starter] = whole;
+        continue;
+      }
+      if (own == 0) starter = end;
+      between = own;
+      points[end++] = c;
+    }
+    points.resize(end);
+  }
+
+ private:
+  struct Pair {
+    char32_t first, second, whole;
+  };
+  static constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, trail = 0x11A7;
+  static constexpr char32_t vowels = 21, trails = 28, syllables = 11172;
+
+  Normaliser() : steps_(unicode_decomposition), combining_(unicode_combining) {
+    for (const auto& e : steps_.entries())
+      if (e.tag & 2) pairs_.push_back({steps_.targets(e)[0], steps_.targets(e)[1], e.from});
+    std::sort(pairs_.begin(), pairs_.end(), before);
+  }
+  static bool before(const Pair& a, const Pair& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; }
+  std::uint8_t combining(char32_t c) const { return c < 0x300 ? 0 : combining_(c); }
+
+  /// What the two compose to, or 0.
+  char32_t pair(char32_t a, char32_t b) const {
+    if (a - lead < 19 && b - vowel < vowels) return hangul + ((a - lead) * vowels + (b - vowel)) * trails;
+    if (a - hangul < syllables && (a - hangul) % trails == 0 && b - trail - 1 < trails - 1) return a + (b - trail);
+    const auto found = std::lower_bound(pairs_.begin(), pairs_.end(), Pair{a, b, 0}, before);
+    return found != pairs_.end() && found->first == a && found->second == b ? found->whole : 0;
+  }
+
+  UnicodeMapping steps_;
+  UnicodeProperty combining_;
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace detail
+
+/// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition.
+inline std::string nfkc(std::string_view text) {
+  if (is_ascii(text)) return std::string(text);
+  const auto& normaliser = detail::Normaliser::instance();
+  std::u32string points;
+  points.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) normaliser.decompose(decode_utf8(text, i), points);
+  normaliser.order(points);
+  normaliser.compose(points);
+  return encode_utf8(points);
+}
+
+}  // namespace espalier

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Writes include/espalier/core/unicode_data.inc from this Python's own Unicode tables.
+
+Usage: python3 tools/make_unicode.py > include/espalier/core/unicode_data.inc
+
+Everything is a stream of non-negative numbers in base 32, least significant digit first, six bits a character: the
+sixth says that more digits follow. unicode.hpp reads the streams once, at first use.
+"""
+import sys
+import unicodedata
+
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+ALNUM, SPACE, CASED, IGNORABLE, DECIMAL, MARK = 1, 2, 4, 8, 16, 32
+POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+
+def number(n):
+    text = ""
+    while n >= 32:
+        text += DIGITS[32 | n & 31]
+        n >>= 5
+    return text + DIGITS[n]
+
+
+def signed(n):
+    return number(2 * n if n >= 0 else -2 * n - 1)
+
+
+def flags(c):
+    """What decides splitting and the shape of a capital sigma; the last two are read off str.lower itself."""
+    char = chr(c)
+    after_letter = ("A" + char + "\u03a3").lower().endswith("\u03c2")
+    cased = (char + "\u03a3").lower().endswith("\u03c2")
+    category = unicodedata.category(char)
+    return (ALNUM * char.isalnum() + SPACE * char.isspace() + CASED * cased + IGNORABLE * (after_letter and not cased)
+            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf"))
+
+
+def runs(value):
+    """Runs of equal values: length, value, ..."""
+    text, start, last = "", 0, value(0)
+    for c in range(1, 0x110000):
+        now = value(c) if not 0xD800 <= c < 0xE000 else 0
+        if now != last:
+            text += number(c - start) + number(last)
+            start, last = c, now
+    return text
+
+
+def mapping(rule):
+    """Step from the last key, 8 x length + tag, first target less key less that difference before, other targets."""
+    text, key, difference = "", 0, 0
+    for c in POINTS:
+        target, tag = rule(c)
+        if not target:
+            continue
+        text += number(c - key) + number(8 * len(target) + tag) + signed(target[0] - c - difference)
+        text += "".join(signed(t - 0x300) for t in target[1:])
+        key, difference = c, target[0] - c
+    return text
+
+
+def case(change):
+    return lambda c: ([ord(x) for x in change(chr(c))] if change(chr(c)) != chr(c) else None, 0)
+
+
+def decomposition(c):
+    """One step. Tag 1: only under compatibility; tag 2: the pair composes to c again."""
+    parts = unicodedata.decomposition(chr(c)).split()
+    if not parts:
+        return None, 0
+    compatibility = parts[0].startswith("<")
+    target = [int(p, 16) for p in parts[compatibility:]]
+    composes = not compatibility and len(target) == 2 and \
+        unicodedata.normalize("NFC", "".join(map(chr, target))) == chr(c)
+    return target, compatibility + 2 * composes
+
+
+def main():
+    print(f"// Unicode {unicodedata.unidata_version}, written by tools/make_unicode.py. Do not edit.")
+    streams = {
+        "flags": runs(flags),
+        "combining": runs(lambda c: unicodedata.combining(chr(c))),
+        "lower": mapping(case(str.lower)),
+        "fold": mapping(case(str.casefold)),
+        "decomposition": mapping(decomposition),
+    }
+    for name, text in streams.items():
+        lines = [text[i:i + 116] for i in range(0, len(text), 116)]
+        print(f"inline constexpr char unicode_{name}[] =")
+        print("\n".join(f'  "{line}"' for line in lines) + ";")
+        print(f"{name}: {len(text)} characters", file=sys.stderr)
+
+
+main()
