@@ -1,0 +1,17 @@
+# The Python extension espalier._core: every bindings/*.cpp, with each component that was found.
+find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(pybind11 CONFIG REQUIRED)
+include(cmake/programs.cmake)
+
+file(GLOB bindings CONFIGURE_DEPENDS bindings/*.cpp)
+if(bindings)
+  pybind11_add_module(_core ${bindings})
+  espalier_program(_core)
+  target_compile_definitions(_core PRIVATE ESPALIER_VERSION="${PROJECT_VERSION}")
+  foreach(component IN LISTS espalier_components)
+    if(TARGET espalier::${component})
+      target_link_libraries(_core PRIVATE espalier::${component})
+    endif()
+  endforeach()
+  install(TARGETS _core DESTINATION espalier COMPONENT python)
+endif()

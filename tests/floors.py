@@ -1,0 +1,209 @@
+"""The floors of the house: who may include whom, and what a header may weigh. Needs nothing but Python.
+
+Checks, over include/espalier: the folder floors, third-party and POSIX includes, the length of headers, and that every
+header is reached by the umbrella or by an optional component. Over all tracked files: no path of somebody's machine.
+"""
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Folder -> the other folders it may include. espalier.hpp itself may include everything.
+FOLDERS = ("core", "policy", "search", "rag", "backend", "sim", "output", "toy", "method", "run")
+FLOORS = {
+    "core": set(),
+    "policy": {"core"},
+    "search": {"core", "policy"},
+    "rag": {"core"},
+    "backend": {"core"},
+    "toy": {"core"},
+    "sim": {"core", "rag"},
+    "output": {"core", "rag"},
+    "method": set(FOLDERS),
+    "run": set(FOLDERS),
+    "": set(FOLDERS),
+}
+
+# Library (the start of its include) -> the headers that may name it.
+LIBRARIES = {
+    "fmt/": r"(rag|backend|output)/",
+    "curl/": r"(backend|output)/",
+    "sqlite3.h": r"(backend|output)/",
+    "simdjson": r"(backend|output)/",
+    "Eigen/": r"backend/dense",
+    "faiss/": r"backend/faiss",
+}
+POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
+POSIX_FOLDERS = {"backend", "output", "run"}
+
+STANDARD = set(
+    """algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts condition_variable
+    coroutine deque exception execution filesystem format forward_list fstream functional future initializer_list iomanip
+    ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers numeric
+    optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
+    sstream stack stdexcept stop_token streambuf string string_view syncstream system_error thread tuple type_traits
+    typeindex typeinfo unordered_map unordered_set utility valarray variant vector version cassert cctype cerrno cfenv
+    cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar
+    cwchar cwctype""".split()
+)
+
+LONGEST = 250
+MEDIAN = 120
+
+# Absolute paths of one machine and what lies beside the repository there.
+MACHINE_PATH = re.compile(r"""(?<![\w\])}$.~-])/(?:work|root|tmp)(?![\w-])|(?<![\w.])/home/\w+|\.\./shared\b""")
+
+
+def includes(text: str) -> list[tuple[int, str]]:
+    """(line, what stands between the brackets or quotes, quotes kept) of every #include."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*(?:<([^>]+)>|("[^"]*"))', line)
+        if match:
+            found.append((number, match[1] or match[2]))
+    return found
+
+
+def check_include(header: str, included: str) -> str | None:
+    """What is wrong with `included` in `header` (a path under include/espalier), or None."""
+    folder = header.rpartition("/")[0]
+    if included.startswith('"'):
+        return f"{included}: write <espalier/...>"
+    if included.startswith("espalier/"):
+        target = included.removeprefix("espalier/").rpartition("/")[0]
+        if target == "":
+            return f"<{included}>: a header includes what it uses, not the umbrella"
+        if target != folder and target not in FLOORS[folder]:
+            return f"<{included}>: {folder} may include {', '.join(sorted(FLOORS[folder] | {folder}))}"
+        return None
+    if included in STANDARD:
+        return None
+    if POSIX.match(included):
+        return None if folder in POSIX_FOLDERS else f"<{included}>: POSIX is for {', '.join(sorted(POSIX_FOLDERS))}"
+    for library, allowed in LIBRARIES.items():
+        if included.startswith(library):
+            return None if re.match(allowed, header) else f"<{included}>: only headers matching {allowed} may"
+    return f"<{included}>: neither standard, ours nor a library we know"
+
+
+def lengths(sources: dict[str, str]) -> list[int]:
+    """Lines of every header."""
+    return [text.count("\n") for header, text in sources.items() if header.endswith(".hpp")]
+
+
+def check_headers(sources: dict[str, str]) -> list[str]:
+    """Problems of a set of headers, path under include/espalier -> text."""
+    problems = []
+    for header, text in sources.items():
+        folder = header.rpartition("/")[0]
+        if folder not in FLOORS or (folder == "" and header != "espalier.hpp"):
+            problems.append(f"{header}: not in a folder of the house")
+            continue
+        if not header.endswith(".hpp"):
+            if not header.endswith("_data.inc") or "Do not edit" not in text.split("\n", 1)[0] or includes(text):
+                problems.append(f"{header}: only headers and generated tables (x_data.inc) live here")
+            continue
+        for number, included in includes(text):
+            problem = check_include(header, included)
+            if problem:
+                problems.append(f"{header}:{number}: {problem}")
+        if "#pragma once" not in text:
+            problems.append(f"{header}: no #pragma once")
+        if text.count("\n") > LONGEST:
+            problems.append(f"{header}: {text.count(chr(10))} lines, at most {LONGEST}")
+    median = statistics.median(lengths(sources))
+    if median > MEDIAN:
+        problems.append(f"the median header has {median:.0f} lines, at most {MEDIAN}")
+    return problems + unreached(sources)
+
+
+def unreached(sources: dict[str, str]) -> list[str]:
+    """Headers that neither the umbrella nor a header of an optional component includes. toy/ is for whoever asks."""
+    if "espalier.hpp" not in sources:
+        return ["espalier.hpp: the umbrella is missing"]
+    reach = {header: [name for _, name in includes(text)] for header, text in sources.items()}
+    waiting = ["espalier.hpp"]
+    waiting += [h for h, names in reach.items() if any(name.startswith(tuple(LIBRARIES)) for name in names)]
+    seen = set()
+    while waiting:
+        header = waiting.pop()
+        if header not in seen:
+            seen.add(header)
+            names = (name.removeprefix("espalier/") for name in reach[header] if name.startswith("espalier/"))
+            waiting += [name for name in names if name in sources]
+    return [f"{h}: reached neither by the umbrella nor by a component" for h in sources if h not in seen and h[:4] != "toy/"]
+
+
+def machine_paths(name: str, text: str) -> list[str]:
+    return [
+        f"{name}:{number}: a path of one machine: {match[0]}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if (match := MACHINE_PATH.search(line))
+    ]
+
+
+def tracked_files() -> list[Path]:
+    """Files git knows; without git every file outside the ignored folders."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
+    if listed.returncode == 0:
+        return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    skipped = ("build", "out", "dist", ".")
+    return [p for p in ROOT.rglob("*") if p.is_file() and not p.relative_to(ROOT).parts[0].startswith(skipped)]
+
+
+def self_test() -> None:
+    """The checks find what they are for."""
+    umbrella = "#pragma once\n#include <espalier/core/a.hpp>\n"
+    table = {"core/a_data.inc": "// Do not edit.\n" + "1,\n" * 1000}
+    good = {"espalier.hpp": umbrella, "core/a.hpp": "#pragma once\n#include <espalier/core/a_data.inc>\n", **table}
+    assert check_headers(good) == []
+    bad = {
+        "core/a.hpp": '#include <espalier/rag/text.hpp>\n#include "b.hpp"\n#include <fmt/core.h>\n',
+        "search/a.hpp": "#pragma once\n#include <espalier/rag/text.hpp>\n",
+        "rag/a.hpp": "#pragma once\n#include <espalier/backend/bm25.hpp>\n#include <unistd.h>\n",
+        "backend/bm25.hpp": "#pragma once\n#include <Eigen/Core>\n#include <boost/asio.hpp>\n#include <espalier/espalier.hpp>\n",
+        "sim/a.hpp": "#pragma once\n#include <simdjson.h>\n",
+        "core/long.hpp": "#pragma once\n" * 251,
+        "core/part.inc": "void f();\n",
+        "core/a_data.inc": "// Do not edit.\n#include <vector>\n",
+        "utils/a.hpp": "#pragma once\n",
+    }
+    found = check_headers({"espalier.hpp": umbrella, **bad})
+    for sign in (
+        "core/a.hpp:1:", "core/a.hpp:2:", "core/a.hpp:3:", "core/a.hpp: no #pragma", "search/a.hpp:2:", "rag/a.hpp:2:",
+        "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "sim/a.hpp:2:",
+        "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in", "search/a.hpp: reached neither",
+    ):  # fmt: skip
+        assert any(problem.startswith(sign) for problem in found), f"missed: {sign}"
+    assert unreached({"core/a.hpp": ""}) == ["espalier.hpp: the umbrella is missing"]
+    assert "the median header has 121 lines" in check_headers({"espalier.hpp": umbrella + "//\n" * 119})[0]
+    for name in ("tmp", "work", "root"):
+        assert machine_paths("f", f'read("/{name}/x")') and machine_paths("f", f"see /{name}.")
+        assert not machine_paths("f", f"tree/{name}/x, {{path}}/{name}, /{name}s")
+    assert machine_paths("f", "../" + "shared/x")
+
+
+def main() -> int:
+    self_test()
+    house = ROOT / "include" / "espalier"
+    sources = {
+        path.relative_to(house).as_posix(): path.read_text(encoding="utf-8") for path in sorted(house.rglob("*")) if path.is_file()
+    }
+    problems = check_headers(sources)
+    for path in tracked_files():
+        try:
+            problems += machine_paths(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, FileNotFoundError):  # binary, or deleted but not yet committed so
+            continue
+    for problem in problems:
+        print(problem)
+    lines = lengths(sources)
+    print(f"{len(lines)} headers, median {statistics.median(lines):.0f} lines, longest {max(lines)}; {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
