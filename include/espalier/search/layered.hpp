@@ -148,7 +148,8 @@ class Layered {
     return false;
   }
 
-  /// Evaluates the living children that have no value yet and whose being terminal is as asked.
+  /// Evaluates the living children that have no value yet and whose being terminal is as asked; terminal ones also if they
+  /// were outvoted, because that is free and preference data want to know.
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
     using Result = detail::evaluation_t<Evaluate, Env>;
@@ -157,7 +158,9 @@ class Layered {
     for (auto& growth : *frontier)
       for (const auto& [child, seed] : growth.children) {
         const auto& state = tree->state(child);
-        if ((*tree)[child].status != Status::open || (*tree)[child].evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
+        const auto& node = (*tree)[child];
+        const bool wanted = node.status == Status::open || (terminal && node.reason == Reason::outvoted);
+        if (!wanted || node.evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
         const Context context(seed, 0, &tree->ledger);

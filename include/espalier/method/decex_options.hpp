@@ -1,0 +1,39 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/rag/environment.hpp>
+
+#include <cstdint>
+
+namespace espalier::method {
+
+/// DecEx-RAG's options. Where the paper is silent or contradicts itself, the default is the reading that methods of this
+/// library document; every other reading is an option.
+struct DecExOptions {
+  enum class Search : std::uint8_t { pruned, no_pruning, full_node };
+  enum class Termination : std::uint8_t { vote, mean_f1, vote_and_f1 };
+
+  std::uint32_t k = 3;      ///< samples a decision
+  std::uint32_t n = 4;      ///< rollouts an execution
+  std::uint32_t T_max = 4;  ///< rounds; then the answer is forced
+  double threshold = 0.6;   ///< a value strictly above it is enough (Fig. 1), [0, 1]
+  Search search = Search::pruned;                  ///< the modes of Table 2
+  Termination termination = Termination::vote;     ///< text: vote of the samples; Fig. 1: mean reward of the answers
+  bool always_expand_both = false;  ///< expand retrieval also where own knowledge passes: both signs of preference pairs
+  bool compare_across = false;      ///< own knowledge below the threshold still competes with the queries
+  std::uint32_t rollout_steps = 8;  ///< steps of a rollout; without an answer by then it is worth 0
+  std::uint64_t max_calls = 0;      ///< budget a question, completions; 0 = none
+  std::uint64_t max_tokens = 0;     ///< budget a question, input + output tokens; 0 = none
+};
+
+/// Throws std::invalid_argument that names the option.
+inline const DecExOptions& checked(const DecExOptions& o) {
+  if (o.k == 0) bad_option("k", o.k, "1 or more");
+  if (o.n == 0) bad_option("n", o.n, "1 or more");
+  if (o.T_max == 0) bad_option("T_max", o.T_max, "1 or more");
+  if (!(o.threshold >= 0 && o.threshold <= 1)) bad_option("threshold", o.threshold, "0 to 1");
+  if (o.rollout_steps == 0) bad_option("rollout_steps", o.rollout_steps, "1 or more");
+  return o;
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/rag/sampler.hpp>
+#include <espalier/rag/state.hpp>
+#include <espalier/rag/text.hpp>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::rag {
+
+/// What deduplication compares: the text itself, or the text as the metrics see it (lower case, no punctuation, no articles).
+enum class Dedup : std::uint8_t { exact, normalised };
+
+/// The plain loop of agentic retrieval: think, then search or answer, until an answer stands. One kind of step, drawn
+/// from the prompt "rollout" with the slots question and history. It is the policy that DecEx-RAG rolls out with and its
+/// inference form, and the environment to start from for searches of one's own.
+class Environment {
+ public:
+  using State = rag::State;
+  using Action = rag::Action;
+  struct Options {
+    std::uint32_t documents = 3;  ///< passages a search, > 0
+    Dedup dedup = Dedup::normalised;
+  };
+
+  Environment(Sampler sampler, RetrieverPort retriever, Options options)
+      : sampler_(std::move(sampler)), retriever_(std::move(retriever)), options_(options) {
+    if (options_.documents == 0) bad_option("documents", options_.documents, "1 or more");
+  }
+
+  [[nodiscard]] State root(const Question& question) const { return State(question); }
+  [[nodiscard]] State root(const Example& example) const { return State(example); }
+
+  [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
+    static constexpr std::array<Kind, 1> step{static_cast<Kind>(SegmentKind::query)};
+    return std::span<const Kind>(step).first(state.answer() ? 0 : 1);
+  }
+
+  Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
+    return draw("rollout", slots(state.view()), n, std::move(context));
+  }
+
+  /// Adds the action's segments; a query is sent to the retriever and its documents follow.
+  Task<State> step(State state, Action action, Context context) const {
+    if (!action.thought.empty()) state = state.with(Segment(SegmentKind::thought, ModelText(action.thought)));
+    state = state.with(Segment(action.kind, ModelText(action.text)));
+    if (action.kind != SegmentKind::query) co_return state;
+    Query query(action.text, options_.documents);
+    Passages documents = co_await retriever_(std::move(query));
+    ++(*context.ledger)["retrieval"].retrievals;
+    co_return state.with(Segment(std::move(documents)));
+  }
+
+  // --- For environments with more kinds of steps ------------------------------------------------------------------
+
+  /// The question and the history as slots.
+  [[nodiscard]] std::vector<std::pair<std::string, Rendering>> slots(View view) const {
+    return {{"question", render_text(view.question().text)}, {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
+  }
+
+  /// n samples of a purpose as proposals; each weighs 1 / n. A tag decides what the action is: answer, question (a
+  /// sub-question), search (a query); `bare` is what an untagged text is, and what "answer" means to this purpose.
+  Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context,
+                                           SegmentKind bare = SegmentKind::answer, bool forced = false) const {
+    std::vector<Sample> samples = co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
+    std::vector<Proposal<Action>> proposals;
+    for (Sample& sample : samples) {
+      if (!sample.reply) {
+        proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), static_cast<Kind>(bare), 1.0F, Reason::malformed);
+        continue;
+      }
+      Reply& reply = *sample.reply;
+      const SegmentKind kind = reply.tag == "question" ? SegmentKind::sub_question : reply.tag == "search" ? SegmentKind::query : bare;
+      std::string key = options_.dedup == Dedup::exact ? reply.content : normalise(reply.content);
+      proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(key), forced), static_cast<Kind>(kind));
+    }
+    co_return proposals;
+  }
+
+ private:
+  Sampler sampler_;
+  RetrieverPort retriever_;
+  Options options_;
+};
+
+}  // namespace espalier::rag

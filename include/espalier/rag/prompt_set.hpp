@@ -1,0 +1,94 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+#include <espalier/rag/render.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::rag {
+
+/// A method's prompt texts: one template a purpose, in which {slot} stands for the slot's value. Any other brace is text.
+class PromptSet {
+ public:
+  using Texts = std::map<std::string, std::string, std::less<>>;
+
+  /// Throws InputError if a purpose has no text or a text lacks a slot of its purpose.
+  PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts) : protocol_(std::move(protocol)), texts_(std::move(texts)) {
+    for (const Purpose& purpose : protocol_->purposes) check(purpose, purpose.name);
+  }
+
+  /// The same with the files DIR/<purpose>.txt in place of the built-in texts, where they exist. Any other .txt file in
+  /// the folder is an error, so that a misspelt name does not go unnoticed.
+  [[nodiscard]] PromptSet replaced_from(const std::filesystem::path& folder) const {
+    if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), 0, "", "is not a folder of prompts");
+    PromptSet other = *this;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".txt") continue;
+      const Purpose* purpose = protocol_->purpose(entry.path().stem().string());
+      if (purpose == nullptr) throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
+      std::ifstream file(entry.path(), std::ios::binary);
+      if (!file) throw InputError(entry.path().string(), 0, "", "cannot be read");
+      other.texts_[purpose->name] = std::string(std::istreambuf_iterator<char>(file), {});
+      other.check(*purpose, entry.path().string());
+    }
+    return other;
+  }
+
+  [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
+  [[nodiscard]] const Texts& texts() const { return texts_; }
+
+  /// Fills a purpose's template. Slots that the purpose does not name are ignored.
+  [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const std::vector<std::pair<std::string, Rendering>>& slots,
+                                                         Sampling sampling) const {
+    const std::string& text = texts_.at(std::string(purpose));
+    Rendering out;
+    for (std::size_t i = 0; i < text.size();) {
+      const auto slot = slot_at(text, i, slots);
+      if (slot == slots.end()) {
+        out.text += text[i++];
+        continue;
+      }
+      const auto begin = static_cast<std::uint32_t>(out.text.size());
+      out.spans.push_back({slot->first, begin, begin + static_cast<std::uint32_t>(slot->second.text.size())});
+      out.add(slot->second);
+      i += slot->first.size() + 2;
+    }
+    PromptBody body;
+    body.messages.push_back(Message{"user", std::move(out.text)});
+    body.spans = std::move(out.spans);
+    body.purpose = std::string(purpose);
+    body.protocol = protocol_;
+    body.sampling = std::move(sampling);
+    return std::make_shared<const PromptBody>(std::move(body));
+  }
+
+ private:
+  using Slots = std::vector<std::pair<std::string, Rendering>>;
+  static Slots::const_iterator slot_at(const std::string& text, std::size_t i, const Slots& slots) {
+    if (text[i] != '{') return slots.end();
+    for (auto slot = slots.begin(); slot != slots.end(); ++slot)
+      if (text.compare(i + 1, slot->first.size(), slot->first) == 0 && i + 1 + slot->first.size() < text.size() && text[i + 1 + slot->first.size()] == '}')
+        return slot;
+    return slots.end();
+  }
+  void check(const Purpose& purpose, const std::string& where) const {
+    const auto text = texts_.find(purpose.name);
+    if (text == texts_.end()) throw InputError(where, 0, "", "there is no text for the prompt '" + purpose.name + "'");
+    for (const auto& slot : purpose.slots)
+      if (text->second.find('{' + slot + '}') == std::string::npos) throw InputError(where, 0, "{" + slot + "}", "the prompt lacks this slot");
+  }
+
+  std::shared_ptr<const Protocol> protocol_;
+  Texts texts_;
+};
+
+}  // namespace espalier::rag

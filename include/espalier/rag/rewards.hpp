@@ -1,0 +1,52 @@
+#pragma once
+
+#include <espalier/rag/metrics.hpp>
+#include <espalier/rag/state.hpp>
+
+#include <span>
+#include <vector>
+
+/// Rewards: r(terminal state) -> [0, 1]. A state without an answer is a null prediction and is worth 0.
+namespace espalier::rag {
+
+/// F1 of the answer against the gold answers, the best over them.
+class F1 {
+ public:
+  explicit F1(Profile profile = Profile::common) : profile_(profile) {}
+  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).f1; }
+
+ private:
+  Profile profile_;
+};
+
+/// 1 if the normalised answer equals a gold answer.
+class ExactMatch {
+ public:
+  explicit ExactMatch(Profile profile = Profile::common) : profile_(profile) {}
+  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).em; }
+
+ private:
+  Profile profile_;
+};
+
+/// Needs no gold: how well an answer agrees with those of the other rollouts from the same state, as mean F1 between
+/// them. A single answer agrees with itself.
+class Agreement {
+ public:
+  double operator()(const State& state) const { return state.answer() ? 1 : 0; }
+  [[nodiscard]] std::vector<double> group(std::span<const State> states) const {
+    std::vector<double> values(states.size(), 0);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const auto mine = states[i].answer();
+      if (!mine) continue;
+      if (states.size() == 1) values[i] = 1;
+      for (std::size_t j = 0; j < states.size(); ++j) {
+        const auto other = states[j].answer();
+        if (i != j && other) values[i] += score(Profile::common, mine, Gold{*other}).f1 / static_cast<double>(states.size() - 1);
+      }
+    }
+    return values;
+  }
+};
+
+}  // namespace espalier::rag

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/tree.hpp>
+#include <espalier/rag/question.hpp>
+#include <espalier/rag/transcript.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace espalier::rag {
+
+/// What a prompt builder may see: the question and what happened so far. No gold answer can be reached from here.
+class View {
+ public:
+  View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
+  [[nodiscard]] const Question& question() const { return *question_; }
+  [[nodiscard]] const Transcript& transcript() const { return *transcript_; }
+
+ private:
+  const Question* question_;
+  const Transcript* transcript_;
+};
+
+/// A state of a search over a question: its transcript and how far it is. Copies share everything but the numbers.
+class State {
+ public:
+  State() = default;
+  /// A search without gold: for use and evaluation.
+  explicit State(Question question) : State(Example{std::move(question), {}, {}, {}, 0, {}}) {}
+  /// A search whose rewards may look at the gold answers.
+  explicit State(const Example& example)
+      : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold})) {}
+
+  [[nodiscard]] View view() const { return {episode_->question, transcript_}; }
+  [[nodiscard]] const Question& question() const { return episode_->question; }
+  [[nodiscard]] const Transcript& transcript() const { return transcript_; }
+  /// For rewards and outputs only. Throws std::invalid_argument if there is no gold answer.
+  [[nodiscard]] const Gold& gold() const {
+    if (episode_->gold.empty())
+      throw std::invalid_argument("question '" + episode_->question.id + "' has no gold answer: choose a reward that needs none");
+    return episode_->gold;
+  }
+  [[nodiscard]] bool has_gold() const { return !episode_->gold.empty(); }
+  /// The final answer, once there is one.
+  [[nodiscard]] std::optional<std::string> answer() const {
+    const Segment* last = transcript_.last();
+    if (last == nullptr || last->kind() != SegmentKind::answer) return std::nullopt;
+    return last->model_text()->str();
+  }
+  /// The sub-question that waits for its answer, or null.
+  [[nodiscard]] const std::string* open_sub_question() const {
+    const Segment* last = transcript_.last();
+    return last != nullptr && last->kind() == SegmentKind::sub_question ? &last->model_text()->str() : nullptr;
+  }
+  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }  ///< sub-questions dealt with, or searches made
+  [[nodiscard]] std::uint32_t retrievals() const { return retrievals_; }  ///< searches on this path
+
+  [[nodiscard]] State with(Segment segment) const {
+    State next = *this;
+    if (segment.kind() == SegmentKind::own_answer || segment.kind() == SegmentKind::documents) ++next.iterations_;
+    if (segment.kind() == SegmentKind::documents) ++next.retrievals_;
+    next.transcript_ = transcript_.append(std::move(segment));
+    return next;
+  }
+
+ private:
+  struct Episode {
+    Question question;
+    Gold gold;
+  };
+  std::shared_ptr<const Episode> episode_;
+  Transcript transcript_;
+  std::uint32_t iterations_ = 0;
+  std::uint32_t retrievals_ = 0;
+};
+
+/// An action: a segment that the model wants to add, with the thought before it.
+class Action {
+ public:
+  Action() = default;
+  Action(SegmentKind kind, std::string text, std::string thought, std::string key, bool forced = false)
+      : kind(kind), text(std::move(text)), thought(std::move(thought)), key(std::move(key)), forced(forced) {}
+  SegmentKind kind = SegmentKind::thought;
+  std::string text;     ///< the answer, sub-question, query; the raw reply if it could not be read
+  std::string thought;  ///< what the model wrote before it; may be empty
+  std::string key;      ///< what deduplication compares
+  bool forced = false;  ///< the model was told to answer
+  friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
+};
+
+using Tree = espalier::Tree<State, Action, double>;
+
+}  // namespace espalier::rag

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <espalier/core/passage.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::rag {
+
+/// Text that a model wrote. Parsers take nothing else, so a tag inside a document can do nothing.
+class ModelText {
+ public:
+  ModelText() = default;
+  explicit ModelText(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const std::string& str() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// What a segment of a transcript is.
+enum class SegmentKind : std::uint8_t { thought, sub_question, own_answer, query, documents, answer };
+
+/// The name of a kind, as in prompt spans and records.
+inline const char* name(SegmentKind kind) {
+  static constexpr const char* names[] = {"thought", "sub_question", "own_answer", "query", "documents", "answer"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// One piece of a transcript: words of the model, or documents from the environment.
+class Segment {
+ public:
+  Segment(SegmentKind kind, ModelText text) : kind_(kind), content_(std::move(text)) {}
+  explicit Segment(Passages documents) : kind_(SegmentKind::documents), content_(std::move(documents)) {}
+  [[nodiscard]] SegmentKind kind() const { return kind_; }
+  /// The model's words; null for documents.
+  [[nodiscard]] const ModelText* model_text() const { return std::get_if<ModelText>(&content_); }
+  /// The documents; null for words of the model.
+  [[nodiscard]] const Passages* documents() const { return std::get_if<Passages>(&content_); }
+
+ private:
+  SegmentKind kind_;
+  std::variant<ModelText, Passages> content_;
+};
+
+/// A reasoning history: a handle into an arena of segments that one tree's states share. Appending copies nothing and
+/// changes no other transcript; a transcript of any length is destroyed without recursion.
+class Transcript {
+ public:
+  Transcript() : arena_(std::make_shared<Arena>()) {}
+
+  [[nodiscard]] Transcript append(Segment segment) const {
+    Transcript longer = *this;
+    longer.tail_ = static_cast<std::uint32_t>(arena_->size());
+    arena_->push_back(Link{tail_, std::move(segment)});
+    return longer;
+  }
+  /// The segments, oldest first; valid while any transcript of the tree lives.
+  [[nodiscard]] std::vector<const Segment*> segments() const {
+    std::vector<const Segment*> all;
+    for (std::uint32_t i = tail_; i != none; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
+    return {all.rbegin(), all.rend()};
+  }
+  /// Those after an earlier transcript of which this one is a continuation.
+  [[nodiscard]] std::vector<const Segment*> since(const Transcript& earlier) const {
+    std::vector<const Segment*> tail;
+    for (std::uint32_t i = tail_; i != none && i != earlier.tail_; i = (*arena_)[i].before) tail.push_back(&(*arena_)[i].segment);
+    return {tail.rbegin(), tail.rend()};
+  }
+  /// The newest segment, or null.
+  [[nodiscard]] const Segment* last() const { return tail_ == none ? nullptr : &(*arena_)[tail_].segment; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffU;
+  struct Link {
+    std::uint32_t before;
+    Segment segment;
+  };
+  using Arena = std::deque<Link>;
+  std::shared_ptr<Arena> arena_;
+  std::uint32_t tail_ = none;
+};
+
+}  // namespace espalier::rag
