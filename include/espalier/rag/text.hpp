@@ -1,0 +1,80 @@
+#pragma once
+
+#include <espalier/core/unicode.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::rag {
+
+/// The parts between white space, none of them empty: Python's str.split().
+inline std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t at = i;
+    if (!is_space(decode_utf8(text, i))) continue;
+    if (at > begin) parts.push_back(text.substr(begin, at - begin));
+    begin = i;
+  }
+  if (begin < text.size()) parts.push_back(text.substr(begin));
+  return parts;
+}
+
+/// White space taken off both ends: Python's str.strip().
+inline std::string_view strip(std::string_view text) {
+  const auto parts = split(text);
+  if (parts.empty()) return {};
+  const char* const begin = parts.front().data();
+  return {begin, static_cast<std::size_t>(parts.back().data() + parts.back().size() - begin)};
+}
+
+/// Every run of white space made one blank, none at the ends.
+inline std::string join_blanks(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::string_view part : split(text)) {
+    if (!out.empty()) out += ' ';
+    out += part;
+  }
+  return out;
+}
+
+/// Python's string.punctuation: the 32 marks of ASCII.
+inline bool is_punctuation(char c) {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+inline std::string delete_punctuation(std::string text) {
+  std::erase_if(text, is_punctuation);
+  return text;
+}
+
+/// Replaces each of `words` by `by` where it is a whole run of word characters; words are lower-case ASCII.
+inline std::string replace_words(std::string_view text, std::initializer_list<std::string_view> words, std::string_view by) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t begin = i;
+    std::size_t end = i;  // of the run of word characters at begin
+    while (i < text.size() && is_word(decode_utf8(text, i))) end = i;
+    const std::string_view run = text.substr(begin, end - begin);
+    bool replaced = false;
+    for (std::string_view word : words) replaced = replaced || run == word;
+    out += replaced ? by : run;
+    out += text.substr(end, i - end);  // the character that ended the run
+  }
+  return out;
+}
+
+/// The normal form of an answer in SQuAD, HotpotQA, 2WikiMultiHopQA, MuSiQue, FlashRAG and Search-R1, in this order:
+/// lower case; the 32 ASCII punctuation marks deleted; the words a, an and the replaced by a blank; blanks joined.
+/// So "U.S." is "us" and "1,000" is "1000"; curly quotes, long dashes, accents and full-width forms stay.
+inline std::string normalise(std::string_view text) {
+  return join_blanks(replace_words(delete_punctuation(to_lower(text)), {"a", "an", "the"}, " "));
+}
+
+}  // namespace espalier::rag
