@@ -1,0 +1,172 @@
+#pragma once
+
+#include <espalier/sim/knowledge.hpp>
+#include <espalier/sim/skills.hpp>
+#include <espalier/sim/view.hpp>
+#include <espalier/sim/wording.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::sim {
+
+/// The text by which the model says that it does not know; it is never taken for a value.
+inline constexpr std::string_view not_known = "I don't know";
+
+/// Whether the model knows a fact by heart: a property of the fact and of the model's seed.
+inline bool recalls(const Skills& skills, const Fact& fact) {
+  return static_cast<double>(Hasher().add(fact.identity).add(skills.seed).finish().low >> 11) * 0x1p-53 < skills.recall;
+}
+
+/// What the model holds for true on the way along one chain: a value for some of the steps, found in what the prompt
+/// shows or put there by the model. Gold is looked at in two cases only: to tell whether a fact can be read from a
+/// passage or recalled, and to conclude a comparison whose steps are all known rightly.
+class Reader {
+ public:
+  struct Belief {
+    std::string text;
+    bool right;
+    bool said;  ///< stands in the prompt as an answer or a thought: need not be said again
+  };
+
+  Reader(const Knowledge& knowledge, const Skills& skills, const Chain& chain, const View& view, const Draws& draws)
+      : knowledge_(knowledge), skills_(skills), chain_(chain), view_(view), draws_(draws), values_(chain.steps.size()) {
+    if (steps() < 2) return;
+    for (const auto& asked : view_.sub_questions)
+      if (asked.content == chain_.content && known(asked.answer)) whole_ = std::string(*asked.answer);
+  }
+
+  [[nodiscard]] std::size_t steps() const { return values_.size(); }
+  [[nodiscard]] const std::optional<Belief>& value(std::size_t k) const { return values_[k]; }
+  [[nodiscard]] bool ready(std::size_t k) const {
+    const auto& needs = chain_.steps[k].needs;
+    return std::all_of(needs.begin(), needs.end(), [&](std::size_t n) { return values_[n].has_value(); });
+  }
+  /// The step's question about the entities believed; only if ready(k).
+  [[nodiscard]] std::string question(std::size_t k) const {
+    return substitute(chain_.steps[k].wording, k, [&](std::size_t n) -> const std::string& { return values_[n]->text; });
+  }
+  void believe(std::size_t k, std::string text, bool said) {
+    const bool right = grounded(k) && gold_fact(k).answered_by(text);
+    values_[k] = Belief{std::move(text), right, said};
+  }
+
+  /// Looks for step k in the prompt: own answers first, then thoughts, then what later sub-questions take for granted,
+  /// then documents. Only if ready(k).
+  bool see(std::size_t k) {
+    const std::string asked = question(k);
+    const auto key = content(asked);
+    for (const auto& sub : view_.sub_questions)
+      if (known(sub.answer) && same_question(sub.content, key) && (steps() == 1 || sub.content != chain_.content))
+        return believe(k, std::string(*sub.answer), true), true;
+    if (const auto said = view_.stated(statement(asked))) return believe(k, std::string(*said), true), true;
+    for (std::size_t later = k + 1; later < steps(); ++later)
+      if (const auto& needs = chain_.steps[later].needs; std::find(needs.begin(), needs.end(), k) != needs.end())
+        for (const auto& sub : view_.sub_questions)
+          if (same_question(sub.content, gold_fact(later).question)) return believe(k, gold_fact(k).answers.front(), true), true;
+    if (const Fact* fact = fact_of(k, key)) {
+      const std::string* found = shown(*fact);
+      if (found && draws_.succeeds("read", skills_.read, fact->identity)) return believe(k, *found, false), true;
+    }
+    return false;
+  }
+  /// Takes step k from memory, if the fact is known by heart. Only if ready(k).
+  bool recall(std::size_t k) {
+    const Fact* fact = fact_of(k, content(question(k)));
+    if (!fact || !recalls(skills_, *fact)) return false;
+    return believe(k, fact->answers.front(), false), true;
+  }
+  /// An invented value for step k: the answer to another question of its kind.
+  void invent(std::size_t k) {
+    const Fact& fact = gold_fact(k);
+    believe(k, invented(fact.relation, fact.answers.front(), draws_.pick("invent", k), fact.verdict, &fact), false);
+  }
+  /// The whole chain from the prompt alone, or from the prompt and from memory.
+  void look(bool by_heart) {
+    for (std::size_t k = 0; k < steps(); ++k)
+      if (ready(k) && !see(k) && by_heart) recall(k);
+  }
+
+  /// The answer that follows from the values, if there are enough.
+  [[nodiscard]] std::optional<std::string> answer() const {
+    if (whole_) return whole_;
+    if (chain_.last_step_answers) return values_.back() ? std::optional(values_.back()->text) : std::nullopt;
+    bool right = true;
+    for (const auto& v : values_) {
+      if (!v) return std::nullopt;
+      right = right && v->right;
+    }
+    return right ? chain_.gold.front() : guess();
+  }
+  /// One of the things compared, or a plausible wrong answer.
+  [[nodiscard]] std::string guess() const {
+    const std::uint64_t draw = draws_.pick("guess");
+    if (!chain_.options.empty()) return chain_.options[draw % chain_.options.size()];
+    const std::uint64_t relation = chain_.last_step_answers ? gold_fact(steps() - 1).relation : chain_.relation;
+    return invented(relation, chain_.gold.front(), draw, false, nullptr);
+  }
+  /// Searches made for this step, or for the whole question.
+  [[nodiscard]] std::size_t searches(std::size_t k) const {
+    const auto key = content(question(k));
+    return static_cast<std::size_t>(std::count_if(view_.queries.begin(), view_.queries.end(), [&](const std::vector<Word>& q) {
+      return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
+    }));
+  }
+
+ private:
+  static bool known(const std::optional<std::string_view>& answer) {
+    return answer && !answer->empty() && answer->substr(0, not_known.size()) != not_known;
+  }
+  [[nodiscard]] const Fact& gold_fact(std::size_t k) const { return knowledge_.fact(chain_.steps[k].fact); }
+  /// Whether step k asks about the right entities.
+  [[nodiscard]] bool grounded(std::size_t k) const {
+    const auto& needs = chain_.steps[k].needs;
+    return std::all_of(needs.begin(), needs.end(), [&](std::size_t n) { return values_[n] && values_[n]->right; });
+  }
+  [[nodiscard]] const Fact* fact_of(std::size_t k, const std::vector<Word>& key) const {
+    return grounded(k) ? &gold_fact(k) : knowledge_.find(key);
+  }
+  /// The answer as a document shows it; null if none does.
+  [[nodiscard]] const std::string* shown(const Fact& fact) const {
+    const auto titled = [&](std::size_t d, const std::vector<Word>& title) { return contains(view_.document(d), title, 4); };
+    std::size_t titles = 0;
+    for (const auto& title : fact.titles)
+      for (std::size_t d = 0; d < view_.documents(); ++d)
+        if (titled(d, title)) {
+          ++titles;
+          break;
+        }
+    const bool complete = titles == fact.titles.size();
+    if (fact.verdict) return complete && titles > 0 ? &fact.answers.front() : nullptr;
+    if (fact.titles.size() > 1 && !complete) return nullptr;
+    for (std::size_t d = 0; d < view_.documents(); ++d) {
+      const bool about = std::any_of(fact.titles.begin(), fact.titles.end(), [&](const auto& t) { return titled(d, t); });
+      if (!about && !contains(view_.document(d), fact.subject)) continue;
+      for (std::size_t a = 0; a < fact.answers.size(); ++a)
+        if (contains(view_.document(d), fact.written[a])) return &fact.answers[a];
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::string invented(std::uint64_t relation, std::string_view like, std::uint64_t draw, bool verdict,
+                                     const Fact* fact) const {
+    if (verdict) return draw % 2 ? "yes" : "no";
+    return knowledge_.wrong(relation, like, draw, [&](const std::string& text) {
+      const auto said = words(text);
+      return (fact && fact->answered_by(text)) ||
+             std::any_of(chain_.gold.begin(), chain_.gold.end(), [&](const std::string& g) { return words(g) == said; });
+    });
+  }
+
+  const Knowledge& knowledge_;
+  const Skills& skills_;
+  const Chain& chain_;
+  const View& view_;
+  const Draws& draws_;
+  std::vector<std::optional<Belief>> values_;
+  std::optional<std::string> whole_;
+};
+
+}  // namespace espalier::sim
