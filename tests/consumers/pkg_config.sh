@@ -1,3 +1,4 @@
+#!/bin/sh
 # Compiles and runs a program with what pkg-config says: pkg_config.sh PKG_CONFIG PREFIX COMPILER SOURCE
 set -eu
 PKG_CONFIG_PATH=$2/share/pkgconfig

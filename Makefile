@@ -1,0 +1,75 @@
+# Everything from a bare machine: each target first brings what it needs.
+PYTHON ?= python3
+CLANG ?= clang++-16
+JOBS ?= $(shell nproc)
+VENV := .venv/bin
+
+.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-python test-readme lint bench clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo           build everything and grow trees on a generated world"
+	@echo "make test           run every test: C++, C++ under sanitizers, Python, README"
+	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
+	@echo "make test-sanitize  the C++ unit tests under address and undefined-behaviour sanitizers"
+	@echo "make test-clang     the C++ unit tests built by $(CLANG)"
+	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
+	@echo "make lint           ruff and mypy over the Python layer"
+	@echo "make install        the Python package into .venv"
+	@echo "make bench          build and run the benchmarks"
+	@echo "make clean          remove what the others made"
+
+setup:
+	@tools/setup.sh
+
+.venv/ready: pyproject.toml | setup
+	$(PYTHON) -m venv .venv
+	$(VENV)/pip install -q --upgrade 'pip>=25.1'
+	$(VENV)/pip install -q --group build
+	@touch $@
+
+install: .venv/ready
+	$(VENV)/pip install -q --no-build-isolation '.[cli]'
+
+install-dev: .venv/ready
+	$(VENV)/pip install -q --no-build-isolation '.[cli,dev]'
+
+demo: install
+	$(VENV)/espalier world --out out/world --passages 2000 --questions 50 --seed 1
+	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl \
+	  --model simulated --out out/demo
+
+test: test-cpp test-sanitize test-python test-readme
+
+test-cpp: setup
+	cmake --preset release
+	cmake --build --preset release --parallel $(JOBS)
+	ctest --preset release --parallel $(JOBS)
+
+test-sanitize: setup
+	cmake --preset sanitize
+	cmake --build --preset sanitize --parallel $(JOBS)
+	ctest --preset sanitize --parallel $(JOBS)
+
+test-clang: setup
+	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
+	cmake --preset clang -DCMAKE_CXX_COMPILER=$(CLANG)
+	cmake --build --preset clang --parallel $(JOBS)
+	ctest --preset clang --parallel $(JOBS)
+
+test-python: install-dev
+	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml
+
+test-readme: install-dev
+	$(VENV)/pytest tests/readme_test.py --junit-xml=build/readme/junit.xml
+
+lint: install-dev
+	$(VENV)/ruff check python tests
+	$(VENV)/mypy
+
+bench: setup
+	cmake --preset bench
+	cmake --build --preset bench --parallel $(JOBS)
+
+clean:
+	rm -rf build out dist .venv

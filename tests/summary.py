@@ -1,0 +1,38 @@
+"""Adds up what ran: summary.py JUNIT_XML... prints `N passed, N failed`, and exits 1 if anything failed or nothing ran.
+
+A doctest program counts its test cases, not itself; a file that is not there counts as one failure.
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+DOCTEST = re.compile(r"test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed")
+
+
+def count(case: ElementTree.Element) -> tuple[int, int]:
+    """(passed, failed) of one testcase element."""
+    broken = case.find("failure") is not None or case.find("error") is not None or case.get("status") in ("fail", "notrun")
+    cases = DOCTEST.search(case.findtext("system-out") or "")
+    if cases:
+        return int(cases[1]), max(int(cases[2]), int(broken))
+    return (0, 1) if broken else (1, 0)
+
+
+def main(files: list[str]) -> int:
+    passed = failed = 0
+    for file in files:
+        if not Path(file).exists():
+            print(f"{Path(file).parent.name}: did not get as far as its tests")
+            failed += 1
+            continue
+        here = [count(case) for case in ElementTree.parse(file).iter("testcase")]
+        good, bad = sum(p for p, _ in here), sum(f for _, f in here)
+        print(f"{Path(file).parent.name}: {good} passed, {bad} failed")
+        passed, failed = passed + good, failed + bad
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
