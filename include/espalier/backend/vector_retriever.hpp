@@ -1,0 +1,126 @@
+#pragma once
+
+#include <espalier/backend/vectors.hpp>
+#include <espalier/core/batch_service.hpp>
+#include <espalier/core/passage.hpp>
+
+#include <functional>
+
+namespace espalier::backend {
+
+/// Any batch function from texts to embeddings, its type erased.
+class AnyEncoder {
+ public:
+  template <class F>
+    requires BatchFunction<F, EncodeRequest, Embedding> && (!std::same_as<std::remove_cvref_t<F>, AnyEncoder>)
+  AnyEncoder(F f)  // NOLINT: a batch function is an encoder
+      : encode_([f = std::move(f)](std::span<const EncodeRequest> texts) mutable {
+          auto answers = f(texts);
+          std::vector<Outcome<Embedding>> embeddings;
+          embeddings.reserve(answers.size());
+          for (auto& answer : answers) embeddings.emplace_back(std::move(answer));
+          return embeddings;
+        }) {}
+
+  /// One outcome a text. Throws BackendError if there are more or fewer.
+  std::vector<Outcome<Embedding>> operator()(std::span<const EncodeRequest> texts) {
+    auto embeddings = encode_(texts);
+    if (embeddings.size() != texts.size())
+      throw BackendError("an encoder returned " + std::to_string(embeddings.size()) + " embeddings for " +
+                             std::to_string(texts.size()) + " texts", BackendError::Kind::permanent);
+    return embeddings;
+  }
+
+ private:
+  std::function<std::vector<Outcome<Embedding>>(std::span<const EncodeRequest>)> encode_;
+};
+
+/// The text of a passage that is encoded: its title, if it has one, and its body, a line each.
+inline std::string encoded_text(const Passage& passage) {
+  return passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text();
+}
+
+/// Encodes all passages, `batch` at a time -> [passages, dimension]. Throws the encoder's first error, or BackendError where
+/// it returns embeddings of several dimensions. Throws std::invalid_argument if there are no passages.
+inline Vectors encode_passages(const std::vector<Passage>& passages, AnyEncoder encoder, std::size_t batch = 256) {
+  if (passages.empty()) throw std::invalid_argument("there are no passages to encode");
+  if (batch == 0) bad_option("batch", batch, "1 or more");
+  std::vector<float> values;
+  std::size_t dimension = 0;
+  for (std::size_t begin = 0; begin < passages.size(); begin += batch) {
+    std::vector<EncodeRequest> texts;
+    for (std::size_t i = begin; i < std::min(begin + batch, passages.size()); ++i)
+      texts.emplace_back(encoded_text(passages[i]), EncodeRequest::Role::passage);
+    for (const auto& embedding : encoder(texts)) {
+      const Embedding& vector = embedding.value();
+      if (dimension == 0) values.reserve(vector.size() * passages.size());
+      if (dimension == 0) dimension = vector.size();
+      const std::string fault = vector.empty() ? "an embedding is empty" : vector_fault(vector, dimension);
+      if (!fault.empty()) throw BackendError(fault, BackendError::Kind::permanent);
+      values.insert(values.end(), vector.begin(), vector.end());
+    }
+  }
+  return Vectors(std::move(values), dimension);
+}
+
+/// A retriever of passages by their vectors: encodes the queries of a batch in one call and searches an index, whose row i
+/// is passage i. A query whose embedding failed or does not fit is an error of its own.
+template <VectorIndex Index>
+class VectorRetriever {
+ public:
+  /// Throws std::invalid_argument if index and passages differ in number.
+  VectorRetriever(std::vector<Passage> passages, Index index, AnyEncoder encoder)
+      : passages_(std::move(passages)), index_(std::move(index)), encoder_(std::move(encoder)) {
+    if (index_.rows() != passages_.size())
+      throw std::invalid_argument("the index holds " + std::to_string(index_.rows()) + " vectors for " +
+                                  std::to_string(passages_.size()) + " passages");
+  }
+  /// Encodes the passages and builds the index from them.
+  VectorRetriever(std::vector<Passage> passages, AnyEncoder encoder, const typename Index::Options& options = {})
+      : passages_(std::move(passages)), index_(encode_passages(passages_, encoder), options), encoder_(std::move(encoder)) {}
+
+  std::vector<Outcome<Passages>> operator()(std::span<const Query> queries) {
+    std::vector<EncodeRequest> texts;
+    for (const Query& query : queries) texts.emplace_back(query.text, EncodeRequest::Role::query);
+    std::vector<Outcome<Embedding>> embeddings = encoder_(texts);
+    std::vector<VectorQuery> searches;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      if (!embeddings[i].ok()) continue;
+      const std::string fault = vector_fault(embeddings[i].value(), index_.dimension());
+      if (fault.empty()) searches.emplace_back(embeddings[i].value(), queries[i].k);
+      else embeddings[i] = std::make_exception_ptr(BackendError(fault, BackendError::Kind::permanent));
+    }
+    const auto found = index_.search(searches);
+    std::vector<Outcome<Passages>> results;
+    results.reserve(queries.size());
+    std::size_t next = 0;
+    for (const auto& embedding : embeddings) {
+      if (embedding.ok()) results.emplace_back(passages_of(found[next++]));
+      else results.emplace_back(embedding.error());
+    }
+    return results;
+  }
+
+  /// Identity of passages and index. Journals of a retriever whose vectors came from elsewhere add the encoder's own.
+  [[nodiscard]] Hash fingerprint() const {
+    Hasher hasher;
+    hasher.add("vector retriever").add(index_.fingerprint()).add(std::uint64_t(passages_.size()));
+    for (const Passage& p : passages_) hasher.add(p.id()).add(p.title()).add(p.text());
+    return hasher.finish();
+  }
+  [[nodiscard]] const Index& index() const { return index_; }
+
+ private:
+  Passages passages_of(const std::vector<Hit>& hits) const {
+    Passages passages;
+    passages.reserve(hits.size());
+    for (const Hit& hit : hits) passages.push_back(passages_[hit.row].scored(hit.score));
+    return passages;
+  }
+
+  std::vector<Passage> passages_;
+  Index index_;
+  AnyEncoder encoder_;
+};
+
+}  // namespace espalier::backend

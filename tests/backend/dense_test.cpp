@@ -1,0 +1,243 @@
+#include <espalier/backend/dense.hpp>
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/seed.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace {
+
+using namespace espalier;
+using backend::Dense;
+using backend::DenseIndex;
+using backend::Hit;
+using backend::Metric;
+using backend::VectorQuery;
+using backend::Vectors;
+
+static_assert(backend::VectorIndex<DenseIndex>);
+static_assert(Retriever<Dense>);
+
+float value(Random& random) { return static_cast<float>(random.uniform() * 2 - 1); }
+
+Vectors random_vectors(std::size_t rows, std::size_t dimension, std::uint64_t seed) {
+  Random random{Seed(seed)};
+  std::vector<float> values(rows * dimension);
+  for (float& x : values) x = value(random);
+  return Vectors(std::move(values), dimension);
+}
+std::vector<VectorQuery> queries_of(const Vectors& vectors, std::size_t k) {
+  std::vector<VectorQuery> queries;
+  for (std::size_t i = 0; i < vectors.rows(); ++i) queries.emplace_back(vectors.row(i), k);
+  return queries;
+}
+
+/// The plain loop: long double sums, full sort, ties by row.
+std::vector<std::uint32_t> plain_order(const Vectors& rows, std::span<const float> query, std::size_t k, bool cosine) {
+  std::vector<std::pair<long double, std::uint32_t>> scored;
+  for (std::uint32_t i = 0; i < rows.rows(); ++i) {
+    long double dot = 0, length = 0;
+    for (std::size_t j = 0; j < query.size(); ++j) {
+      dot += static_cast<long double>(query[j]) * rows.row(i)[j];
+      length += static_cast<long double>(rows.row(i)[j]) * rows.row(i)[j];
+    }
+    scored.emplace_back(cosine ? -dot / std::sqrt(length) : -dot, i);
+  }
+  std::sort(scored.begin(), scored.end());
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < std::min(k, scored.size()); ++i) order.push_back(scored[i].second);
+  return order;
+}
+std::vector<std::uint32_t> rows_of(const std::vector<Hit>& hits) {
+  std::vector<std::uint32_t> rows;
+  for (const Hit& hit : hits) rows.push_back(hit.row);
+  return rows;
+}
+
+/// A text "x,y" or "x" is the vector (x, y, 1) or (x, 0, 1); other texts fail. Counts its calls.
+struct TextEncoder {
+  int* calls;
+  std::vector<Outcome<Embedding>> operator()(std::span<const EncodeRequest> texts) const {
+    ++*calls;
+    std::vector<Outcome<Embedding>> embeddings;
+    for (const EncodeRequest& request : texts) {
+      Embedding e{0, 0, 1};
+      if (std::sscanf(request.text.c_str(), "%f,%f", &e[0], &e[1]) >= 1) embeddings.emplace_back(std::move(e));
+      else if (request.text == "nan") embeddings.emplace_back(Embedding{0, 0, std::numeric_limits<float>::quiet_NaN()});
+      else if (request.text == "short") embeddings.emplace_back(Embedding{1});
+      else embeddings.emplace_back(std::make_exception_ptr(BackendError("cannot encode " + request.text)));
+    }
+    return embeddings;
+  }
+};
+
+std::vector<Passage> points() {
+  return {Passage("a", "", "1,0"), Passage("b", "", "0,2"), Passage("c", "", "-1,0"), Passage("d", "", "1,0")};
+}
+
+}  // namespace
+
+TEST_CASE("hits are those of a plain loop, by inner product and by cosine") {
+  for (const std::size_t dimension : {1UL, 3UL, 7UL, 64UL, 100UL}) {
+    CAPTURE(dimension);
+    const Vectors rows = random_vectors(2500, dimension, 1), queries = random_vectors(70, dimension, 2);
+    for (const Metric metric : {Metric::inner_product, Metric::cosine}) {
+      const DenseIndex index(rows, {.metric = metric});
+      const auto found = index.search(queries_of(queries, 10));
+      REQUIRE(found.size() == 70);
+      if (dimension == 1 && metric == Metric::cosine) continue;  // all rows tie: see the test of ties
+      for (std::size_t i = 0; i < 70; ++i)
+        CHECK(rows_of(found[i]) == plain_order(rows, queries.row(i), 10, metric == Metric::cosine));
+    }
+  }
+}
+
+TEST_CASE("a score is the inner product, and with cosine that of vectors of length 1") {
+  const Vectors rows({3, 4, 1, 0, 0, 0}, 2);
+  const std::vector<float> query{6, 8};
+  const std::vector<VectorQuery> queries{VectorQuery(query, 3)};
+  const auto inner = DenseIndex(rows).search(queries);
+  CHECK(inner[0] == std::vector<Hit>{Hit(0, 50), Hit(1, 6), Hit(2, 0)});
+  const auto cosine = DenseIndex(rows, {.metric = Metric::cosine}).search(queries);
+  CHECK(rows_of(cosine[0]) == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(cosine[0][0].score == doctest::Approx(1).epsilon(1e-6));
+  CHECK(cosine[0][1].score == doctest::Approx(0.6).epsilon(1e-6));
+  CHECK(cosine[0][2].score == 0);
+}
+
+TEST_CASE("results are the same bits for any batch size, order of the batch and number of threads") {
+  const Vectors rows = random_vectors(5000, 48, 3), queries = random_vectors(150, 48, 4);
+  const auto all = queries_of(queries, 20);
+  const auto together = DenseIndex(rows).search(all);
+  for (const std::size_t threads : {1UL, 2UL, 3UL, 16UL}) {
+    const DenseIndex index(rows, {.threads = threads});
+    CHECK(index.search(all) == together);
+    for (const std::size_t batch : {1UL, 3UL, 65UL})
+      for (std::size_t begin = 0; begin < all.size(); begin += batch * 7) {
+        const auto part = std::span(all).subspan(begin, std::min(batch, all.size() - begin));
+        const auto found = index.search(part);
+        for (std::size_t i = 0; i < part.size(); ++i) CHECK(found[i] == together[begin + i]);
+      }
+  }
+}
+
+TEST_CASE("rows that rounding in single precision would swap are ranked by their true scores") {
+  // Every row is the first one with one coordinate moved by a few units in the last place.
+  constexpr std::size_t dimension = 384, count = 3000;
+  Random random{Seed(5)};
+  std::vector<float> base(dimension), values;
+  for (float& x : base) x = value(random);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<float> row = base;
+    float& moved = row[random.below(dimension)];
+    for (std::uint32_t steps = random.below(4); steps > 0; --steps) moved = std::nextafter(moved, 2.0F);
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  const Vectors rows(values, dimension);
+  const Vectors queries = random_vectors(3, dimension, 6);
+  const auto found = DenseIndex(rows).search(queries_of(queries, 25));
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::vector<Hit> plain;
+    for (std::uint32_t r = 0; r < count; ++r)
+      plain.emplace_back(r, backend::exact_dot(rows.row(r).data(), queries.row(i).data(), dimension));
+    std::sort(plain.begin(), plain.end());
+    plain.erase(plain.begin() + 25, plain.end());
+    CHECK(found[i] == plain);
+  }
+}
+
+TEST_CASE("equal scores stand in the order of their rows") {
+  std::vector<float> values;
+  for (int i = 0; i < 4000; ++i) values.insert(values.end(), {i % 2 ? 1.0F : 0.5F, 1.0F});
+  const std::vector<float> query{1, 0};
+  const auto found = DenseIndex(Vectors(values, 2), {.threads = 3}).search(std::vector<VectorQuery>{VectorQuery(query, 5)});
+  CHECK(rows_of(found[0]) == std::vector<std::uint32_t>{1, 3, 5, 7, 9});
+}
+
+TEST_CASE("k of nothing, of more than there is, and different k in one batch") {
+  const Vectors rows = random_vectors(30, 5, 7), queries = random_vectors(1, 5, 8);
+  const DenseIndex index(rows);
+  const std::vector<VectorQuery> batch{VectorQuery(queries.row(0), 0), VectorQuery(queries.row(0), 4000000000),
+                                       VectorQuery(queries.row(0), 3)};
+  const auto found = index.search(batch);
+  CHECK(found[0].empty());
+  CHECK(rows_of(found[1]) == plain_order(rows, queries.row(0), 30, false));
+  CHECK(rows_of(found[2]) == plain_order(rows, queries.row(0), 3, false));
+  CHECK(index.search({}).empty());
+}
+
+TEST_CASE("bad vectors and options are refused with a reason") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(DenseIndex(Vectors({1, 2, 3, nan}, 2)),
+                       "row 1: an embedding holds a number that is not finite or too large", std::invalid_argument);
+  CHECK_THROWS_AS(DenseIndex(Vectors({1e30F, 1e30F}, 2)), std::invalid_argument);
+  CHECK_THROWS_AS(Vectors({1, 2, 3}, 2), std::invalid_argument);
+  CHECK_THROWS_AS(Vectors({}, 0), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(DenseIndex(Vectors({1, 2}, 2), {.threads = 0}), "option 'threads' is 0, allowed: 1 or more",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(DenseIndex(Vectors({1, 2}, 2), {.metric = Metric::l2}), std::invalid_argument);
+}
+
+TEST_CASE("a dense retriever encodes passages in batches and the queries of a batch in one call") {
+  int calls = 0;
+  Dense dense(points(), TextEncoder{&calls});
+  CHECK(calls == 1);
+  const std::vector<Query> queries{Query("1,0", 2), Query("0,1", 1)};
+  const auto results = dense(queries);
+  CHECK(calls == 2);
+  REQUIRE(results.size() == 2);
+  const Passages& first = results[0].value();
+  REQUIRE(first.size() == 2);
+  CHECK(first[0].id() == "a");  // ties with d, which comes later
+  CHECK(first[1].id() == "d");
+  CHECK(first[0].score() == 2);  // 1 * 1 + 0 * 0 + 1 * 1
+  CHECK(results[1].value().at(0).id() == "b");
+  CHECK(results[1].value().at(0).score() == 3);
+
+  calls = 0;
+  CHECK(backend::encode_passages(points(), TextEncoder{&calls}, 3).rows() == 4);
+  CHECK(calls == 2);
+}
+
+TEST_CASE("a passage is encoded with its title, if it has one") {
+  CHECK(backend::encoded_text(Passage("id", "Ada Lovelace", "wrote notes")) == "Ada Lovelace\nwrote notes");
+  CHECK(backend::encoded_text(Passage("id", "", "wrote notes")) == "wrote notes");
+}
+
+TEST_CASE("a query that cannot be encoded fails alone") {
+  int calls = 0;
+  Dense dense(points(), TextEncoder{&calls});
+  const std::vector<Query> queries{Query("hello", 1), Query("1,0", 1), Query("nan", 1), Query("short", 1)};
+  const auto results = dense(queries);
+  CHECK_THROWS_WITH_AS((void)results[0].value(), "cannot encode hello", BackendError);
+  CHECK(results[1].value().at(0).id() == "a");
+  CHECK_THROWS_WITH_AS((void)results[2].value(), "an embedding holds a number that is not finite or too large", BackendError);
+  CHECK_THROWS_WITH_AS((void)results[3].value(), "an embedding has 1 dimensions, not 3", BackendError);
+}
+
+TEST_CASE("an encoder of the wrong length, an unencodable passage and a foreign index are errors") {
+  int calls = 0;
+  const auto one = [](std::span<const EncodeRequest>) { return std::vector<Embedding>{{1.0F}}; };
+  CHECK_THROWS_WITH_AS(Dense(points(), one), "an encoder returned 1 embeddings for 4 texts", BackendError);
+  CHECK_THROWS_WITH_AS(Dense({Passage("x", "", "hello")}, TextEncoder{&calls}), "cannot encode hello", BackendError);
+  CHECK_THROWS_AS(Dense({}, TextEncoder{&calls}), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Dense(points(), DenseIndex(Vectors({1, 2, 3}, 3)), TextEncoder{&calls}),
+                       "the index holds 1 vectors for 4 passages", std::invalid_argument);
+}
+
+TEST_CASE("the fingerprint changes with vectors, metric and passages, not with threads") {
+  int calls = 0;
+  const TextEncoder encoder{&calls};
+  const Hash base = Dense(points(), encoder).fingerprint();
+  CHECK(Dense(points(), encoder, {.threads = 3}).fingerprint() == base);
+  CHECK(Dense(points(), encoder, {.metric = Metric::cosine}).fingerprint() != base);
+  auto renamed = points();
+  renamed[2] = Passage("z", "", "-1,0");
+  CHECK(Dense(renamed, encoder).fingerprint() != base);
+  auto moved = points();
+  moved[2] = Passage("c", "", "-1,0.5");
+  CHECK(Dense(moved, encoder).fingerprint() != base);
+}
