@@ -1,0 +1,137 @@
+#pragma once
+
+#include <espalier/backend/http_client.hpp>
+#include <espalier/core/ledger.hpp>
+#include <espalier/core/service.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// An asynchronous service over HTTP. Requests wait in line, first in first out; neighbours that join() travel in one
+/// message, at most HttpOptions::max_in_flight messages are under way. A derived class says who joins, writes and reads.
+template <class In, class Out>
+class HttpService : public Service<In, Out> {
+ public:
+  ~HttpService() override {
+    for (const auto& [id, message] : under_way_) client_->cancel(id);
+  }
+  void submit(Ticket ticket, const In& request) final { waiting_.emplace_back(ticket, request); }
+  std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) final {
+    dispatch();
+    if (ready_.empty()) client_->run_once(wait);
+    for (const auto& reply : ready_) accounts_.paid_applied += reply.outcome.ok();
+    return std::exchange(ready_, {});
+  }
+  [[nodiscard]] bool batch() const final { return false; }
+  void cancel(Ticket ticket) final {
+    std::erase_if(waiting_, [&](const Item& item) { return item.ticket == ticket; });
+    const auto arrived = std::find_if(ready_.begin(), ready_.end(), [&](const auto& reply) { return reply.ticket == ticket; });
+    if (arrived != ready_.end()) {
+      accounts_.paid_cancelled += arrived->outcome.ok();
+      ready_.erase(arrived);
+    }
+    for (const auto& [id, message] : under_way_) {
+      const auto found = std::find(message->tickets.begin(), message->tickets.end(), std::optional(ticket));
+      if (found == message->tickets.end()) continue;
+      found->reset();
+      ++accounts_.paid_cancelled;
+      if (!message->wanted()) {
+        client_->cancel(id);
+        under_way_.erase(id);
+      }
+      break;
+    }
+  }
+  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way, unusable.
+  [[nodiscard]] const Accounts& accounts() const { return accounts_; }
+
+ protected:
+  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight)
+      : client_(client ? std::move(client) : std::make_shared<HttpClient>()), max_in_flight_(max_in_flight) {}
+
+ private:
+  /// True if `next`, which stands next in line, goes into the message of `group`.
+  [[nodiscard]] virtual bool joins(std::span<const In> group, const In& next) const = 0;
+  /// Writes the message's body and says where it goes.
+  virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
+  /// One item for each of `group`; nothing = not in this reply, it is asked again. Throws BackendError for a damaged reply.
+  virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
+
+  struct Item {
+    Item(Ticket t, const In& r) : ticket(t), request(r) {}
+    Ticket ticket;
+    In request;
+  };
+
+  struct Message final : HttpHandler {
+    explicit Message(HttpService& owner) : service(owner) {}
+    void attempt() override { ++service.accounts_.requests; }
+    void reply(std::string& body) override { service.deliver(*this, body); }
+    void failure(std::exception_ptr error) override { service.fail(*this, error); }
+    [[nodiscard]] bool wanted() const {
+      return std::any_of(tickets.begin(), tickets.end(), [](const auto& ticket) { return ticket.has_value(); });
+    }
+    HttpService& service;
+    HttpClient::Id id = 0;
+    std::vector<std::optional<Ticket>> tickets;  ///< nothing = cancelled
+    std::vector<In> requests;
+  };
+
+  void dispatch() {
+    while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
+      auto message = std::make_unique<Message>(*this);
+      do {
+        message->tickets.emplace_back(waiting_.front().ticket);
+        message->requests.push_back(std::move(waiting_.front().request));
+        waiting_.pop_front();
+      } while (!waiting_.empty() && joins(message->requests, waiting_.front().request));
+      std::string body;
+      auto endpoint = write(message->requests, body);
+      Message& sent = *message;
+      sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message));
+      under_way_.emplace(sent.id, &sent);
+    }
+  }
+  void deliver(Message& message, std::string& body) {
+    std::vector<std::optional<Out>> items;
+    try {
+      items = read(message.requests, body);
+    } catch (const BackendError&) {
+      accounts_.paid_failed += message.requests.size();
+      throw;
+    }
+    under_way_.erase(message.id);
+    for (std::size_t i = items.size(); i-- > 0;)  // what is missing goes back to the front of the line, in order
+      if (message.tickets[i] && !items[i]) waiting_.emplace_front(*message.tickets[i], message.requests[i]);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (message.tickets[i] && items[i]) ready_.emplace_back(*message.tickets[i], std::move(*items[i]));
+    dispatch();
+  }
+  void fail(Message& message, const std::exception_ptr& error) {
+    under_way_.erase(message.id);
+    for (const auto& ticket : message.tickets)
+      if (ticket) ready_.emplace_back(*ticket, error);
+    dispatch();
+  }
+
+  std::shared_ptr<HttpClient> client_;
+  std::size_t max_in_flight_;
+  std::deque<Item> waiting_;
+  std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client
+  std::vector<Reply<Out>> ready_;
+  Accounts accounts_;
+};
+
+}  // namespace espalier::backend

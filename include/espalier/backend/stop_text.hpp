@@ -1,0 +1,45 @@
+#pragma once
+
+#include <espalier/core/prompt.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace espalier::backend {
+
+/// The stop string that a server took away from the end of `text`, or "". Servers disagree on whether they keep it; ours
+/// is part of the text (see Completion). For a completion that ended by a stop:
+/// 1. a stop string that is in the text was kept: nothing is missing;
+/// 2. `reported` (vLLM's stop_reason, SGLang's matched_stop), if the server named a string, is what is missing;
+/// 3. else the stop that closes the innermost tag which the text leaves open: </x> closes <x>, a tag of the method's
+///    protocol closes its own mark;
+/// 4. else the only stop there is: its tag may have been opened in the prompt;
+/// 5. else nothing: the model ended by itself.
+inline std::string_view missing_stop(std::string_view text, const PromptBody& body, std::optional<std::string_view> reported) {
+  constexpr std::size_t none = std::string_view::npos;
+  const auto& stops = body.sampling.stop;
+  for (const auto& stop : stops)
+    if (text.find(stop) != none) return {};
+  if (reported && !reported->empty()) return *reported;
+  const auto mark_of = [&](const std::string& stop) -> std::string {
+    if (body.protocol)
+      for (const auto& tag : body.protocol->tags)
+        if (tag.close == stop) return tag.open;
+    return stop.starts_with("</") ? "<" + stop.substr(2) : "";
+  };
+  std::string_view innermost;
+  std::size_t opened = none;
+  for (const auto& stop : stops) {
+    const std::string mark = mark_of(stop);
+    const std::size_t at = mark.empty() ? none : text.rfind(mark);
+    if (at != none && (opened == none || at > opened)) {
+      innermost = stop;
+      opened = at;
+    }
+  }
+  if (opened != none) return innermost;
+  return stops.size() == 1 ? std::string_view(stops[0]) : std::string_view();
+}
+
+}  // namespace espalier::backend

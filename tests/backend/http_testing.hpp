@@ -1,0 +1,47 @@
+#pragma once
+
+#include "fault_server.hpp"
+
+#include <espalier/backend/http_options.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/service.hpp>
+
+#include <chrono>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace espalier::test {
+
+/// Options for a server that fails on purpose: waits of a millisecond between attempts.
+inline backend::HttpOptions quick() { return {.timeout_s = 20, .deadline_s = 30, .backoff_s = 0.001, .backoff_limit_s = 0.002}; }
+
+/// Asks for everything at once and returns the outcomes in order.
+template <class In, class Out>
+std::vector<Outcome<Out>> ask(Service<In, Out>& service, const std::vector<In>& requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) service.submit(i, requests[i]);
+  std::map<Ticket, Outcome<Out>> arrived;
+  while (arrived.size() < requests.size())
+    for (auto& reply : service.poll(std::chrono::seconds(1))) arrived.emplace(reply.ticket, reply.outcome);
+  std::vector<Outcome<Out>> outcomes;
+  for (auto& [ticket, outcome] : arrived) outcomes.push_back(outcome);
+  return outcomes;
+}
+
+/// The BackendError of an outcome: its kind and its message. A value has the message "".
+struct Failure {
+  BackendError::Kind kind = BackendError::Kind::transport;
+  std::string message = {};
+};
+template <class Out>
+Failure failure_of(const Outcome<Out>& outcome) {
+  if (outcome.ok()) return {};
+  try {
+    std::rethrow_exception(outcome.error());
+  } catch (const BackendError& error) {
+    return {error.kind(), error.what()};
+  }
+}
+
+}  // namespace espalier::test

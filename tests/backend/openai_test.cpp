@@ -1,0 +1,670 @@
+#include "http_testing.hpp"
+
+#include <espalier/backend/openai.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace espalier;
+using namespace espalier::backend;
+using test::Answer;
+using test::FaultServer;
+using test::Received;
+using Fault = test::Answer::Fault;
+using Kind = BackendError::Kind;
+
+namespace {
+
+std::string chat_reply(const std::string& text, const std::string& finish = "stop", const std::string& more = "") {
+  std::string content;
+  append_json_string(content, text);
+  return R"({"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":)" + content + R"(},"finish_reason":")" +
+         finish + "\"" + more + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":3}})";
+}
+/// A reply with choices of the given indices, choice i with the text "c<i>".
+std::string choices(const std::vector<int>& indices, const std::string& usage = "null") {
+  std::string out = R"({"choices":[)";
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    out += (i ? "," : "") + std::string(R"({"index":)") + std::to_string(indices[i]) + R"(,"message":{"content":"c)" +
+           std::to_string(indices[i]) + R"("},"finish_reason":"stop"})";
+  return out + R"(],"usage":)" + usage + "}";
+}
+OpenAiOptions options(const FaultServer& server) {
+  return {.url = server.url("/v1"), .model = "m", .api_key_env = "", .http = test::quick()};
+}
+/// `count` samples of one sampled prompt.
+std::vector<Prompt> samples(std::uint32_t count, std::uint64_t seed = 100, std::vector<std::string> stop = {}) {
+  PromptBody body;
+  body.messages = {{"user", "q"}};
+  body.sampling.temperature = 1;
+  body.sampling.stop = std::move(stop);
+  const auto shared = std::make_shared<const PromptBody>(std::move(body));
+  std::vector<Prompt> prompts;
+  for (std::uint32_t i = 0; i < count; ++i) prompts.emplace_back(shared, seed, i);
+  return prompts;
+}
+/// The text that comes of one greedy prompt with these stops when the server sends `reply`.
+std::string text_of(const std::string& reply, std::vector<std::string> stop = {}) {
+  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+  OpenAi model(options(server));
+  Sampling sampling;
+  sampling.stop = std::move(stop);
+  return test::ask(model, {Prompt("q", sampling)})[0].value().text;
+}
+/// The failure of one prompt, with at most `attempts` attempts, when the server always gives `answer`.
+test::Failure failure_under(const Answer& answer, int attempts = 2) {
+  FaultServer server([&](const Received&, std::size_t) { return answer; });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_attempts = attempts;
+  chosen.http.max_response_bytes = 10'000;
+  OpenAi model(chosen);
+  const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
+  const std::size_t expected = failure.kind == Kind::permanent ? 1 : std::size_t(attempts);
+  CHECK(model.accounts().requests == expected);
+  CHECK(server.received().size() == expected);
+  return failure;
+}
+/// True if one failure by `first` and then a good reply give the good reply, by two attempts.
+bool recovers_from(const Answer& first) {
+  FaultServer server([&](const Received&, std::size_t number) { return number == 0 ? first : Answer{.body = chat_reply("good")}; });
+  OpenAiOptions chosen = options(server);
+  chosen.http.timeout_s = first.fault == Fault::stall ? 0.2 : 20;
+  chosen.http.max_response_bytes = 10'000;
+  OpenAi model(chosen);
+  const auto outcome = test::ask(model, {Prompt("q")})[0];
+  return outcome.ok() && outcome.value().text == "good" && model.accounts().requests == 2;
+}
+
+}  // namespace
+
+TEST_CASE("a chat request carries every sampling field, and the reply's text, finish and tokens come back") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("Paris", "length")}; });
+  OpenAi model(options(server));
+  PromptBody body;
+  body.messages = {{"system", "be short"}, {"user", "capital of\n\"France\"?"}};
+  body.sampling.temperature = 0.7;
+  body.sampling.top_p = 0.9;
+  body.sampling.top_k = 5;
+  body.sampling.min_p = 0.1;
+  body.sampling.max_tokens = 64;
+  body.sampling.stop = {"</a>", "\n"};
+  body.sampling.logprobs = true;
+  const Completion answer = test::ask(model, {Prompt(std::make_shared<const PromptBody>(body), 5, 2)})[0].value();
+  CHECK(answer.text == "Paris");
+  CHECK(answer.finish == Finish::length);
+  CHECK(answer.prompt_tokens == 7);
+  CHECK(answer.completion_tokens == 3);
+  CHECK(!answer.logprob);
+  const Received request = server.received().at(0);
+  CHECK(request.path == "/v1/chat/completions");
+  CHECK(request.headers.find("content-type: application/json") != std::string::npos);
+  CHECK(request.headers.find("authorization") == std::string::npos);
+  CHECK(request.body == R"({"model":"m","messages":[{"role":"system","content":"be short"},)"
+                        R"({"role":"user","content":"capital of\n\"France\"?"}],"temperature":0.7,"top_p":0.9,"max_tokens":64,)"
+                        R"("stop":["</a>","\n"],"top_k":5,"min_p":0.1,"logprobs":true,"seed":7})");
+}
+
+TEST_CASE("a greedy request has no seed, and fields that are off are not sent") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAi model(options(server));
+  test::ask(model, {Prompt("q", Sampling(), 99, 3)});
+  CHECK(server.received().at(0).body ==
+        R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0,"top_p":1,"max_tokens":512})");
+}
+
+TEST_CASE("seeds are those of the samples, kept below 2^31") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAi model(options(server));
+  test::ask(model, samples(2, 0xffffffffffffffff));
+  std::vector<std::string> seeds;
+  for (const auto& request : server.received()) seeds.push_back(request.body.substr(request.body.find("\"seed\"")));
+  std::sort(seeds.begin(), seeds.end());
+  CHECK(seeds == std::vector<std::string>{R"("seed":0})", R"("seed":2147483647})"});
+}
+
+TEST_CASE("a raw prompt goes to plain completions, and so do chat prompts where chat is off") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"choices":[{"index":0,"text":" world","finish_reason":"stop"}]})"};
+  });
+  PromptBody raw;
+  raw.messages = {{"", "hello"}};
+  raw.sampling.logprobs = true;
+  OpenAi chat(options(server));
+  const Completion answer = test::ask(chat, {Prompt(std::make_shared<const PromptBody>(raw), 0, 0)})[0].value();
+  CHECK(answer.text == " world");
+  CHECK(answer.prompt_tokens == 0);
+  CHECK(answer.completion_tokens == 0);
+  OpenAiOptions off = options(server);
+  off.chat = false;
+  OpenAi plain(off);
+  PromptBody turns;
+  turns.messages = {{"system", "rules"}, {"user", "ask"}};
+  test::ask(plain, {Prompt(std::make_shared<const PromptBody>(turns), 0, 0)});
+  CHECK(server.received().at(0).path == "/v1/completions");
+  CHECK(server.received().at(0).body.find(R"("prompt":"hello")") != std::string::npos);
+  CHECK(server.received().at(0).body.find(R"("logprobs":1)") != std::string::npos);
+  CHECK(server.received().at(1).path == "/v1/completions");
+  CHECK(server.received().at(1).body.find(R"("prompt":"rules\n\nask")") != std::string::npos);
+}
+
+TEST_CASE("log-probabilities are summed in both shapes, and a missing one leaves none") {
+  const auto logprob_of = [](const std::string& logprobs) {
+    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = chat_reply("a", "stop", ",\"logprobs\":" + logprobs)}; });
+    OpenAi model(options(server));
+    Sampling sampling;
+    sampling.logprobs = true;
+    return test::ask(model, {Prompt("q", sampling)})[0].value().logprob;
+  };
+  CHECK(logprob_of(R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})") == -1.75);
+  CHECK(logprob_of(R"({"token_logprobs":[-2,-0.25]})") == -2.25);
+  CHECK(!logprob_of(R"({"token_logprobs":[null,-0.25]})"));
+  CHECK(!logprob_of("null"));
+}
+
+TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null, removes") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAiOptions chosen = options(server);
+  chosen.extra_body = R"({"top_p":0.5,"guided":{"a":[1,2]},"x":1})";
+  OpenAi model(chosen);
+  Sampling sampling;
+  sampling.extra_body = R"({"max_tokens":null,"max_completion_tokens":9,"x":2})";
+  test::ask(model, {Prompt("q", sampling)});
+  CHECK(server.received().at(0).body == R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0,"top_p":0.5,)"
+                                        R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
+}
+
+TEST_CASE("with native n, neighbouring samples of one prompt share a message and are told apart by index") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = choices({2, 0, 1}, R"({"prompt_tokens":10,"completion_tokens":8})")};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.native_n = true;
+  OpenAi model(chosen);
+  const auto outcomes = test::ask(model, samples(3));
+  CHECK(server.received().size() == 1);
+  CHECK(server.received()[0].body.find(R"("n":3,"seed":100})") != std::string::npos);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(outcomes[i].value().text == "c" + std::to_string(i));
+  CHECK(outcomes[0].value().prompt_tokens == 10);
+  CHECK(outcomes[0].value().completion_tokens == 3);
+  CHECK(outcomes[1].value().completion_tokens == 3);
+  CHECK(outcomes[2].value().completion_tokens == 2);
+  CHECK(model.accounts().requests == 1);
+  CHECK(model.accounts().paid_applied == 3);
+}
+
+TEST_CASE("with native n, other prompts, other seeds, gaps and greedy prompts stay alone") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = choices({0})}; });
+  OpenAiOptions chosen = options(server);
+  chosen.native_n = true;
+  OpenAi model(chosen);
+  const auto one = samples(4), other = samples(2, 7);
+  test::ask(model, {one[0], one[2], other[0], Prompt(one[0].shared_body(), 8, 1), Prompt("g", Sampling(), 1, 0), Prompt("g", Sampling(), 1, 1)});
+  CHECK(server.received().size() == 6);
+  for (const auto& request : server.received()) CHECK(request.body.find("\"n\"") == std::string::npos);
+}
+
+TEST_CASE("a short reply has only the missing samples asked again, under their own seeds") {
+  FaultServer server([](const Received&, std::size_t number) { return Answer{.body = choices(number == 0 ? std::vector{0, 2} : std::vector{0})}; });
+  OpenAiOptions chosen = options(server);
+  chosen.native_n = true;
+  OpenAi model(chosen);
+  const auto outcomes = test::ask(model, samples(4));
+  const auto requests = server.received();
+  REQUIRE(requests.size() == 3);
+  CHECK(requests[0].body.find(R"("n":4,"seed":100})") != std::string::npos);
+  std::vector<std::string> tails{requests[1].body.substr(requests[1].body.find(",\"max_tokens\"")),
+                                 requests[2].body.substr(requests[2].body.find(",\"max_tokens\""))};
+  std::sort(tails.begin(), tails.end());
+  CHECK(tails == std::vector<std::string>{R"(,"max_tokens":512,"seed":101})", R"(,"max_tokens":512,"seed":103})"});
+  CHECK(outcomes[2].value().text == "c2");
+  CHECK(outcomes[3].value().text == "c0");
+}
+
+TEST_CASE("repeated, surplus and absent choices are damage") {
+  for (const auto& indices : {std::vector{0, 0}, std::vector{1}, std::vector{-1}, std::vector{0, 1}, std::vector<int>{}}) {
+    CHECK(recovers_from({.body = choices(indices)}));
+    CHECK(failure_under({.body = choices(indices)}).kind == Kind::transport);
+  }
+}
+
+TEST_CASE("transport failures are tried again") {
+  for (const int status : {408, 409, 429, 500, 502, 503, 504, 529}) {
+    CAPTURE(status);
+    CHECK(recovers_from({.body = R"({"error":{"message":"busy"}})", .status = status}));
+    const auto failure = failure_under({.body = R"({"error":{"message":"busy"}})", .status = status}, 3);
+    CHECK(failure.kind == Kind::transport);
+    CHECK(failure.message.find("HTTP " + std::to_string(status) + ": busy (given up after attempt 3)") != std::string::npos);
+  }
+  CHECK(recovers_from({.fault = Fault::close}));
+  CHECK(recovers_from({.body = chat_reply("half"), .fault = Fault::reset}));
+  CHECK(recovers_from({.fault = Fault::stall}));
+}
+
+TEST_CASE("permanent failures are reported at once") {
+  for (const int status : {400, 401, 403, 404, 405, 413, 422}) {
+    CAPTURE(status);
+    const auto failure = failure_under({.body = R"({"error":{"message":"no such thing","code":"c"}})", .status = status});
+    CHECK(failure.kind == Kind::permanent);
+    CHECK(failure.message.find("/v1/chat/completions: HTTP " + std::to_string(status) + ": no such thing") != std::string::npos);
+    CHECK(failure.message.find("given up") == std::string::npos);
+  }
+  CHECK(failure_under({.body = R"({"error":{"message":"pay","code":"insufficient_quota"}})", .status = 429}).kind == Kind::permanent);
+  CHECK(failure_under({.body = R"({"error":{"message":"pay","type":"insufficient_quota","code":null}})", .status = 429}).kind == Kind::permanent);
+}
+
+TEST_CASE("the server's words are found in every shape") {
+  const auto said = [](const std::string& body) { return failure_under({.body = body, .status = 400}).message; };
+  const auto ends = [](const std::string& text, const std::string& end) { return text.ends_with("HTTP 400" + end); };
+  CHECK(ends(said(R"({"error":"model not loaded"})"), ": model not loaded"));
+  CHECK(ends(said(R"({"object":"error","message":"too long","code":400})"), ": too long"));
+  CHECK(ends(said(R"({"message":"plain"})"), ": plain"));
+  CHECK(ends(said(R"({"detail":[{"loc":["body"],"msg":"field required"}]})"), R"(: [{"loc":["body"],"msg":"field required"}])"));
+  CHECK(ends(said("<html>\r\n <b>no</b>\x01\xff</html>"), ": <html> <b>no</b> \xEF\xBF\xBD</html>"));
+  CHECK(ends(said(""), ""));
+  CHECK(said(std::string(5000, 'x')).size() < 300);
+}
+
+TEST_CASE("what is not a completion is damage: HTML, nothing, half of JSON, no text, too much") {
+  const std::vector<std::string> bodies = {"<html>hello</html>", "", "{", "[]", "null", chat_reply("x").substr(0, 60), chat_reply("x") + "}",
+                                           R"({"choices":null})", R"({"choices":[{}]})", R"({"choices":[{"index":0,"message":{"content":null}}]})",
+                                           R"({"choices":[{"index":0,"message":{"content":5}}]})", R"({"choices":["a"]})",
+                                           chat_reply(std::string(20'000, 'x'))};
+  for (const auto& body : bodies) {
+    CAPTURE(body);
+    CHECK(recovers_from({.body = body}));
+    CHECK(failure_under({.body = body}).kind == Kind::transport);
+  }
+  CHECK(failure_under({.body = bodies.back()}).message.find("max_response_bytes") != std::string::npos);
+  CHECK(failure_under({.body = "<html>"}).message.find("the reply is not JSON") != std::string::npos);
+}
+
+TEST_CASE("an error under status 200 is classified by its code") {
+  const auto kind = [](const std::string& error) { return failure_under({.body = error}).kind; };
+  CHECK(kind(R"({"error":{"message":"m","code":429}})") == Kind::transport);
+  CHECK(kind(R"({"error":{"message":"m","code":"503"}})") == Kind::transport);
+  CHECK(kind(R"({"error":{"message":"m","code":400}})") == Kind::permanent);
+  CHECK(kind(R"({"error":{"message":"m","type":"invalid_request_error"}})") == Kind::permanent);
+  CHECK(kind(R"({"error":{"message":"m","code":"insufficient_quota"}})") == Kind::permanent);
+  CHECK(kind(R"({"object":"error","message":"m","code":404})") == Kind::permanent);
+  CHECK(kind(R"({"error":"overloaded"})") == Kind::transport);
+  CHECK(text_of(R"({"error":null,"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]})") == "a");
+}
+
+TEST_CASE("a redirect is not followed") {
+  FaultServer elsewhere([](const Received&, std::size_t) { return Answer{.body = chat_reply("stolen")}; });
+  const auto failure = failure_under({.status = 307, .headers = "Location: " + elsewhere.url("/v1/chat/completions") + "\r\n"});
+  CHECK(failure.kind == Kind::permanent);
+  CHECK(failure.message.find("redirects are not followed") != std::string::npos);
+  CHECK(elsewhere.received().empty());
+}
+
+TEST_CASE("a slow reply arrives whole") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("slow"), .fault = Fault::drip}; });
+  OpenAi model(options(server));
+  CHECK(test::ask(model, {Prompt("q")})[0].value().text == "slow");
+}
+
+TEST_CASE("a refused connection is a transport failure that names the address without its secrets") {
+  OpenAiOptions chosen{.url = "http://user:hunter2@" + FaultServer::refusing_url().substr(7) + "/v1?token=hunter3",
+                       .model = "m", .api_key_env = "", .http = test::quick()};
+  chosen.http.max_attempts = 2;
+  OpenAi model(chosen);
+  const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
+  CHECK(failure.kind == Kind::transport);
+  CHECK(failure.message.find("POST http://127.0.0.1:") == 0);
+  CHECK(failure.message.find("/v1/chat/completions: Couldn't connect to server (given up after attempt 2)") != std::string::npos);
+  CHECK(failure.message.find("hunter") == std::string::npos);
+  CHECK(model.accounts().requests == 2);
+}
+
+TEST_CASE("the deadline ends the attempts where no limit does") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.status = 503}; });
+  OpenAiOptions chosen = options(server);
+  chosen.http.deadline_s = 0.1;
+  OpenAi model(chosen);
+  CHECK(test::failure_of(test::ask(model, {Prompt("q")})[0]).kind == Kind::transport);
+  CHECK(model.accounts().requests > 1);
+}
+
+TEST_CASE("a wait that does not fit before the deadline is not begun") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.status = 429, .headers = "Retry-After: 3600\r\n"}; });
+  OpenAi model(options(server));
+  CHECK(test::failure_of(test::ask(model, {Prompt("q")})[0]).message.find("HTTP 429") != std::string::npos);
+  CHECK(model.accounts().requests == 1);
+}
+
+TEST_CASE("Retry-After is read as seconds, as a date, and in milliseconds, which go before") {
+  const std::time_t now = curl_getdate("Sun, 06 Nov 1994 08:49:37 GMT", nullptr);
+  const auto wait = [&](std::vector<std::string> lines) {
+    RetryAfter headers;
+    for (const auto& line : lines) headers.read(line, now);
+    return headers.seconds();
+  };
+  CHECK(wait({"Retry-After: 120\r\n"}) == 120);
+  CHECK(wait({"retry-after:0.5\r\n"}) == 0.5);
+  CHECK(wait({"Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n"}) == 60);
+  CHECK(wait({"Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n"}) == 0);
+  CHECK(wait({"retry-after-ms: 250\r\n", "Retry-After: 9\r\n"}) == 0.25);
+  CHECK(wait({"Retry-After: 9\r\n", "Retry-After-Ms: 250\r\n"}) == 0.25);
+  CHECK(!wait({"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "Retry-After: inf\r\n", "X-Retry-After: 4\r\n", "\r\n"}));
+}
+
+TEST_CASE("the wait between attempts is uniform below a bound that doubles up to its limit") {
+  const HttpOptions options{.backoff_s = 0.5, .backoff_limit_s = 3};
+  CHECK(backoff(options, 1, 0) == 0);
+  CHECK(backoff(options, 1, 0.5) == 0.25);
+  CHECK(backoff(options, 3, 0.5) == 1);
+  CHECK(backoff(options, 4, 0.5) == 1.5);
+  CHECK(backoff(options, 1'000'000, 0.5) == 1.5);
+}
+
+TEST_CASE("a request that the server asked to wait is sent again after that, not before") {
+  FaultServer server([](const Received&, std::size_t number) {
+    return number == 0 ? Answer{.status = 503, .headers = "retry-after-ms: 120\r\n"} : Answer{.body = chat_reply("a")};
+  });
+  OpenAi model(options(server));
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(test::ask(model, {Prompt("q")})[0].ok());
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(120));
+}
+
+TEST_CASE("a stop string that the server took away is put back") {
+  const std::vector<std::string> tags = {"</search>", "</answer>"};
+  const auto reported = [](const std::string& value) { return ",\"stop_reason\":" + value; };
+  CHECK(text_of(chat_reply("<search>a", "stop", reported(R"("</search>")")), tags) == "<search>a</search>");
+  CHECK(text_of(chat_reply("<search>a", "stop", R"(,"matched_stop":"</search>")"), tags) == "<search>a</search>");
+  CHECK(text_of(chat_reply("<search>a", "stop", reported("151645")), tags) == "<search>a");
+  CHECK(text_of(chat_reply("<search>a", "stop", reported("null")), tags) == "<search>a</search>");
+  CHECK(text_of(chat_reply("<search>a", "stop"), tags) == "<search>a</search>");
+  CHECK(text_of(chat_reply("<search> <answer>b", "stop"), tags) == "<search> <answer>b</answer>");
+  CHECK(text_of(chat_reply("<answer>b</answer>", "stop", reported(R"("</answer>")")), tags) == "<answer>b</answer>");
+  CHECK(text_of(chat_reply("<answer>b</answer>\n", "stop"), tags) == "<answer>b</answer>\n");
+  CHECK(text_of(chat_reply("I am done", "stop"), tags) == "I am done");
+  CHECK(text_of(chat_reply("opened in the prompt", "stop"), {"</answer>"}) == "opened in the prompt</answer>");
+  CHECK(text_of(chat_reply("<search>a", "length", reported(R"("</search>")")), tags) == "<search>a");
+  CHECK(text_of(chat_reply("<search>a", "content_filter"), tags) == "<search>a");
+  CHECK(text_of(chat_reply("line", "stop")) == "line");
+}
+
+TEST_CASE("marks of the method's protocol count as tags") {
+  PromptBody body;
+  body.sampling.stop = {"[end]", "[halt]"};
+  auto protocol = std::make_shared<Protocol>();
+  protocol->tags = {{"answer", "[begin]", "[end]"}};
+  CHECK(missing_stop("x [begin] y", body, std::nullopt) == "");
+  body.protocol = protocol;
+  CHECK(missing_stop("x [begin] y", body, std::nullopt) == "[end]");
+}
+
+TEST_CASE("thoughts that the server splits off stand in front as a think block") {
+  const auto with = [](const std::string& message, const std::string& finish = "stop") {
+    return R"({"choices":[{"index":0,"message":{)" + message + R"(},"finish_reason":")" + finish + R"("}]})";
+  };
+  CHECK(text_of(with(R"("reasoning_content":"hm","content":"yes")")) == "<think>\nhm\n</think>\nyes");
+  CHECK(text_of(with(R"("reasoning":"hm","content":"yes")")) == "<think>\nhm\n</think>\nyes");
+  CHECK(text_of(with(R"("reasoning_content":null,"content":"yes")")) == "yes");
+  CHECK(text_of(with(R"("reasoning_content":"hm","content":null)", "length")) == "<think>\nhm\n</think>\n");
+  CHECK(text_of(with(R"("reasoning_content":"</answer>","content":"<answer>b")"), {"</answer>", "\n"}) ==
+        "<think>\n</answer>\n</think>\n<answer>b</answer>");
+}
+
+TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD") {
+  const std::string bad = "\xEF\xBF\xBD";
+  const auto text = [](const std::string& json) { return text_of(R"({"choices":[{"index":0,"message":{"content":")" + json + R"("}}]})"); };
+  CHECK(text("a\xff\xc3z") == "a" + bad + bad + "z");
+  CHECK(text("a\\ud800z") == "a" + bad + "z");
+  CHECK(text("a\\uDC00\\n") == "a" + bad + "\n");
+  CHECK(text("\\ud83d\\ud83d\\ude00") == bad + "\xF0\x9F\x98\x80");
+  CHECK(text("\\\\ud800") == "\\ud800");
+}
+
+TEST_CASE("many requests share few connections and all arrive, whatever their order") {
+  FaultServer server([](const Received& request, std::size_t number) {
+    const auto at = request.body.find("question ");
+    return Answer{.body = chat_reply(request.body.substr(at, request.body.find('"', at) - at)), .delay = std::chrono::microseconds((number * 7919) % 3000)};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_in_flight = 16;
+  OpenAi model(chosen);
+  std::vector<Prompt> prompts;
+  for (int i = 0; i < 400; ++i) prompts.emplace_back("question " + std::to_string(i));
+  const auto outcomes = test::ask(model, prompts);
+  int connections = 0;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) CHECK(outcomes[i].value().text == "question " + std::to_string(i));
+  for (const auto& request : server.received()) connections = std::max(connections, request.connection + 1);
+  CHECK(connections <= 16);
+  CHECK(model.accounts().requests == 400);
+}
+
+TEST_CASE("waiting requests leave in the order they came") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_in_flight = 1;
+  OpenAi model(chosen);
+  std::vector<Prompt> prompts;
+  for (int i = 0; i < 5; ++i) prompts.emplace_back("question " + std::to_string(i));
+  test::ask(model, prompts);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(server.received()[i].body.find("question " + std::to_string(i)) != std::string::npos);
+}
+
+TEST_CASE("faults that are drawn per attempt change no answer") {
+  const auto run = [](std::size_t in_flight, bool faults) {
+    FaultServer server([&](const Received& request, std::size_t number) -> Answer {
+      const auto draw = faults ? mix64(number) % 10 : 9;
+      const auto at = request.body.find("question ");
+      const std::string good = chat_reply(request.body.substr(at, request.body.find('"', at) - at));
+      switch (draw) {
+        case 0: return {.status = 500};
+        case 1: return {.status = 429, .headers = "retry-after-ms: 2\r\n"};
+        case 2: return {.fault = Fault::close};
+        case 3: return {.body = good, .fault = Fault::reset};
+        case 4: return {.body = good.substr(0, good.size() / 2)};
+        default: return {.body = good};
+      }
+    });
+    OpenAiOptions chosen = options(server);
+    chosen.http.max_in_flight = in_flight;
+    OpenAi model(chosen);
+    std::vector<Prompt> prompts;
+    for (int i = 0; i < 100; ++i) prompts.emplace_back("question " + std::to_string(i));
+    std::string all;
+    for (const auto& outcome : test::ask(model, prompts)) all += outcome.value().text + "\n";
+    return all;
+  };
+  const std::string calm = run(8, false);
+  CHECK(run(1, true) == calm);
+  CHECK(run(32, true) == calm);
+}
+
+TEST_CASE("a cancelled request closes its connection, is not answered, and frees its slot") {
+  FaultServer server([](const Received& request, std::size_t) {
+    return request.body.find("hang") != std::string::npos ? Answer{.fault = Fault::stall} : Answer{.body = chat_reply("a")};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_in_flight = 1;
+  OpenAi model(chosen);
+  model.submit(1, Prompt("hang"));
+  model.submit(2, Prompt("waits in line"));
+  model.submit(3, Prompt("good"));
+  while (server.received().empty()) CHECK(model.poll(std::chrono::milliseconds(1)).empty());
+  model.cancel(2);
+  model.cancel(1);
+  CHECK(server.wait_for_aborts(1));
+  std::vector<Reply<Completion>> replies;
+  while (replies.empty()) replies = model.poll(std::chrono::seconds(1));
+  CHECK(replies.size() == 1);
+  CHECK(replies[0].ticket == 3);
+  CHECK(server.received().size() == 2);
+  CHECK(model.accounts().paid_cancelled == 1);
+  model.cancel(77);
+  CHECK(model.poll(std::chrono::hours(24)).empty());  // nothing is in flight: no wait
+}
+
+TEST_CASE("one cancelled sample does not disturb the others of its message") {
+  std::atomic<bool> go = false;
+  FaultServer server([&](const Received&, std::size_t) {
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Answer{.body = choices({0, 2})};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.native_n = true;
+  OpenAi model(chosen);
+  const auto prompts = samples(3);
+  for (std::size_t i = 0; i < 3; ++i) model.submit(i, prompts[i]);
+  CHECK(model.poll(std::chrono::milliseconds(0)).empty());
+  model.cancel(1);
+  go = true;
+  std::vector<Ticket> tickets;
+  while (tickets.size() < 2)
+    for (const auto& reply : model.poll(std::chrono::seconds(1))) tickets.push_back(reply.ticket);
+  CHECK(tickets == std::vector<Ticket>{0, 2});
+  CHECK(model.poll(std::chrono::seconds(1)).empty());
+  CHECK(model.accounts().requests == 1);
+}
+
+TEST_CASE("services on one client hear of their own answers, and one may go while the other works") {
+  FaultServer server([](const Received& request, std::size_t) {
+    if (request.body.find("\"slow\"") != std::string::npos) return Answer{.fault = Fault::stall};
+    return Answer{.body = chat_reply(request.body.find("\"b\"") != std::string::npos ? "from b" : "from a")};
+  });
+  const auto client = std::make_shared<HttpClient>();
+  OpenAiOptions chosen = options(server);
+  OpenAi a(chosen, client);
+  {
+    chosen.model = "slow";
+    OpenAi slow(chosen, client);
+    slow.submit(1, Prompt("q"));
+    CHECK(slow.poll(std::chrono::milliseconds(0)).empty());
+    CHECK(client->in_flight() == 1);
+  }
+  CHECK(client->in_flight() == 0);
+  chosen.model = "b";
+  OpenAi b(chosen, client);
+  b.submit(5, Prompt("q"));
+  CHECK(b.poll(std::chrono::milliseconds(0)).empty());
+  CHECK(test::ask(a, {Prompt("q")})[0].value().text == "from a");
+  std::vector<Reply<Completion>> replies;
+  while (replies.empty()) replies = b.poll(std::chrono::seconds(1));
+  CHECK(replies[0].ticket == 5);
+  CHECK(replies[0].outcome.value().text == "from b");
+}
+
+TEST_CASE("a client may be destroyed with requests in every state") {
+  FaultServer server([](const Received&, std::size_t number) { return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall}; });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_in_flight = 8;
+  chosen.http.backoff_s = chosen.http.backoff_limit_s = 20;
+  OpenAi model(chosen);
+  for (std::size_t i = 0; i < 20; ++i) model.submit(i, Prompt("q"));
+  while (server.received().size() < 8) CHECK(model.poll(std::chrono::milliseconds(5)).empty());
+}
+
+TEST_CASE("the key comes from a file or the environment, is sent, and is in no message") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"error":{"message":"wrong key sk-secret-1 given"}})", .status = 401};
+  });
+  const std::string file = "openai_test_key.txt";
+  std::ofstream(file) << "sk-secret-1\n";
+  setenv("ESPALIER_TEST_KEY", "sk-other", 1);
+  OpenAiOptions chosen = options(server);
+  chosen.api_key_env = "ESPALIER_TEST_KEY";
+  OpenAi by_environment(chosen);
+  test::ask(by_environment, {Prompt("q")});
+  chosen.api_key_file = file;
+  OpenAi by_file(chosen);
+  const auto failure = test::failure_of(test::ask(by_file, {Prompt("q")})[0]);
+  CHECK(server.received()[0].headers.find("authorization: bearer sk-other\r\n") != std::string::npos);
+  CHECK(server.received()[1].headers.find("authorization: bearer sk-secret-1\r\n") != std::string::npos);
+  CHECK(failure.message.find("wrong key [key] given") != std::string::npos);
+  CHECK(failure.message.find("secret") == std::string::npos);
+  CHECK(by_file.fingerprint() == by_environment.fingerprint());
+  std::ofstream(file) << "two\nlines";
+  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("api_key_file"), std::invalid_argument);
+  std::remove(file.c_str());
+  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("openai_test_key.txt"), std::invalid_argument);
+}
+
+TEST_CASE("a proxy named in the environment is used") {
+  FaultServer proxy([](const Received&, std::size_t) { return Answer{.body = chat_reply("through the proxy")}; });
+  setenv("http_proxy", proxy.url().c_str(), 1);
+  OpenAi model({.url = "http://model.invalid/v1", .model = "m", .api_key_env = "", .http = test::quick()});
+  const auto outcome = test::ask(model, {Prompt("q")})[0];
+  unsetenv("http_proxy");
+  CHECK(outcome.value().text == "through the proxy");
+  CHECK(proxy.received()[0].path == "http://model.invalid/v1/chat/completions");
+}
+
+TEST_CASE("TLS to a server that has none is a transport failure") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAiOptions chosen = options(server);
+  chosen.url = "https" + server.url("/v1").substr(4);
+  chosen.http.max_attempts = 1;
+  chosen.http.timeout_s = 2;
+  OpenAi model(chosen);
+  const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
+  CHECK(failure.kind == Kind::transport);
+  CHECK(failure.message.find("POST https://127.0.0.1:") == 0);
+}
+
+TEST_CASE("bad options are named") {
+  const auto message = [](OpenAiOptions chosen) -> std::string {
+    try {
+      if (chosen.model == "default") chosen.model = "m";
+      OpenAi model(chosen);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto with = [](auto change) {
+    OpenAiOptions chosen{.model = "m"};
+    change(chosen);
+    return chosen;
+  };
+  CHECK(message(with([](auto&) {})) == "");
+  CHECK(message(with([](auto& o) { o.model = ""; })).find("'model'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.url = "localhost:8000"; })).find("'url' is localhost:8000") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.url = "ftp://a:hunter2@b/"; })).find("hunter2") == std::string::npos);
+  CHECK(message(with([](auto& o) { o.url = "file:///etc/passwd"; })).find("'url'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.extra_body = "[1]"; })).find("'extra_body'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.extra_body = "{"; })).find("'extra_body'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.extra_body = R"({"n":4})"; })).find("without model") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.max_in_flight = 0; })).find("'max_in_flight' is 0") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.timeout_s = 0; })).find("'timeout_s'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.connect_timeout_s = std::nan(""); })).find("'connect_timeout_s'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.deadline_s = -1; })).find("'deadline_s'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.max_attempts = -1; })).find("'max_attempts' is -1") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.backoff_limit_s = 0.1; })).find("'backoff_limit_s'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.ca_file = "no/such/file.pem"; })).find("no/such/file.pem") != std::string::npos);
+}
+
+TEST_CASE("the fingerprint is of the model, not of the address") {
+  const OpenAiOptions base{.model = "m", .api_key_env = ""};
+  const auto changed = [&](auto change) {
+    OpenAiOptions chosen = base;
+    change(chosen);
+    return OpenAi(chosen).fingerprint() != OpenAi(base).fingerprint();
+  };
+  CHECK(changed([](auto& o) { o.model = "other"; }));
+  CHECK(changed([](auto& o) { o.revision = "r2"; }));
+  CHECK(changed([](auto& o) { o.chat = false; }));
+  CHECK(changed([](auto& o) { o.extra_body = R"({"a":1})"; }));
+  CHECK(!changed([](auto& o) { o.url = "https://elsewhere/v1"; }));
+  CHECK(!changed([](auto& o) { o.native_n = true; }));
+  CHECK(!changed([](auto& o) { o.http.max_in_flight = 3; }));
+}
+
+TEST_CASE("a prompt of ten megabytes goes through") {
+  FaultServer server([](const Received& request, std::size_t) { return Answer{.body = chat_reply(std::to_string(request.body.size()))}; });
+  OpenAi model(options(server));
+  const auto size = std::stoul(test::ask(model, {Prompt(std::string(10'000'000, 'x'))})[0].value().text);
+  CHECK(size > 10'000'000);
+}
