@@ -24,9 +24,16 @@ struct Costs {
   friend bool operator==(const Costs&, const Costs&) = default;
 };
 
-/// Logical costs by purpose. Lives in the tree; independent of caches, retries and clocks.
+/// Logical costs by purpose. Lives in the tree; independent of caches, retries and clocks, which stand beside it.
 class Ledger {
  public:
+  /// What depends on the run and not on the search; never compared, never written into a tree.
+  struct Execution {
+    std::uint64_t cached = 0;    ///< completions that a journal gave
+    std::uint64_t attempts = 0;  ///< requests sent to servers
+  };
+  Execution execution;
+
   Costs& operator[](std::string_view purpose) {
     auto it = by_purpose_.find(purpose);
     return it != by_purpose_.end() ? it->second : by_purpose_.emplace(std::string(purpose), Costs{}).first->second;
@@ -41,7 +48,7 @@ class Ledger {
     for (const auto& [purpose, costs] : o.by_purpose_) (*this)[purpose] += costs;
     return *this;
   }
-  friend bool operator==(const Ledger&, const Ledger&) = default;
+  friend bool operator==(const Ledger& a, const Ledger& b) { return a.by_purpose_ == b.by_purpose_; }
 
  private:
   std::map<std::string, Costs, std::less<>> by_purpose_;

@@ -115,6 +115,8 @@ class Completion {
   std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
   std::optional<double> logprob;        ///< sum over the completion's tokens, natural log
+  std::uint32_t attempts = 0;           ///< requests it took; a matter of execution, never stored
+  bool cached = false;                  ///< came from a journal; likewise
 };
 
 }  // namespace espalier

@@ -97,8 +97,9 @@ class Scheduler {
     return std::move(run(std::move(one)).front());
   }
 
-  /// Runs `count` tasks with at most `open` alive at a time: make(i) starts one, done(i, outcome) takes its result as soon
-  /// as it is there. Memory is bounded by `open`; the order of done() is not defined.
+  /// Runs `count` tasks: make(i) starts one, done(i, outcome) takes its result as soon as it is there, in no defined order.
+  /// Task i starts when task i - open has ended, so at most `open` (> 0) are alive and a caller that puts the results back in
+  /// order holds no more than that.
   template <class Make, class Done>
   void for_each(std::size_t count, std::size_t open, Make make, Done done) {
     using T = typename decltype(make(std::size_t{}))::value_type;
@@ -110,7 +111,7 @@ class Scheduler {
         done(entry.first, outcome_of(entry.second));
         return true;
       });
-      for (; next < count && live.size() < std::max<std::size_t>(open, 1); ++next) {
+      for (const std::size_t oldest = live.empty() ? next : live.front().first; next < count && next - oldest < open; ++next) {
         live.emplace_back(next, make(next));
         start(live.back().second);
       }

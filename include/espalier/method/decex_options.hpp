@@ -21,7 +21,7 @@ struct DecExOptions {
   Termination termination = Termination::vote;     ///< text: vote of the samples; Fig. 1: mean reward of the answers
   bool always_expand_both = false;  ///< expand retrieval also where own knowledge passes: both signs of preference pairs
   bool compare_across = false;      ///< own knowledge below the threshold still competes with the queries
-  std::uint32_t rollout_steps = 8;  ///< steps of a rollout; without an answer by then it is worth 0
+  std::uint32_t rollout_rounds = 8; ///< rounds on a rollout's whole path, the tree's included; then its answer is forced
   std::uint64_t max_calls = 0;      ///< budget a question, completions; 0 = none
   std::uint64_t max_tokens = 0;     ///< budget a question, input + output tokens; 0 = none
 };
@@ -32,7 +32,7 @@ inline const DecExOptions& checked(const DecExOptions& o) {
   if (o.n == 0) bad_option("n", o.n, "1 or more");
   if (o.T_max == 0) bad_option("T_max", o.T_max, "1 or more");
   if (!(o.threshold >= 0 && o.threshold <= 1)) bad_option("threshold", o.threshold, "0 to 1");
-  if (o.rollout_steps == 0) bad_option("rollout_steps", o.rollout_steps, "1 or more");
+  if (o.rollout_rounds == 0) bad_option("rollout_rounds", o.rollout_rounds, "1 or more");
   return o;
 }
 

@@ -113,7 +113,7 @@ struct DecExKeep {
 template <class Reward>
 struct DecExValue : Rollout<Reward, rag::Environment> {
   DecExValue(const DecExOptions& options, Reward reward, rag::Environment loop)
-      : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_steps}, std::move(reward), std::move(loop)),
+      : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward), std::move(loop)),
         answers_only(options.search == DecExOptions::Search::full_node) {}
   bool answers_only;
   bool wants(const DecExEnvironment& env, const rag::State& s) const { return !answers_only || env.kinds(s).empty(); }

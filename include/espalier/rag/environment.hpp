@@ -24,6 +24,7 @@ class Environment {
   using Action = rag::Action;
   struct Options {
     std::uint32_t documents = 3;  ///< passages a search, > 0
+    std::uint32_t max_rounds = 8; ///< rounds on a path; then the prompt "forced_answer" is used, if the method has one
     Dedup dedup = Dedup::normalised;
   };
 
@@ -41,7 +42,8 @@ class Environment {
   }
 
   Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
-    return draw("rollout", slots(state.view()), n, std::move(context));
+    const bool last = state.iterations() >= options_.max_rounds && sampler_.prompts().protocol()->purpose("forced_answer");
+    return draw(last ? "forced_answer" : "rollout", slots(state.view()), n, std::move(context), SegmentKind::answer, last);
   }
 
   /// Adds the action's segments; a query is sent to the retriever and its documents follow.

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <espalier/core/task.hpp>
 #include <espalier/rag/metrics.hpp>
 #include <espalier/rag/state.hpp>
 
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// Rewards: r(terminal state) -> [0, 1]. A state without an answer is a null prediction and is worth 0.
@@ -29,6 +32,16 @@ class ExactMatch {
   Profile profile_;
 };
 
+/// 1 if a gold answer occurs in the answer.
+class Accuracy {
+ public:
+  explicit Accuracy(Profile profile = Profile::common) : profile_(profile) {}
+  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).acc; }
+
+ private:
+  Profile profile_;
+};
+
 /// Needs no gold: how well an answer agrees with those of the other rollouts from the same state, as mean F1 between
 /// them. A single answer agrees with itself.
 class Agreement {
@@ -47,6 +60,29 @@ class Agreement {
     }
     return values;
   }
+};
+
+/// Any reward behind one type: over the terminal states of one place, as a task, so that it may await a backend.
+class AnyReward {
+ public:
+  using Function = std::function<Task<std::vector<double>>(std::vector<State>)>;
+  explicit AnyReward(Function function) : function_(std::move(function)) {}
+  template <class Reward>
+    requires requires(const Reward& r, const State& s) { r(s); }
+  explicit AnyReward(Reward reward)
+      : function_([reward = std::move(reward)](std::vector<State> states) {
+          std::vector<double> values;
+          if constexpr (requires { reward.group(std::span<const State>(states)); }) values = reward.group(std::span<const State>(states));
+          else
+            for (const State& state : states) values.push_back(reward(state));
+          return as_task(std::move(values));
+        }) {}
+  [[nodiscard]] Task<std::vector<double>> group(std::span<const State> states) const {
+    return function_(std::vector<State>(states.begin(), states.end()));
+  }
+
+ private:
+  Function function_;
 };
 
 }  // namespace espalier::rag

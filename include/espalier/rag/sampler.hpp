@@ -39,8 +39,7 @@ class Sampler {
 
   /// n samples, indices context.first ... context.first + n - 1.
   Task<std::vector<Sample>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context) const {
-    const auto own = options_.by_purpose.find(purpose);
-    const auto body = prompts_.render(purpose, slots, own != options_.by_purpose.end() ? own->second : options_.sampling);
+    const auto body = prompts_.render(purpose, slots, sampling(purpose));
     const std::uint64_t seed = context.seed.purpose(purpose).value();
     std::vector<Sample> samples(n);
     std::vector<std::uint32_t> missing;
@@ -71,6 +70,17 @@ class Sampler {
     ++costs.completions;
     costs.prompt_tokens += completion.prompt_tokens;
     costs.completion_tokens += completion.completion_tokens;
+    ledger.execution.cached += completion.cached;
+    ledger.execution.attempts += completion.attempts;
+  }
+  /// How a purpose is sampled. Without stop strings of its own it stops at the closing tags that it returns.
+  [[nodiscard]] Sampling sampling(const std::string& purpose) const {
+    const auto own = options_.by_purpose.find(purpose);
+    Sampling chosen = own != options_.by_purpose.end() ? own->second : options_.sampling;
+    const Protocol& protocol = *prompts_.protocol();
+    if (chosen.stop.empty())
+      for (const auto& role : protocol.purpose(purpose)->returns) chosen.stop.push_back(protocol.tag(role)->close);
+    return chosen;
   }
   [[nodiscard]] const ModelPort& port(const std::string& purpose) const {
     const auto own = models_.find(purpose);
