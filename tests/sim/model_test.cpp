@@ -175,6 +175,19 @@ TEST_CASE("what a later sub-question names counts as known") {
   CHECK(answer_in(page.ask(model)) == "Katharine Ross");
 }
 
+TEST_CASE("all wordings of a step ask the same, and a relation that ends in 'of' is not given a second one") {
+  std::set<std::string> texts;
+  for (std::uint32_t sample = 0; sample < 100; ++sample) {
+    const sim::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
+    texts.insert(sim::ask("Jacoby Shaddix >> member of", draws));
+    CHECK(sim::content(sim::ask("Jacoby Shaddix >> member of", draws)) == sim::content("Jacoby Shaddix >> member of"));
+    CHECK(sim::content(sim::ask("When was Papa Roach formed?", draws)) == sim::content("When was Papa Roach formed?"));
+  }
+  CHECK(texts == std::set<std::string>{"What is the member of Jacoby Shaddix?", "Tell me the member of Jacoby Shaddix.",
+                                       "I need to know the member of Jacoby Shaddix.", "Jacoby Shaddix: what is its member of?",
+                                       "What is Jacoby Shaddix's member of?"});
+}
+
 TEST_CASE("a passage helps only if it is the right one and holds the answer") {
   const Model model(std::vector{major(), other()}, reader_only);
   const auto asks_first = [&](const std::string& shown) {

@@ -19,6 +19,10 @@ struct Asked {
     }
     while (!whole.empty() && (whole.back() == '?' || whole.back() == '.' || whole.back() == ' ')) whole.remove_suffix(1);
   }
+  /// "spouse of Sam Elliott"; only with a mark.
+  [[nodiscard]] std::string noun() const {
+    return std::string(relation) + (relation.ends_with(" of") ? " " : " of ") + std::string(subject);
+  }
   std::string_view whole, subject, relation;  ///< the last two are empty without a mark
 };
 
@@ -28,11 +32,11 @@ inline std::string ask(std::string_view step, const Draws& draws) {
   if (!asked.relation.empty()) {
     const std::string subject(asked.subject), relation(asked.relation);
     switch (draws.wording("ask", 5)) {
-      case 1: return "Tell me the " + relation + " of " + subject + ".";
+      case 1: return "Tell me the " + asked.noun() + ".";
       case 2: return subject + ": what is its " + relation + "?";
       case 3: return "What is " + subject + "'s " + relation + "?";
-      case 4: return "I need to know the " + relation + " of " + subject + ".";
-      default: return "What is the " + relation + " of " + subject + "?";
+      case 4: return "I need to know the " + asked.noun() + ".";
+      default: return "What is the " + asked.noun() + "?";
     }
   }
   const std::string question(asked.whole);
@@ -49,7 +53,7 @@ inline std::string ask(std::string_view step, const Draws& draws) {
 inline std::string statement(std::string_view step) {
   const Asked asked(step);
   if (asked.relation.empty()) return "The answer to \"" + std::string(asked.whole) + "\" is ";
-  return "The " + std::string(asked.relation) + " of " + std::string(asked.subject) + " is ";
+  return "The " + asked.noun() + " is ";
 }
 
 /// A query for a question: a good one keeps every content word, a bad one those alone that are no names.
