@@ -3,6 +3,7 @@
 Checks, over include/espalier: the folder floors, third-party and POSIX includes, the length of headers, and that every
 header is reached by the umbrella or by an optional component. Over all tracked files: no path of somebody's machine.
 """
+
 import re
 import statistics
 import subprocess
@@ -40,14 +41,16 @@ POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|
 POSIX_FOLDERS = {"backend", "output", "run"}
 
 STANDARD = set(
-    """algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts condition_variable
-    coroutine deque exception execution filesystem format forward_list fstream functional future initializer_list iomanip
-    ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers numeric
-    optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
-    sstream stack stdexcept stop_token streambuf string string_view syncstream system_error thread tuple type_traits
-    typeindex typeinfo unordered_map unordered_set utility valarray variant vector version cassert cctype cerrno cfenv
-    cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar
-    cwchar cwctype""".split()
+    """
+    algorithm any array atomic barrier bit bitset charconv chrono codecvt compare complex concepts
+    condition_variable coroutine deque exception execution filesystem format forward_list fstream functional
+    future initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale map memory
+    memory_resource mutex new numbers numeric optional ostream queue random ranges ratio regex scoped_allocator
+    semaphore set shared_mutex source_location span sstream stack stdexcept stop_token streambuf string
+    string_view syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set
+    utility valarray variant vector version cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath
+    csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype
+    """.split()  # noqa: SIM905
 )
 
 LONGEST = 250
@@ -134,7 +137,8 @@ def unreached(sources: dict[str, str]) -> list[str]:
             seen.add(header)
             names = (name.removeprefix("espalier/") for name in reach[header] if name.startswith("espalier/"))
             waiting += [name for name in names if name in sources]
-    return [f"{h}: reached neither by the umbrella nor by a component" for h in sources if h not in seen and h[:4] != "toy/"]
+    lost = [header for header in sources if header not in seen and not header.startswith("toy/")]
+    return [f"{header}: reached neither by the umbrella nor by a component" for header in lost]
 
 
 def machine_paths(name: str, text: str) -> list[str]:
@@ -156,26 +160,28 @@ def tracked_files() -> list[Path]:
 
 def self_test() -> None:
     """The checks find what they are for."""
-    umbrella = "#pragma once\n#include <espalier/core/a.hpp>\n"
+    once = "#pragma once\n"
+    umbrella = once + "#include <espalier/core/a.hpp>\n"
     table = {"core/a_data.inc": "// Do not edit.\n" + "1,\n" * 1000}
-    good = {"espalier.hpp": umbrella, "core/a.hpp": "#pragma once\n#include <espalier/core/a_data.inc>\n", **table}
+    good = {"espalier.hpp": umbrella, "core/a.hpp": once + "#include <espalier/core/a_data.inc>\n", **table}
     assert check_headers(good) == []
     bad = {
         "core/a.hpp": '#include <espalier/rag/text.hpp>\n#include "b.hpp"\n#include <fmt/core.h>\n',
-        "search/a.hpp": "#pragma once\n#include <espalier/rag/text.hpp>\n",
-        "rag/a.hpp": "#pragma once\n#include <espalier/backend/bm25.hpp>\n#include <unistd.h>\n",
-        "backend/bm25.hpp": "#pragma once\n#include <Eigen/Core>\n#include <boost/asio.hpp>\n#include <espalier/espalier.hpp>\n",
-        "sim/a.hpp": "#pragma once\n#include <simdjson.h>\n",
-        "core/long.hpp": "#pragma once\n" * 251,
+        "search/a.hpp": once + "#include <espalier/rag/text.hpp>\n",
+        "rag/a.hpp": once + "#include <espalier/backend/bm25.hpp>\n#include <unistd.h>\n",
+        "backend/bm25.hpp": once + "#include <Eigen/Core>\n#include <asio.hpp>\n#include <espalier/espalier.hpp>\n",
+        "sim/a.hpp": once + "#include <simdjson.h>\n",
+        "core/long.hpp": once * 251,
         "core/part.inc": "void f();\n",
         "core/a_data.inc": "// Do not edit.\n#include <vector>\n",
-        "utils/a.hpp": "#pragma once\n",
+        "utils/a.hpp": once,
     }
     found = check_headers({"espalier.hpp": umbrella, **bad})
     for sign in (
         "core/a.hpp:1:", "core/a.hpp:2:", "core/a.hpp:3:", "core/a.hpp: no #pragma", "search/a.hpp:2:", "rag/a.hpp:2:",
         "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "sim/a.hpp:2:",
-        "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in", "search/a.hpp: reached neither",
+        "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in",
+        "search/a.hpp: reached neither",
     ):  # fmt: skip
         assert any(problem.startswith(sign) for problem in found), f"missed: {sign}"
     assert unreached({"core/a.hpp": ""}) == ["espalier.hpp: the umbrella is missing"]
@@ -189,9 +195,8 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     house = ROOT / "include" / "espalier"
-    sources = {
-        path.relative_to(house).as_posix(): path.read_text(encoding="utf-8") for path in sorted(house.rglob("*")) if path.is_file()
-    }
+    paths = sorted(path for path in house.rglob("*") if path.is_file())
+    sources = {path.relative_to(house).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     problems = check_headers(sources)
     for path in tracked_files():
         try:
@@ -201,7 +206,8 @@ def main() -> int:
     for problem in problems:
         print(problem)
     lines = lengths(sources)
-    print(f"{len(lines)} headers, median {statistics.median(lines):.0f} lines, longest {max(lines)}; {len(problems)} problems")
+    median = statistics.median(lines)
+    print(f"{len(lines)} headers, median {median:.0f} lines, longest {max(lines)}; {len(problems)} problems")
     return 1 if problems else 0
 
 

@@ -3,6 +3,7 @@
 g++ 12 destroys temporaries of such statements twice, or too early; name the value first, in a statement of its own.
 Reads tokens, so comments, strings and macro definitions do not count; the body of a lambda is statements of its own.
 """
+
 import re
 import sys
 from pathlib import Path
@@ -137,10 +138,7 @@ class Linter:
                     self.check(part)
             elif isinstance(item, Token) and item in ("else", "do", "try") and not statement:
                 continue
-            elif item == ";":
-                self.check(statement)
-                statement = []
-            elif isinstance(item, Token) and item == ":" and statement and statement[0] in ("case", "default"):
+            elif item == ";" or (item == ":" and statement and statement[0] in ("case", "default")):
                 self.check(statement)
                 statement = []
             elif is_group(item, "{") and self.ends_statement(statement, item):
@@ -162,9 +160,11 @@ class Linter:
         if any(isinstance(item, Token) and item in opening for item in before):
             return True
         # An empty body: `void f() {}`, `f() const {}`, `f() noexcept {}`, `while (x) {}` (whose head is gone).
-        return not braces and (
-            is_group(before[-1], "(") or before[-1] in ("const", "noexcept", "override", "final")
-        ) and not any(isinstance(item, Token) and item in AWAITS | {"=", "return", "co_return"} for item in before)
+        return (
+            not braces
+            and (is_group(before[-1], "(") or before[-1] in ("const", "noexcept", "override", "final"))
+            and not any(isinstance(item, Token) and item in AWAITS | {"=", "return", "co_return"} for item in before)
+        )
 
     def check(self, statement: list) -> None:
         """Reports the statement if it awaits and has a mark that g++ 12 miscompiles. Checks bodies inside it."""

@@ -1,8 +1,9 @@
 """Runs the README's programs, in their order, in one folder: what a reader copies works.
 
-`cpp` blocks with a main are built against the source tree and run, `python` blocks are run, and of `sh` blocks the lines
-that call `espalier`. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
+`cpp` blocks with a main are built against the source tree and run, `python` blocks are run, and of `sh` blocks the
+lines that call `espalier`. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
 """
+
 import os
 import re
 import shlex
@@ -14,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-BLOCK = re.compile(r"^(?P<not_run><!-- not run: \S.*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"^(?P<not_run><!-- not run: [^\n]*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$", re.M | re.S
+)
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(readme LANGUAGES CXX)
@@ -37,7 +40,8 @@ def blocks() -> list:
         line = text.count("\n", 0, match.start("language")) + 1
         if match["language"] == "cpp" and "int main" not in match["text"]:
             continue
-        found.append(pytest.param(match["language"], match["text"], not match["not_run"], id=f"line{line}-{match['language']}"))
+        language, block, runs = match["language"], match["text"], not match["not_run"]
+        found.append(pytest.param(language, block, runs, id=f"line{line}-{language}"))
     return found
 
 

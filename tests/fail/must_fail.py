@@ -5,6 +5,7 @@
 The first line of FILE is `// expect: TEXT`; TEXT must stand in the compiler's message. A file that mentions
 `#ifdef FAIL` must compile without -DFAIL (so it fails for its one reason) and fail with it.
 """
+
 import re
 import subprocess
 import sys
