@@ -83,7 +83,7 @@ inline double exact_dot(const float* a, const float* b, std::size_t n) {
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)
     for (std::size_t j = 0; j < 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
-  for (; i < n; ++i) lanes[i % 8] += double(a[i]) * double(b[i]);
+  for (std::size_t j = 0; j < n % 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
