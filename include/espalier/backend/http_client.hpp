@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -34,7 +33,7 @@ class HttpHandler {
   /// The body of a reply with a status of 2xx. Throws BackendError if it is no good: transport = try again.
   virtual void reply(std::string& body) = 0;
   /// No attempt succeeded. The last call.
-  virtual void failure(std::exception_ptr error) = 0;
+  virtual void failure(const BackendError& error) = 0;
 };
 
 /// Sends JSON bodies by POST and keeps many requests in flight on one thread: keep-alive, TLS, proxy from the
@@ -188,7 +187,7 @@ class HttpClient {
       }
       what += " (given up after attempt " + std::to_string(exchange.attempts) + ")";
     }
-    exchange.handler->failure(std::make_exception_ptr(BackendError(what, error.kind())));
+    exchange.handler->failure(BackendError(what, error.kind()));
     ++settled_;
     return false;
   }

@@ -20,7 +20,9 @@
 namespace espalier::backend {
 
 /// An asynchronous service over HTTP. Requests wait in line, first in first out; neighbours that join() travel in one
-/// message, at most HttpOptions::max_in_flight messages are under way. A derived class says who joins, writes and reads.
+/// message, at most HttpOptions::max_in_flight messages are under way. Where a server refuses a message of several
+/// items for good, each is asked alone, so that no item fails for its neighbours. A derived class says who joins, writes
+/// and reads.
 template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
@@ -70,16 +72,17 @@ class HttpService : public Service<In, Out> {
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
 
   struct Item {
-    Item(Ticket t, const In& r) : ticket(t), request(r) {}
+    Item(Ticket t, const In& r, bool a = false) : ticket(t), request(r), alone(a) {}
     Ticket ticket;
     In request;
+    bool alone;  ///< shares no message
   };
 
   struct Message final : HttpHandler {
     explicit Message(HttpService& owner) : service(owner) {}
     void attempt() override { ++service.accounts_.requests; }
     void reply(std::string& body) override { service.deliver(*this, body); }
-    void failure(std::exception_ptr error) override { service.fail(*this, error); }
+    void failure(const BackendError& error) override { service.fail(*this, error); }
     [[nodiscard]] bool wanted() const {
       return std::any_of(tickets.begin(), tickets.end(), [](const auto& ticket) { return ticket.has_value(); });
     }
@@ -92,11 +95,13 @@ class HttpService : public Service<In, Out> {
   void dispatch() {
     while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
       auto message = std::make_unique<Message>(*this);
+      bool alone = false;
       do {
+        alone = waiting_.front().alone;
         message->tickets.emplace_back(waiting_.front().ticket);
         message->requests.push_back(std::move(waiting_.front().request));
         waiting_.pop_front();
-      } while (!waiting_.empty() && joins(message->requests, waiting_.front().request));
+      } while (!alone && !waiting_.empty() && !waiting_.front().alone && joins(message->requests, waiting_.front().request));
       std::string body;
       auto endpoint = write(message->requests, body);
       Message& sent = *message;
@@ -114,16 +119,21 @@ class HttpService : public Service<In, Out> {
     }
     under_way_.erase(message.id);
     for (std::size_t i = items.size(); i-- > 0;)  // what is missing goes back to the front of the line, in order
-      if (message.tickets[i] && !items[i]) waiting_.emplace_front(*message.tickets[i], message.requests[i]);
+      if (!items[i]) put_back(message, i, false);
     for (std::size_t i = 0; i < items.size(); ++i)
       if (message.tickets[i] && items[i]) ready_.emplace_back(*message.tickets[i], std::move(*items[i]));
     dispatch();
   }
-  void fail(Message& message, const std::exception_ptr& error) {
+  void fail(Message& message, const BackendError& error) {
     under_way_.erase(message.id);
+    const bool split = message.tickets.size() > 1 && error.kind() == BackendError::Kind::permanent;
+    for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
     for (const auto& ticket : message.tickets)
-      if (ticket) ready_.emplace_back(*ticket, error);
+      if (ticket && !split) ready_.emplace_back(*ticket, std::make_exception_ptr(error));
     dispatch();
+  }
+  void put_back(const Message& message, std::size_t i, bool alone) {
+    if (message.tickets[i]) waiting_.emplace_front(*message.tickets[i], message.requests[i], alone);
   }
 
   std::shared_ptr<HttpClient> client_;

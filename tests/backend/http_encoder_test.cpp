@@ -1,0 +1,132 @@
+#include "http_testing.hpp"
+
+#include <espalier/backend/http_encoder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace espalier;
+using namespace espalier::backend;
+using test::Answer;
+using test::FaultServer;
+using test::Received;
+using Kind = BackendError::Kind;
+using Role = EncodeRequest::Role;
+
+namespace {
+
+HttpEncoderOptions options(const FaultServer& server) {
+  return {.url = server.url("/v1"), .model = "e", .api_key_env = "", .http = test::quick()};
+}
+std::string item(int index, const std::string& embedding) {
+  return R"({"object":"embedding","index":)" + std::to_string(index) + R"(,"embedding":)" + embedding + "}";
+}
+test::Failure failure_under(const std::string& body, std::size_t dimension = 0) {
+  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
+  HttpEncoderOptions chosen = options(server);
+  chosen.http.max_attempts = 2;
+  chosen.dimension = dimension;
+  HttpEncoder encoder(chosen);
+  const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("b", Role::query)});
+  CHECK(encoder.accounts().requests == 2);
+  return test::failure_of(outcomes[1]);
+}
+
+}  // namespace
+
+TEST_CASE("texts travel in batches under their prefixes, and embeddings are sorted by index") {
+  FaultServer server([](const Received&, std::size_t number) {
+    return Answer{.body = number == 0 ? R"({"data":[)" + item(1, "[0,-2]") + "," + item(0, "[1.5,0.25]") + "]}"
+                                      : R"({"data":[)" + item(0, "[3e0,4]") + "]}"};
+  });
+  HttpEncoderOptions chosen = options(server);
+  chosen.query_prefix = "query: ";
+  chosen.passage_prefix = "passage: ";
+  chosen.batch = 2;
+  chosen.http.max_in_flight = 1;
+  HttpEncoder encoder(chosen);
+  const auto outcomes = test::ask(encoder, {EncodeRequest("who", Role::query), EncodeRequest("he", Role::passage), EncodeRequest("she", Role::passage)});
+  CHECK(outcomes[0].value() == Embedding{1.5f, 0.25f});
+  CHECK(outcomes[1].value() == Embedding{0, -2});
+  CHECK(outcomes[2].value() == Embedding{3, 4});
+  REQUIRE(server.received().size() == 2);
+  CHECK(server.received()[0].path == "/v1/embeddings");
+  CHECK(server.received()[0].body == R"({"model":"e","input":["query: who","passage: he"],"encoding_format":"float"})");
+  CHECK(server.received()[1].body == R"({"model":"e","input":["passage: she"],"encoding_format":"float"})");
+}
+
+TEST_CASE("base64 holds little-endian floats") {
+  // 1.0f, -2.5f and 0.5f are 00 00 80 3f, 00 00 20 c0 and 00 00 00 3f.
+  CHECK(decode_floats("AACAPwAAIMAAAAA/") == Embedding{1, -2.5f, 0.5f});
+  CHECK(decode_floats("AACAPw==") == Embedding{1});
+  CHECK(decode_floats("AACAPw") == Embedding{1});
+  CHECK_THROWS_AS(decode_floats("AACAPwAA"), BackendError);
+  CHECK_THROWS_AS(decode_floats("AAC*Pw=="), BackendError);
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, R"("AACAPwAAIMA=")") + "]}"}; });
+  HttpEncoderOptions chosen = options(server);
+  chosen.base64 = true;
+  HttpEncoder encoder(chosen);
+  CHECK(test::ask(encoder, {EncodeRequest("a", Role::query)})[0].value() == Embedding{1, -2.5f});
+  CHECK(server.received()[0].body.find(R"("encoding_format":"base64")") != std::string::npos);
+}
+
+TEST_CASE("embeddings can be scaled to length 1") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"}; });
+  HttpEncoderOptions chosen = options(server);
+  chosen.normalise = true;
+  HttpEncoder encoder(chosen);
+  const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("b", Role::query)});
+  CHECK(outcomes[0].value() == Embedding{0.6f, 0.8f});
+  CHECK(outcomes[1].value() == Embedding{0, 0});
+}
+
+TEST_CASE("anything but one embedding of the right dimension for each text is damage") {
+  const std::string good = item(0, "[1,2]") + ",";
+  for (const std::string& body : {std::string("<html>"), std::string(R"({"data":[]})"), R"({"data":[)" + item(0, "[1,2]") + "]}",
+                                  R"({"data":[)" + good + item(0, "[1,2]") + "]}", R"({"data":[)" + good + item(2, "[1,2]") + "]}",
+                                  R"({"data":[)" + good + item(1, "[1]") + "]}", R"({"data":[)" + good + item(1, "[]") + "]}",
+                                  R"({"data":[)" + good + item(1, "[1,null]") + "]}", R"({"data":[)" + good + item(1, "[1,1e99]") + "]}",
+                                  R"({"data":[)" + good + item(1, R"("AADAfwAAwH8=")") + "]}", R"({"data":[)" + good + item(1, "null") + "]}",
+                                  R"({"data":[)" + good + R"({"index":1}]})", R"({"data":[)" + good + R"({"embedding":[1,2]}]})"}) {
+    CAPTURE(body);
+    CHECK(failure_under(body).kind == Kind::transport);
+  }
+  const auto failure = failure_under(R"({"data":[)" + good + item(1, "[3,4]") + "]}", 3);
+  CHECK(failure.message.find("dimension 2 instead of 3") != std::string::npos);
+}
+
+TEST_CASE("a text that the server refuses takes no other with it") {
+  FaultServer server([](const Received& request, std::size_t) -> Answer {
+    if (request.body.find("too long") != std::string::npos) return {.body = R"({"error":{"message":"input too long"}})", .status = 400};
+    return {.body = R"({"data":[)" + item(0, "[1,2]") + "]}"};
+  });
+  HttpEncoder encoder(options(server));
+  const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("too long", Role::query), EncodeRequest("b", Role::query)});
+  CHECK(outcomes[0].ok());
+  CHECK(test::failure_of(outcomes[1]).kind == Kind::permanent);
+  CHECK(test::failure_of(outcomes[1]).message.find("HTTP 400: input too long") != std::string::npos);
+  CHECK(outcomes[2].ok());
+  CHECK(encoder.accounts().requests == 4);
+}
+
+TEST_CASE("the dimension of the first embedding holds for all") {
+  FaultServer server([](const Received&, std::size_t number) { return Answer{.body = R"({"data":[)" + item(0, number == 1 ? "[1]" : "[1,2]") + "]}"}; });
+  HttpEncoder encoder(options(server));
+  CHECK(test::ask(encoder, {EncodeRequest("a", Role::query)})[0].ok());
+  CHECK(test::ask(encoder, {EncodeRequest("b", Role::query)})[0].value().size() == 2);
+  CHECK(encoder.accounts().requests == 3);
+  CHECK(encoder.accounts().paid_failed == 1);
+}
+
+TEST_CASE("encoder options are checked, and the fingerprint covers what shapes an embedding") {
+  CHECK_THROWS_WITH_AS(HttpEncoder({.model = ""}), doctest::Contains("'model'"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(HttpEncoder({.model = "m", .batch = 0}), doctest::Contains("'batch'"), std::invalid_argument);
+  const Hash base = HttpEncoder({.model = "m"}).fingerprint();
+  CHECK(HttpEncoder({.url = "https://elsewhere", .model = "m", .base64 = true, .batch = 3}).fingerprint() == base);
+  CHECK(HttpEncoder({.model = "m", .revision = "2"}).fingerprint() != base);
+  CHECK(HttpEncoder({.model = "m", .query_prefix = "q"}).fingerprint() != HttpEncoder({.model = "m", .passage_prefix = "q"}).fingerprint());
+  CHECK(HttpEncoder({.model = "m", .normalise = true}).fingerprint() != base);
+}
