@@ -10,7 +10,7 @@ import sys
 import unicodedata
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-ALNUM, SPACE, CASED, IGNORABLE, DECIMAL, MARK = 1, 2, 4, 8, 16, 32
+ALNUM, SPACE, CASED, IGNORABLE, DECIMAL, MARK, FIGURE = 1, 2, 4, 8, 16, 32, 64
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
 
@@ -33,7 +33,7 @@ def flags(c):
     cased = (char + "\u03a3").lower().endswith("\u03c2")
     category = unicodedata.category(char)
     return (ALNUM * char.isalnum() + SPACE * char.isspace() + CASED * cased + IGNORABLE * (after_letter and not cased)
-            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf"))
+            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf") + FIGURE * (category == "No"))
 
 
 def runs(value):

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <espalier/backend/porter.hpp>
+#include <espalier/backend/standard_words.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/core/nfkc.hpp>
 #include <espalier/core/unicode.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -39,6 +44,33 @@ inline Analyzer simple_analyzer() {
             }
             return terms;
           }};
+}
+
+/// `english-lucene`: Lucene's analyzer for English. Standard words, a possessive 's taken off, lower case, 33 stop words
+/// dropped, Porter stems.
+inline Analyzer english_lucene_analyzer() {
+  return {"english-lucene", [](std::string_view text) {
+            static constexpr std::string_view stop_words[] = {
+                "a",  "an", "and", "are",  "as",  "at",    "be",   "but",   "by",    "for",  "if",  "in",   "into", "is", "it",  "no",  "not",
+                "of", "on", "or",  "such", "that", "the", "their", "then", "there", "these", "they", "this", "to",  "was",  "will", "with"};
+            std::vector<std::string> terms;
+            for (std::string_view word : standard_words(text)) {
+              for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
+                if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
+                  word.remove_suffix(apostrophe.size() + 1);
+              std::string term = to_lower(word);
+              if (!std::ranges::binary_search(stop_words, std::string_view(term))) terms.push_back(PorterStemmer::stem(std::move(term)));
+            }
+            return terms;
+          }};
+}
+
+/// The analyzer of this name. Throws std::invalid_argument that lists the names and the nearest one.
+inline Analyzer analyzer(std::string_view name) {
+  if (name == "simple") return simple_analyzer();
+  if (name == "english-lucene") return english_lucene_analyzer();
+  constexpr std::string_view names[] = {"simple", "english-lucene"};
+  bad_option("analyzer", name, "simple, english-lucene (did you mean '" + nearest(name, names) + "'?)");
 }
 
 }  // namespace espalier::backend

@@ -139,7 +139,12 @@ class UnicodeMapping {
   std::u32string targets_;
 };
 
-enum UnicodeFlag : std::uint8_t { flag_alnum = 1, flag_space = 2, flag_cased = 4, flag_ignorable = 8, flag_decimal = 16, flag_mark = 32 };
+enum UnicodeFlag : std::uint8_t {
+  flag_alnum = 1, flag_space = 2, flag_cased = 4, flag_ignorable = 8,
+  flag_decimal = 16,  ///< category Nd
+  flag_mark = 32,     ///< M* and Cf: belongs to the character before it
+  flag_figure = 64    ///< No: superscripts, fractions
+};
 
 inline std::uint8_t unicode_flags_of(char32_t c) {
   static const UnicodeProperty flags(unicode_flags);
