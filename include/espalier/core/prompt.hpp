@@ -20,9 +20,9 @@ struct Sampling {
   int top_k = 0;                   ///< 0 = off
   double min_p = 0;                ///< [0, 1)
   int max_tokens = 512;            ///< > 0
-  std::vector<std::string> stop;   ///< at most 4 are portable
+  std::vector<std::string> stop = {};  ///< at most 4 are portable
   bool logprobs = false;           ///< ask for the sum of token log-probabilities
-  std::string extra_body;          ///< a JSON object merged into the request body; "" = none
+  std::string extra_body = {};     ///< a JSON object merged into the request body; "" = none
 };
 
 /// One chat message. Role: system, user, assistant.

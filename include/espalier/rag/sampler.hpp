@@ -23,8 +23,8 @@ struct Sample {
 class Sampler {
  public:
   struct Options {
-    Sampling sampling;           ///< of purposes without an entry of their own
-    std::map<std::string, Sampling, std::less<>> by_purpose;
+    Sampling sampling = {};      ///< of purposes without an entry of their own
+    std::map<std::string, Sampling, std::less<>> by_purpose = {};
     std::uint32_t resample = 2;  ///< R
   };
   Sampler(ModelPort model, PromptSet prompts, Options options) : model_(std::move(model)), prompts_(std::move(prompts)), options_(std::move(options)) {}

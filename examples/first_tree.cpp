@@ -1,0 +1,33 @@
+// Grows DecEx-RAG trees over a small generated world with a simulated model, and prints what they found.
+#include <espalier/espalier.hpp>
+#include <espalier/sim/model.hpp>
+#include <espalier/sim/world.hpp>
+
+#include <cstdio>
+
+int main() {
+  using namespace espalier;
+
+  sim::World world({.passages = 500, .questions = 8, .seed = 1});
+  std::vector<Passage> corpus;
+  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
+
+  Scheduler scheduler;  // every tree's requests share its batches
+  const ModelPort model = scheduler.model(sim::Model(world.examples()));
+  const RetrieverPort retriever = scheduler.retriever(backend::Bm25(std::move(corpus)));
+
+  const rag::Sampler sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}});
+  const rag::Environment loop(sampler, retriever, {.documents = 3});
+  method::DecExRag search({.k = 3, .n = 4}, loop, rag::F1());
+
+  std::vector<Task<rag::Tree>> searches;
+  for (const auto& example : world.examples()) searches.push_back(search(rag::State(example), 1));
+  const std::vector<rag::Tree> trees = scheduler.run(std::move(searches));
+
+  for (const auto& tree : trees) {
+    for (NodeId id = 0; id < tree.size(); ++id)
+      if (tree[id].status == Status::terminal)
+        std::printf("%s -> %s (simulated)\n", tree.state(id).question().text.c_str(), tree.action(id).text.c_str());
+    std::printf("  %zu nodes, %llu calls\n", tree.size(), static_cast<unsigned long long>(tree.ledger.total().completions));
+  }
+}

@@ -1,0 +1,19 @@
+#pragma once
+
+/// The engines, the policies, the RAG layer and the parts that need no library beside the standard one. Backends and
+/// outputs that need a library are included one by one: <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ...
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/scheduler.hpp>
+#include <espalier/method/decex_rag.hpp>
+#include <espalier/policy/backup.hpp>
+#include <espalier/policy/prune.hpp>
+#include <espalier/policy/select.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/beam.hpp>
+#include <espalier/search/layered.hpp>
+#include <espalier/search/mcts.hpp>
+#include <espalier/search/rollout.hpp>
+#include <espalier/version.hpp>

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/core/batch_service.hpp>
+#include <espalier/core/prompt.hpp>
+#include <espalier/run/settings.hpp>
+#include <espalier/sim/model.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/http_encoder.hpp>
+#include <espalier/backend/http_retriever.hpp>
+#include <espalier/backend/openai.hpp>
+#endif
+#ifdef ESPALIER_HAS_FAISS
+#include <espalier/backend/faiss.hpp>
+#endif
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// A backend with what a run has to know of it.
+template <class In, class Out>
+class Backend {
+ public:
+  Backend(std::unique_ptr<Service<In, Out>> service, std::optional<Hash> fingerprint, std::string label, bool remote)
+      : service(std::move(service)), fingerprint(fingerprint), label(std::move(label)), remote(remote) {}
+  std::unique_ptr<Service<In, Out>> service;
+  std::optional<Hash> fingerprint;  ///< none: answers cannot be journaled beyond the process
+  std::string label;                ///< what results call it
+  bool remote;                      ///< answers are worth a place in the journal
+};
+using ModelBackend = Backend<Prompt, Completion>;
+using RetrieverBackend = Backend<Query, Passages>;
+
+inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
+
+#ifdef ESPALIER_HAS_CURL
+inline backend::HttpOptions http_options(const Settings& settings) {
+  backend::HttpOptions http;
+  http.max_in_flight = settings.in_flight;
+  http.timeout_s = settings.timeout;
+  http.deadline_s = settings.deadline;
+  http.max_attempts = settings.attempts;
+  return http;
+}
+#endif
+
+/// The language model that the settings name. The simulated one knows the chains of the examples.
+inline ModelBackend make_model(const Settings& settings, const std::vector<rag::Example>& examples, const sim::Skills& skills) {
+  if (settings.model == "simulated") {
+    sim::Model model(examples, skills);
+    const Hash fingerprint = model.fingerprint();
+    return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated", true};
+  }
+  if (!is_url(settings.model)) bad_option("model", settings.model, "'simulated' or a URL that starts with http:// or https://");
+#ifdef ESPALIER_HAS_CURL
+  backend::OpenAiOptions options;
+  options.url = settings.model;
+  options.model = settings.model_name;
+  options.revision = settings.model_revision;
+  options.chat = settings.chat;
+  options.native_n = settings.native_n;
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::OpenAi>(std::move(options));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, settings.model_name, true};
+#else
+  throw MissingPart("the client for language model servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+/// An asynchronous service as a batch function that waits for all its answers.
+template <class In, class Out>
+class Blocking {
+ public:
+  explicit Blocking(std::shared_ptr<Service<In, Out>> service) : service_(std::move(service)) {}
+  std::vector<Outcome<Out>> operator()(std::span<const In> requests) {
+    std::vector<std::optional<Outcome<Out>>> answers(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) service_->submit(i, requests[i]);
+    for (std::size_t left = requests.size(); left > 0;)
+      for (auto& reply : service_->poll(std::chrono::milliseconds(50))) {
+        answers[reply.ticket] = std::move(reply.outcome);
+        --left;
+      }
+    std::vector<Outcome<Out>> all;
+    for (auto& answer : answers) all.push_back(std::move(*answer));
+    return all;
+  }
+
+ private:
+  std::shared_ptr<Service<In, Out>> service_;
+};
+#endif
+
+/// A faiss index over the corpus; queries are encoded by the server that the settings name.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+  if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server, for faiss");
+  backend::HttpEncoderOptions encoder;
+  encoder.url = settings.encoder;
+  encoder.model = settings.encoder_name;
+  encoder.http = http_options(settings);
+  Blocking<EncodeRequest, Embedding> encode(std::make_shared<backend::HttpEncoder>(std::move(encoder)));
+  const std::string file = settings.retriever.substr(std::string("faiss:").size());
+  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, true), std::move(encode));
+  const Hash fingerprint = index.fingerprint();
+  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss", true};
+#else
+  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
+#endif
+}
+
+/// The retriever that the settings name; a local one searches the corpus.
+inline RetrieverBackend make_retriever(const Settings& settings, std::vector<Passage> corpus) {
+  if (settings.retriever == "bm25") {
+    backend::Bm25 index(std::move(corpus));
+    const Hash fingerprint = index.fingerprint();
+    return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
+  }
+  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, std::move(corpus));
+  if (!is_url(settings.retriever)) bad_option("retriever", settings.retriever, "'bm25', 'faiss:INDEX' or a URL that starts with http:// or https://");
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpRetrieverOptions options;
+  options.url = settings.retriever;
+  options.name = settings.retriever_name;
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, "remote", true};
+#else
+  throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+}  // namespace espalier::run

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <espalier/output/dataset.hpp>
+#include <espalier/output/report.hpp>
+#include <espalier/run/backends.hpp>
+#include <espalier/run/decex.hpp>
+#include <espalier/run/journaling.hpp>
+#include <espalier/run/ordered_files.hpp>
+#include <espalier/run/run_record.hpp>
+#include <espalier/run/summary.hpp>
+#include <espalier/version.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What a run leaves besides its files.
+class RunResult {
+ public:
+  RunResult(std::string json, std::size_t open_questions, bool finished_before)
+      : summary(std::move(json)), open(open_questions), recognised(finished_before) {}
+  std::string summary;  ///< the content of summary.json
+  std::size_t open;     ///< questions that a failed backend left open; running again goes on with them
+  bool recognised;      ///< the folder held this run already, finished
+};
+
+/// One run of a method over a set of questions, from the settings to the files of a run's folder. Killed at any moment, it
+/// goes on when it is started again with the same search options.
+class Run {
+ public:
+  /// Throws std::invalid_argument for unknown or bad options.
+  explicit Run(Settings settings) : settings_(std::move(settings)), method_(make_method(settings_.method)) {
+    const std::pair<const char*, double*> skills[] = {{"sim.recall", &skills_.recall}, {"sim.decompose", &skills_.decompose},
+                                                      {"sim.phrase", &skills_.phrase}, {"sim.read", &skills_.read},
+                                                      {"sim.stop", &skills_.stop},     {"sim.hallucinate", &skills_.hallucinate},
+                                                      {"sim.malformed", &skills_.malformed}};
+    for (const auto& [name, rate] : skills) method_->options().add(name, *rate, "a rate of the simulated model", "0 to 1");
+    for (const auto& [name, value] : settings_.set) method_->options().set(name, value);
+    if (settings_.in_flight == 0) bad_option("in-flight", settings_.in_flight, "1 or more");
+    if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
+    if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
+    skills_.check();
+  }
+
+  /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, std::invalid_argument for options that
+  /// do not fit the folder's earlier run.
+  RunResult operator()(const ProgressHook& hook = nullptr) {
+    const auto start = Clock::now();
+    examples_ = output::read_questions(settings_.questions, {.limit = settings_.limit, .require_gold = expanding()});
+    const rag::PromptSet prompts = settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
+    const RunRecord record = describe(prompts);
+    const std::filesystem::path folder = open_folder();
+    if (!settings_.overwrite) {
+      record.compare_with(folder / "run.json");
+      if (std::filesystem::exists(folder / "summary.json")) {
+        if (auto json = finished_summary(folder / "summary.json")) return RunResult(std::move(*json), 0, true);
+      }
+    }
+    std::filesystem::remove(folder / "summary.json");
+    record.write(folder / "run.json", version);
+
+    Scheduler scheduler;
+    auto model = journaled(make_model(settings_, examples_, skills_), settings_, folder);
+    auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus)),
+                               settings_, folder);
+    summary_.model = model.label;
+    summary_.retriever = retriever.label;
+    const ModelPort models = scheduler.model(std::move(model.service), settings_.in_flight);
+    const RetrieverPort retrievers = scheduler.retriever(std::move(retriever.service), settings_.in_flight);
+    method_->prepare(models, retrievers, prompts);
+    if (hook) scheduler.on_turn([&] { hook(progress(models, start)); });
+    grow_all(scheduler, folder);
+
+    summary_.method = settings_.method;
+    summary_.oracle = expanding();
+    summary_.questions = examples_.size();
+    summary_.model_accounts = balanced(models.accounts(), model.accounts());
+    summary_.retriever_accounts = balanced(retrievers.accounts(), retriever.accounts());
+    summary_.seconds = seconds_since(start);
+    if (hook) hook(progress(models, start));
+    return finish(folder);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+  [[nodiscard]] bool expanding() const { return settings_.task == Settings::Task::expand; }
+
+  /// Everything that decides the result.
+  [[nodiscard]] RunRecord describe(const rag::PromptSet& prompts) {
+    RunRecord record;
+    record.add_text("task", expanding() ? "expand" : "answer");
+    record.add_text("method", settings_.method);
+    record.add("seed", std::to_string(settings_.seed));
+    record.add("limit", std::to_string(settings_.limit));
+    Hasher texts;
+    for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
+    record.add_text("inputs.questions", hash_file(settings_.questions).hex());
+    record.add_text("inputs.corpus", settings_.corpus.empty() ? "" : hash_file(settings_.corpus).hex());
+    record.add_text("inputs.prompts", texts.finish().hex());
+    record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);
+    record.add_text("model.revision", settings_.model_revision);
+    record.add_text("model.api", settings_.chat ? "chat" : "completions");
+    record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
+    record.add_text("retriever.name", settings_.retriever_name);
+    record.add("options", method_->options().json());
+    return record;
+  }
+
+  [[nodiscard]] std::filesystem::path open_folder() const {
+    std::error_code error;
+    std::filesystem::create_directories(settings_.out, error);
+    if (error || !std::filesystem::is_directory(settings_.out)) throw InputError(settings_.out, 0, "", "cannot be used as the run's folder: " + error.message());
+    return settings_.out;
+  }
+
+  /// The summary of a run that left no question open.
+  static std::optional<std::string> finished_summary(const std::filesystem::path& file) {
+    const auto fields = output::read_flat_json(file.string());
+    if (fields.at("open") != "0") return std::nullopt;
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+
+  void grow_all(Scheduler& scheduler, const std::filesystem::path& folder) {
+    std::vector<std::string> names{"trees.jsonl", "answers.jsonl", "costs.jsonl"};
+    const std::vector<Product> products = expanding() ? method_->products() : std::vector<Product>();
+    for (const Product& product : products) names.push_back(product.file);
+    OrderedFiles files(folder, names);
+    std::vector<Clock::time_point> starts(examples_.size());
+    const std::string options = method_->options().json();
+    scheduler.for_each(
+        examples_.size(), settings_.open_questions,
+        [&](std::size_t i) {
+          starts[i] = Clock::now();
+          return expanding() ? method_->grow(rag::State(examples_[i]), settings_.seed) : method_->answer(rag::State(examples_[i].question), settings_.seed);
+        },
+        [&](std::size_t i, Outcome<rag::Tree> outcome) {
+          files.put(i, pieces(examples_[i], std::move(outcome), products, options, seconds_since(starts[i])));
+        });
+    files.commit();
+  }
+
+  /// What one question contributes to each file.
+  std::vector<std::string> pieces(const rag::Example& example, Outcome<rag::Tree> outcome, const std::vector<Product>& products,
+                                  const std::string& options, double seconds) {
+    std::vector<std::string> parts(3 + products.size());
+    output::AnswerRow row;
+    Ledger::Execution execution;
+    if (outcome.ok()) {
+      const rag::Tree tree = std::move(outcome).value();
+      const output::TreeRecord record{tree, settings_.method, settings_.seed, options};
+      output::append_tree(record, parts[0]);
+      row = output::answer_row(record);
+      execution = tree.ledger.execution;
+      for (std::size_t i = 0; i < products.size(); ++i) products[i].rows(record, parts[3 + i]);
+      summary_.add(tree);
+      const auto best = output::best_answer(tree);
+      reward_ += best ? best->value : 0;
+      const Costs costs = tree.ledger.total();
+      tokens_ += costs.prompt_tokens + costs.completion_tokens;
+    } else {
+      row = output::open_row(example.question, outcome.error());
+    }
+    output::append_answer_row(row, parts[1]);
+    JsonWriter json(parts[2]);
+    json.begin_object().field("id", example.question.id).field("seconds", seconds).field("cached", execution.cached);
+    json.field("attempts", execution.attempts).end_object();
+    parts[2] += '\n';
+    summary_.add(row);
+    ++done_;
+    return parts;
+  }
+
+  [[nodiscard]] Progress progress(const ModelPort& models, Clock::time_point start) const {
+    return {done_, examples_.size(), models.accounts().logical, tokens_, done_ ? reward_ / static_cast<double>(done_) : 0, seconds_since(start)};
+  }
+
+  RunResult finish(const std::filesystem::path& folder) const {
+    const std::string json = summary_.json();
+    output::write_report(folder, json);
+    output::AtomicFile file((folder / "summary.json").string());
+    file.write(json + "\n");
+    file.commit();
+    return RunResult(json, summary_.open(), false);
+  }
+
+  Settings settings_;
+  std::unique_ptr<Method> method_;
+  sim::Skills skills_;
+  std::vector<rag::Example> examples_;
+  Summary summary_;
+  std::size_t done_ = 0;
+  std::uint64_t tokens_ = 0;
+  double reward_ = 0;
+};
+
+}  // namespace espalier::run

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <espalier/backend/journal.hpp>
+#include <espalier/backend/memory_store.hpp>
+#include <espalier/run/backends.hpp>
+#ifdef ESPALIER_HAS_SQLITE
+#include <espalier/backend/sqlite_store.hpp>
+#endif
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace espalier::run {
+
+/// A backend on its way to a scheduler, behind a journal if it has one.
+template <class In, class Out>
+class RunBackend {
+ public:
+  std::unique_ptr<Service<In, Out>> service;
+  std::string label;
+  const backend::Journaled<In, Out>* journal = nullptr;  ///< lives as long as the scheduler
+
+  /// What the journal counted; null without one.
+  [[nodiscard]] const Accounts* accounts() const { return journal ? &journal->accounts() : nullptr; }
+};
+
+/// The folder's journal. Throws MissingPart without SQLite.
+inline std::shared_ptr<backend::Store> open_journal(const std::filesystem::path& folder) {
+#ifdef ESPALIER_HAS_SQLITE
+  return std::make_shared<backend::SqliteStore>((folder / "journal.sqlite").string());
+#else
+  (void)folder;
+  throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
+#endif
+}
+
+/// Puts a backend whose answers are worth it behind the folder's journal; one without a fingerprint behind one that lives
+/// as long as the process.
+template <class In, class Out>
+RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings, const std::filesystem::path& folder) {
+  RunBackend<In, Out> result;
+  result.label = backend.label;
+  result.service = std::move(backend.service);
+  if (!settings.journal || !backend.remote) return result;
+  std::shared_ptr<backend::Store> store;
+  if (backend.fingerprint) store = open_journal(folder);
+  else store = std::make_shared<backend::MemoryStore>();
+  auto journal = std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), backend.fingerprint.value_or(Hash()));
+  result.journal = journal.get();
+  result.service = std::move(journal);
+  return result;
+}
+
+/// A port's counts and its journal's as one account. Throws Error if they do not balance (contracts: accounting).
+inline Accounts balanced(Accounts port, const Accounts* journal) {
+  const std::uint64_t answered = port.logical - port.shared - port.failed;
+  port.cached = journal ? journal->cached : 0;
+  port.paid_applied = journal ? journal->paid_applied : answered;
+  port.paid_cancelled = journal ? journal->paid_cancelled : 0;
+  if (port.logical != port.paid_applied + port.cached + port.shared + port.failed)
+    throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " + std::to_string(port.paid_applied) +
+                " paid, " + std::to_string(port.cached) + " cached, " + std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
+  return port;
+}
+
+}  // namespace espalier::run

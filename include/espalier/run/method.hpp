@@ -1,0 +1,44 @@
+#pragma once
+
+#include <espalier/core/scheduler.hpp>
+#include <espalier/output/tree_json.hpp>
+#include <espalier/rag/prompt_set.hpp>
+#include <espalier/rag/state.hpp>
+#include <espalier/run/option_table.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace espalier::run {
+
+/// A data file that a method harvests from its trees: one call a finished tree, rows appended to the text.
+class Product {
+ public:
+  using Rows = std::function<void(const output::TreeRecord&, std::string&)>;
+  Product(std::string name, Rows write) : file(std::move(name)), rows(std::move(write)) {}
+  std::string file;
+  Rows rows;
+};
+
+/// What a run needs to know of a method. Register a class of one's own in make_method.
+class Method {
+ public:
+  Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+  virtual ~Method() = default;
+
+  virtual OptionTable& options() = 0;
+  [[nodiscard]] virtual rag::PromptSet prompts() const = 0;
+  /// Checks the options and takes what searches run on. Called once, before the first tree.
+  virtual void prepare(ModelPort model, RetrieverPort retriever, const rag::PromptSet& prompts) = 0;
+  /// Grows a question's tree; the state carries gold.
+  virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
+  /// The method's inference form: answers without gold.
+  virtual Task<rag::Tree> answer(rag::State root, std::uint64_t seed) = 0;
+  [[nodiscard]] virtual std::vector<Product> products() const = 0;
+};
+
+}  // namespace espalier::run

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/jsonl.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// Identity of a file's bytes. Throws InputError if it cannot be read.
+inline Hash hash_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(path, 0, "", "cannot be read");
+  Hasher hasher;
+  std::string block(std::size_t(1) << 20, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+    hasher.add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  return hasher.finish();
+}
+
+/// DIR/run.json: what decides a run's results. A run is continued only under the same record.
+class RunRecord {
+ public:
+  /// Fields in dotted names with values as JSON, in the order in which they shall stand in the file.
+  void add(std::string name, std::string json) { fields_.emplace_back(std::move(name), std::move(json)); }
+  void add_text(std::string name, std::string_view text) {
+    std::string json;
+    append_json_string(json, text);
+    add(std::move(name), std::move(json));
+  }
+
+  /// Throws std::invalid_argument that names the first field in which an earlier record in the folder differs.
+  void compare_with(const std::filesystem::path& file) const {
+    if (!std::filesystem::exists(file)) return;
+    const auto before = output::read_flat_json(file.string());
+    for (const auto& [name, json] : fields_) {
+      const auto old = before.find(name);
+      if (old != before.end() && old->second == json) continue;
+      throw std::invalid_argument(file.string() + ": this folder holds a run with another " + name + " (" +
+                                  (old == before.end() ? "none" : old->second) + ", now " + json + "); use another folder or overwrite");
+    }
+  }
+
+  void write(const std::filesystem::path& file, std::string_view version) const {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object().field("version", version);
+    std::string open;
+    for (const auto& [name, value] : fields_) {
+      const auto dot = name.find('.');
+      const std::string group = dot == std::string::npos ? "" : name.substr(0, dot);
+      if (group != open && !open.empty()) json.end_object();
+      if (group != open && !group.empty()) json.key(group).begin_object();
+      open = group;
+      json.key(dot == std::string::npos ? name : name.substr(dot + 1)).raw(value);
+    }
+    if (!open.empty()) json.end_object();
+    json.end_object();
+    out += '\n';
+    output::AtomicFile target(file.string());
+    target.write(out);
+    target.commit();
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+}  // namespace espalier::run

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What `espalier expand` and `espalier answer` are asked to do. Search options are in `set`; all other numbers are
+/// execution options and change no tree.
+struct Settings {
+  enum class Task : std::uint8_t {
+    expand,  ///< grow trees with gold answers in the reward, harvest data
+    answer   ///< answer without gold
+  };
+  Task task = Task::expand;
+  std::string method = "decex";
+  std::string questions;                ///< JSONL file
+  std::string corpus;                   ///< JSONL file; may be empty with a remote retriever
+  std::string model = "simulated";      ///< "simulated" or the URL of an OpenAI-compatible server
+  std::string model_name;               ///< the model's name at the server
+  std::string model_revision;           ///< of its weights, part of the journal's key
+  bool chat = true;                     ///< chat completions, or plain ones
+  bool native_n = false;                ///< the server knows `n`
+  std::string retriever = "bm25";       ///< "bm25", "faiss:INDEX" or the URL of a retrieval server
+  std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
+  std::string encoder;                  ///< URL of an embeddings server, for faiss
+  std::string encoder_name;             ///< the encoder's name at its server
+  std::string out;                      ///< folder of the run
+  std::string prompts;                  ///< folder of prompts to use instead of the built-in ones
+  std::size_t limit = 0;                ///< the first so many questions, 0 = all
+  std::uint64_t seed = 1;
+  std::size_t in_flight = 64;           ///< outstanding requests, or the largest batch of a synchronous model
+  std::size_t open_questions = 0;       ///< live trees, 0 = 4 times in_flight
+  double timeout = 300;                 ///< seconds an attempt
+  double deadline = 600;                ///< seconds a request with all its attempts
+  int attempts = 0;                     ///< attempts a request, 0 = as many as the deadline allows
+  bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
+  bool journal = true;
+  std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
+};
+
+/// How far a run is.
+struct Progress {
+  std::size_t questions_done = 0;
+  std::size_t questions = 0;
+  std::uint64_t calls = 0;   ///< completions applied
+  std::uint64_t tokens = 0;  ///< prompt + completion tokens of the finished questions
+  double best_reward = 0;    ///< mean over the finished questions of the chosen answer's reward
+  double seconds = 0;
+};
+
+/// Called at least every 50 ms; may throw to stop the run, which leaves a resumable journal.
+using ProgressHook = std::function<void(const Progress&)>;
+
+}  // namespace espalier::run
