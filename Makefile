@@ -1,6 +1,6 @@
 # Everything from a bare machine: each target first brings what it needs.
 PYTHON ?= python3
-CLANG ?= clang++-16
+CLANG ?= $(or $(notdir $(firstword $(wildcard /usr/bin/clang++-1[6-9] /usr/bin/clang++-2?))),clang++-16)
 JOBS ?= $(shell nproc)
 VENV := .venv/bin
 
@@ -43,18 +43,18 @@ test: test-cpp test-sanitize test-python test-readme
 
 test-cpp: setup
 	cmake --preset release
-	cmake --build --preset release --parallel $(JOBS)
+	cmake --build --preset release --parallel $(JOBS) -- -k0
 	ctest --preset release --parallel $(JOBS)
 
 test-sanitize: setup
 	cmake --preset sanitize
-	cmake --build --preset sanitize --parallel $(JOBS)
+	cmake --build --preset sanitize --parallel $(JOBS) -- -k0
 	ctest --preset sanitize --parallel $(JOBS)
 
 test-clang: setup
 	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
 	cmake --preset clang -DCMAKE_CXX_COMPILER=$(CLANG)
-	cmake --build --preset clang --parallel $(JOBS)
+	cmake --build --preset clang --parallel $(JOBS) -- -k0
 	ctest --preset clang --parallel $(JOBS)
 
 test-python: install-dev

@@ -12,7 +12,8 @@ endif()
 
 add_library(espalier_options INTERFACE)
 target_compile_options(espalier_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion
-  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>  # alike: neither speaks of `x(x)` in a constructor
+  # The compilers alike: neither speaks of `x(x)` in a constructor, nor of signs in conversions.
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
   $<$<BOOL:${ESPALIER_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(espalier_options INTERFACE -Wno-restrict)  # GCC PR 105651: wrong about "text" + string
