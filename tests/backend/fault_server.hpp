@@ -28,17 +28,17 @@ struct Received {
   std::string path;     ///< the request target as sent
   std::string headers;  ///< lower-case lines
   std::string body;
-  int connection = 0;   ///< number of the connection, from 0
+  int connection = 0;  ///< number of the connection, from 0
 };
 
 /// What the server does with a request.
 struct Answer {
   enum class Fault {
     none,
-    close,   ///< close the connection without a word
-    reset,   ///< send half of the reply, then reset the connection
-    stall,   ///< send nothing until the client goes away
-    drip,    ///< send a byte every millisecond
+    close,  ///< close the connection without a word
+    reset,  ///< send half of the reply, then reset the connection
+    stall,  ///< send nothing until the client goes away
+    drip,   ///< send a byte every millisecond
   };
   std::string body = {};
   int status = 200;
@@ -71,7 +71,9 @@ class FaultServer {
     for (auto& thread : threads_) thread.join();
     close(listener_);
   }
-  [[nodiscard]] std::string url(const std::string& path = "") const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
+  [[nodiscard]] std::string url(const std::string& path = "") const {
+    return "http://127.0.0.1:" + std::to_string(port_) + path;
+  }
   /// Requests so far, in order of arrival.
   [[nodiscard]] std::vector<Received> received() const {
     const std::lock_guard lock(mutex_);
@@ -156,8 +158,10 @@ class FaultServer {
     std::string reply = "HTTP/1.1 " + std::to_string(answer.status) + " Scripted\r\n" + answer.headers +
                         "Content-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" + answer.body;
     switch (answer.fault) {
-      case Answer::Fault::none: return send_all(socket, reply);
-      case Answer::Fault::close: return false;
+      case Answer::Fault::none:
+        return send_all(socket, reply);
+      case Answer::Fault::close:
+        return false;
       case Answer::Fault::stall: {
         char byte = 0;
         while (recv(socket, &byte, 1, 0) > 0) {

@@ -1,7 +1,6 @@
-#include "http_testing.hpp"
-
 #include <espalier/backend/http_encoder.hpp>
 
+#include "http_testing.hpp"
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -48,7 +47,8 @@ TEST_CASE("texts travel in batches under their prefixes, and embeddings are sort
   chosen.batch = 2;
   chosen.http.max_in_flight = 1;
   HttpEncoder encoder(chosen);
-  const auto outcomes = test::ask(encoder, {EncodeRequest("who", Role::query), EncodeRequest("he", Role::passage), EncodeRequest("she", Role::passage)});
+  const auto outcomes = test::ask(encoder, {EncodeRequest("who", Role::query), EncodeRequest("he", Role::passage),
+                                            EncodeRequest("she", Role::passage)});
   CHECK(outcomes[0].value() == Embedding{1.5f, 0.25f});
   CHECK(outcomes[1].value() == Embedding{0, -2});
   CHECK(outcomes[2].value() == Embedding{3, 4});
@@ -65,7 +65,9 @@ TEST_CASE("base64 holds little-endian floats") {
   CHECK(decode_floats("AACAPw") == Embedding{1});
   CHECK_THROWS_AS(decode_floats("AACAPwAA"), BackendError);
   CHECK_THROWS_AS(decode_floats("AAC*Pw=="), BackendError);
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, R"("AACAPwAAIMA=")") + "]}"}; });
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"data":[)" + item(0, R"("AACAPwAAIMA=")") + "]}"};
+  });
   HttpEncoderOptions chosen = options(server);
   chosen.base64 = true;
   HttpEncoder encoder(chosen);
@@ -74,7 +76,9 @@ TEST_CASE("base64 holds little-endian floats") {
 }
 
 TEST_CASE("embeddings can be scaled to length 1") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"}; });
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"};
+  });
   HttpEncoderOptions chosen = options(server);
   chosen.normalise = true;
   HttpEncoder encoder(chosen);
@@ -85,12 +89,13 @@ TEST_CASE("embeddings can be scaled to length 1") {
 
 TEST_CASE("anything but one embedding of the right dimension for each text is damage") {
   const std::string good = item(0, "[1,2]") + ",";
-  for (const std::string& body : {std::string("<html>"), std::string(R"({"data":[]})"), R"({"data":[)" + item(0, "[1,2]") + "]}",
-                                  R"({"data":[)" + good + item(0, "[1,2]") + "]}", R"({"data":[)" + good + item(2, "[1,2]") + "]}",
-                                  R"({"data":[)" + good + item(1, "[1]") + "]}", R"({"data":[)" + good + item(1, "[]") + "]}",
-                                  R"({"data":[)" + good + item(1, "[1,null]") + "]}", R"({"data":[)" + good + item(1, "[1,1e99]") + "]}",
-                                  R"({"data":[)" + good + item(1, R"("AADAfwAAwH8=")") + "]}", R"({"data":[)" + good + item(1, "null") + "]}",
-                                  R"({"data":[)" + good + R"({"index":1}]})", R"({"data":[)" + good + R"({"embedding":[1,2]}]})"}) {
+  for (const std::string& body :
+       {std::string("<html>"), std::string(R"({"data":[]})"), R"({"data":[)" + item(0, "[1,2]") + "]}",
+        R"({"data":[)" + good + item(0, "[1,2]") + "]}", R"({"data":[)" + good + item(2, "[1,2]") + "]}",
+        R"({"data":[)" + good + item(1, "[1]") + "]}", R"({"data":[)" + good + item(1, "[]") + "]}",
+        R"({"data":[)" + good + item(1, "[1,null]") + "]}", R"({"data":[)" + good + item(1, "[1,1e99]") + "]}",
+        R"({"data":[)" + good + item(1, R"("AADAfwAAwH8=")") + "]}", R"({"data":[)" + good + item(1, "null") + "]}",
+        R"({"data":[)" + good + R"({"index":1}]})", R"({"data":[)" + good + R"({"embedding":[1,2]}]})"}) {
     CAPTURE(body);
     CHECK(failure_under(body).kind == Kind::transport);
   }
@@ -100,11 +105,13 @@ TEST_CASE("anything but one embedding of the right dimension for each text is da
 
 TEST_CASE("a text that the server refuses takes no other with it") {
   FaultServer server([](const Received& request, std::size_t) -> Answer {
-    if (request.body.find("too long") != std::string::npos) return {.body = R"({"error":{"message":"input too long"}})", .status = 400};
+    if (request.body.find("too long") != std::string::npos)
+      return {.body = R"({"error":{"message":"input too long"}})", .status = 400};
     return {.body = R"({"data":[)" + item(0, "[1,2]") + "]}"};
   });
   HttpEncoder encoder(options(server));
-  const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("too long", Role::query), EncodeRequest("b", Role::query)});
+  const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("too long", Role::query),
+                                            EncodeRequest("b", Role::query)});
   CHECK(outcomes[0].ok());
   CHECK(test::failure_of(outcomes[1]).kind == Kind::permanent);
   CHECK(test::failure_of(outcomes[1]).message.find("HTTP 400: input too long") != std::string::npos);
@@ -113,7 +120,9 @@ TEST_CASE("a text that the server refuses takes no other with it") {
 }
 
 TEST_CASE("the dimension of the first embedding holds for all") {
-  FaultServer server([](const Received&, std::size_t number) { return Answer{.body = R"({"data":[)" + item(0, number == 1 ? "[1]" : "[1,2]") + "]}"}; });
+  FaultServer server([](const Received&, std::size_t number) {
+    return Answer{.body = R"({"data":[)" + item(0, number == 1 ? "[1]" : "[1,2]") + "]}"};
+  });
   HttpEncoder encoder(options(server));
   CHECK(test::ask(encoder, {EncodeRequest("a", Role::query)})[0].ok());
   CHECK(test::ask(encoder, {EncodeRequest("b", Role::query)})[0].value().size() == 2);
@@ -127,6 +136,7 @@ TEST_CASE("encoder options are checked, and the fingerprint covers what shapes a
   const Hash base = HttpEncoder({.model = "m"}).fingerprint();
   CHECK(HttpEncoder({.url = "https://elsewhere", .model = "m", .base64 = true, .batch = 3}).fingerprint() == base);
   CHECK(HttpEncoder({.model = "m", .revision = "2"}).fingerprint() != base);
-  CHECK(HttpEncoder({.model = "m", .query_prefix = "q"}).fingerprint() != HttpEncoder({.model = "m", .passage_prefix = "q"}).fingerprint());
+  CHECK(HttpEncoder({.model = "m", .query_prefix = "q"}).fingerprint() !=
+        HttpEncoder({.model = "m", .passage_prefix = "q"}).fingerprint());
   CHECK(HttpEncoder({.model = "m", .normalise = true}).fingerprint() != base);
 }

@@ -1,7 +1,6 @@
-#include "http_testing.hpp"
-
 #include <espalier/backend/http_retriever.hpp>
 
+#include "http_testing.hpp"
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +15,9 @@ using Kind = BackendError::Kind;
 
 namespace {
 
-HttpRetrieverOptions options(const FaultServer& server) { return {.url = server.url(), .name = "corpus", .http = test::quick()}; }
+HttpRetrieverOptions options(const FaultServer& server) {
+  return {.url = server.url(), .name = "corpus", .http = test::quick()};
+}
 /// What one query for three passages gets when the server sends `reply`.
 Passages passages_of(const std::string& reply) {
   FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
@@ -30,7 +31,8 @@ test::Failure failure_under(const Answer& answer, std::size_t queries = 1) {
   HttpRetriever retriever(chosen);
   return test::failure_of(test::ask(retriever, std::vector<Query>(queries, Query("q", 3)))[0]);
 }
-bool same(const Passage& passage, const std::string& id, const std::string& title, const std::string& text, double score) {
+bool same(const Passage& passage, const std::string& id, const std::string& title, const std::string& text,
+          double score) {
   CAPTURE(passage.id());
   CAPTURE(passage.title());
   CAPTURE(passage.text());
@@ -56,7 +58,8 @@ TEST_CASE("queries of equal k travel together and get their own results in order
   chosen.batch = 3;
   chosen.http.max_in_flight = 1;
   HttpRetriever retriever(chosen);
-  const auto outcomes = test::ask(retriever, {Query("q0", 3), Query("q1", 3), Query("q2", 3), Query("q3", 3), Query("q4", 5), Query("q5", 5)});
+  const auto outcomes = test::ask(
+      retriever, {Query("q0", 3), Query("q1", 3), Query("q2", 3), Query("q3", 3), Query("q4", 5), Query("q5", 5)});
   for (std::size_t i = 0; i < 6; ++i) {
     REQUIRE(outcomes[i].value().size() == 1);
     same(outcomes[i].value()[0], "q" + std::to_string(i), "T", "text", 1.5);
@@ -90,8 +93,11 @@ TEST_CASE("hits are read in every shape in use") {
   found = passages_of(R"({"result":[[{"id":"a","contents":"\"A\" and \"B\"\nx"}]]})");
   same(found.at(0), "a", "A\" and \"B", "x", 0);
   // The rerank server's document is a text; web servers give neither id nor score; one line has no title.
-  const auto id = [](std::string_view title, std::string_view text) { return Hasher().add(title).add(text).finish().hex(); };
-  found = passages_of(R"({"result":[[{"document":"\"T\"\nx","score":0.5},{"document":{"contents":"only a text"}},"\"U\"\ny"]]})");
+  const auto id = [](std::string_view title, std::string_view text) {
+    return Hasher().add(title).add(text).finish().hex();
+  };
+  found = passages_of(
+      R"({"result":[[{"document":"\"T\"\nx","score":0.5},{"document":{"contents":"only a text"}},"\"U\"\ny"]]})");
   REQUIRE(found.size() == 3);
   same(found[0], id("T", "x"), "T", "x", 0.5);
   same(found[1], id("", "only a text"), "", "only a text", 0);
@@ -101,7 +107,8 @@ TEST_CASE("hits are read in every shape in use") {
   REQUIRE(found.size() == 2);
   same(found[0], "d1", "", "\"looks like a title\"\nbut is text", 0);
   same(found[1], "d2", "", "z", 3);
-  found = passages_of(R"({"result":[[{"id":"f","title":"T","text":"x","contents":"T\nx","score":1},{"id":"g","title":"T","contents":"S\nx"}]]})");
+  found = passages_of(
+      R"({"result":[[{"id":"f","title":"T","text":"x","contents":"T\nx","score":1},{"id":"g","title":"T","contents":"S\nx"}]]})");
   REQUIRE(found.size() == 2);
   same(found[0], "f", "T", "x", 1);
   same(found[1], "g", "T", "S\nx", 0);
@@ -119,15 +126,18 @@ TEST_CASE("more hits than wanted are cut, fewer are kept") {
 }
 
 TEST_CASE("what is not a result for each query is damage") {
-  for (const std::string body : {R"({"result":[]})", R"({"result":[["a"],["b"]]})", R"({"result":null})", R"({"answer":[["a"]]})", "<html>", "",
-                                 R"({"result":[[null]]})", R"({"result":[[{"id":"a"}]]})", R"({"result":[[{"document":{"contents":4}}]]})", "7"}) {
+  for (const std::string body :
+       {R"({"result":[]})", R"({"result":[["a"],["b"]]})", R"({"result":null})", R"({"answer":[["a"]]})", "<html>", "",
+        R"({"result":[[null]]})", R"({"result":[[{"id":"a"}]]})", R"({"result":[[{"document":{"contents":4}}]]})",
+        "7"}) {
     CAPTURE(body);
     const auto failure = failure_under({.body = body});
     CHECK(failure.kind == Kind::transport);
     CHECK(failure.message.find("/retrieve: ") != std::string::npos);
     CHECK(failure.message.find("(given up after attempt 2)") != std::string::npos);
   }
-  CHECK(failure_under({.body = R"({"result":[["a"]]})"}, 2).message.find("1 results for 2 queries") != std::string::npos);
+  CHECK(failure_under({.body = R"({"result":[["a"]]})"}, 2).message.find("1 results for 2 queries") !=
+        std::string::npos);
   CHECK(failure_under({.body = R"(["a","b"])"}, 2).message.find("not a list") != std::string::npos);
   CHECK(failure_under({.body = R"({"result":[["a"],7]})"}, 2).kind == Kind::transport);
 }
@@ -135,7 +145,9 @@ TEST_CASE("what is not a result for each query is damage") {
 TEST_CASE("a failure has its kind, and a message that failed is sent again whole") {
   CHECK(failure_under({.body = R"({"detail":"no index"})", .status = 404}).kind == Kind::permanent);
   CHECK(failure_under({.status = 503}).kind == Kind::transport);
-  FaultServer server([](const Received&, std::size_t number) { return number == 0 ? Answer{.status = 500} : Answer{.body = R"({"result":[["a"],["b"]]})"}; });
+  FaultServer server([](const Received&, std::size_t number) {
+    return number == 0 ? Answer{.status = 500} : Answer{.body = R"({"result":[["a"],["b"]]})"};
+  });
   HttpRetriever retriever(options(server));
   const auto outcomes = test::ask(retriever, {Query("x", 1), Query("y", 1)});
   CHECK(outcomes[0].value()[0].text() == "a");
@@ -146,7 +158,9 @@ TEST_CASE("a failure has its kind, and a message that failed is sent again whole
 TEST_CASE("retriever options are checked and the name is the fingerprint") {
   CHECK_THROWS_WITH_AS(HttpRetriever({.name = ""}), doctest::Contains("'name'"), std::invalid_argument);
   CHECK_THROWS_WITH_AS(HttpRetriever({.name = "n", .batch = 0}), doctest::Contains("'batch'"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS(HttpRetriever({.url = "nowhere", .name = "n"}), doctest::Contains("'url'"), std::invalid_argument);
-  CHECK(HttpRetriever({.url = "http://a", .name = "n"}).fingerprint() == HttpRetriever({.url = "http://b", .name = "n"}).fingerprint());
+  CHECK_THROWS_WITH_AS(HttpRetriever({.url = "nowhere", .name = "n"}), doctest::Contains("'url'"),
+                       std::invalid_argument);
+  CHECK(HttpRetriever({.url = "http://a", .name = "n"}).fingerprint() ==
+        HttpRetriever({.url = "http://b", .name = "n"}).fingerprint());
   CHECK(HttpRetriever({.name = "n"}).fingerprint() != HttpRetriever({.name = "m"}).fingerprint());
 }

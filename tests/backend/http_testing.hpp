@@ -1,10 +1,10 @@
 #pragma once
 
-#include "fault_server.hpp"
-
 #include <espalier/backend/http_options.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/service.hpp>
+
+#include "fault_server.hpp"
 
 #include <chrono>
 #include <exception>
@@ -15,7 +15,9 @@
 namespace espalier::test {
 
 /// Options for a server that fails on purpose: waits of a millisecond between attempts.
-inline backend::HttpOptions quick() { return {.timeout_s = 20, .deadline_s = 30, .backoff_s = 0.001, .backoff_limit_s = 0.002}; }
+inline backend::HttpOptions quick() {
+  return {.timeout_s = 20, .deadline_s = 30, .backoff_s = 0.001, .backoff_limit_s = 0.002};
+}
 
 /// Asks for everything at once and returns the outcomes in order.
 template <class In, class Out>

@@ -1,16 +1,17 @@
-#include "http_testing.hpp"
-
 #include <espalier/backend/openai.hpp>
 
+#include "http_testing.hpp"
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstdio>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace espalier;
@@ -26,8 +27,8 @@ namespace {
 std::string chat_reply(const std::string& text, const std::string& finish = "stop", const std::string& more = "") {
   std::string content;
   append_json_string(content, text);
-  return R"({"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":)" + content + R"(},"finish_reason":")" +
-         finish + "\"" + more + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":3}})";
+  return R"({"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":)" + content +
+         R"(},"finish_reason":")" + finish + "\"" + more + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":3}})";
 }
 /// A reply with choices of the given indices, choice i with the text "c<i>".
 std::string choices(const std::vector<int>& indices, const std::string& usage = "null") {
@@ -74,7 +75,8 @@ test::Failure failure_under(const Answer& answer, int attempts = 2) {
 }
 /// True if one failure by `first` and then a good reply give the good reply, by two attempts.
 bool recovers_from(const Answer& first) {
-  FaultServer server([&](const Received&, std::size_t number) { return number == 0 ? first : Answer{.body = chat_reply("good")}; });
+  FaultServer server(
+      [&](const Received&, std::size_t number) { return number == 0 ? first : Answer{.body = chat_reply("good")}; });
   OpenAiOptions chosen = options(server);
   chosen.http.timeout_s = first.fault == Fault::stall ? 0.2 : 20;
   chosen.http.max_response_bytes = 10'000;
@@ -107,9 +109,10 @@ TEST_CASE("a chat request carries every sampling field, and the reply's text, fi
   CHECK(request.path == "/v1/chat/completions");
   CHECK(request.headers.find("content-type: application/json") != std::string::npos);
   CHECK(request.headers.find("authorization") == std::string::npos);
-  CHECK(request.body == R"({"model":"m","messages":[{"role":"system","content":"be short"},)"
-                        R"({"role":"user","content":"capital of\n\"France\"?"}],"temperature":0.7,"top_p":0.9,"max_tokens":64,)"
-                        R"("stop":["</a>","\n"],"top_k":5,"min_p":0.1,"logprobs":true,"seed":7})");
+  CHECK(request.body ==
+        R"({"model":"m","messages":[{"role":"system","content":"be short"},)"
+        R"({"role":"user","content":"capital of\n\"France\"?"}],"temperature":0.7,"top_p":0.9,"max_tokens":64,)"
+        R"("stop":["</a>","\n"],"top_k":5,"min_p":0.1,"logprobs":true,"seed":7})");
 }
 
 TEST_CASE("a greedy request has no seed, and fields that are off are not sent") {
@@ -157,7 +160,9 @@ TEST_CASE("a raw prompt goes to plain completions, and so do chat prompts where 
 
 TEST_CASE("log-probabilities are summed in both shapes, and a missing one leaves none") {
   const auto logprob_of = [](const std::string& logprobs) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = chat_reply("a", "stop", ",\"logprobs\":" + logprobs)}; });
+    FaultServer server([&](const Received&, std::size_t) {
+      return Answer{.body = chat_reply("a", "stop", ",\"logprobs\":" + logprobs)};
+    });
     OpenAi model(options(server));
     Sampling sampling;
     sampling.logprobs = true;
@@ -177,8 +182,9 @@ TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null,
   Sampling sampling;
   sampling.extra_body = R"({"max_tokens":null,"max_completion_tokens":9,"x":2})";
   test::ask(model, {Prompt("q", sampling)});
-  CHECK(server.received().at(0).body == R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0,"top_p":0.5,)"
-                                        R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
+  CHECK(server.received().at(0).body ==
+        R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0,"top_p":0.5,)"
+        R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
 }
 
 TEST_CASE("with native n, neighbouring samples of one prompt share a message and are told apart by index") {
@@ -206,13 +212,16 @@ TEST_CASE("with native n, other prompts, other seeds, gaps and greedy prompts st
   chosen.native_n = true;
   OpenAi model(chosen);
   const auto one = samples(4), other = samples(2, 7);
-  test::ask(model, {one[0], one[2], other[0], Prompt(one[0].shared_body(), 8, 1), Prompt("g", Sampling(), 1, 0), Prompt("g", Sampling(), 1, 1)});
+  test::ask(model, {one[0], one[2], other[0], Prompt(one[0].shared_body(), 8, 1), Prompt("g", Sampling(), 1, 0),
+                    Prompt("g", Sampling(), 1, 1)});
   CHECK(server.received().size() == 6);
   for (const auto& request : server.received()) CHECK(request.body.find("\"n\"") == std::string::npos);
 }
 
 TEST_CASE("a short reply has only the missing samples asked again, under their own seeds") {
-  FaultServer server([](const Received&, std::size_t number) { return Answer{.body = choices(number == 0 ? std::vector{0, 2} : std::vector{0})}; });
+  FaultServer server([](const Received&, std::size_t number) {
+    return Answer{.body = choices(number == 0 ? std::vector{0, 2} : std::vector{0})};
+  });
   OpenAiOptions chosen = options(server);
   chosen.native_n = true;
   OpenAi model(chosen);
@@ -229,7 +238,8 @@ TEST_CASE("a short reply has only the missing samples asked again, under their o
 }
 
 TEST_CASE("repeated, surplus and absent choices are damage") {
-  for (const auto& indices : {std::vector{0, 0}, std::vector{1}, std::vector{-1}, std::vector{0, 1}, std::vector<int>{}}) {
+  for (const auto& indices :
+       {std::vector{0, 0}, std::vector{1}, std::vector{-1}, std::vector{0, 1}, std::vector<int>{}}) {
     CHECK(recovers_from({.body = choices(indices)}));
     CHECK(failure_under({.body = choices(indices)}).kind == Kind::transport);
   }
@@ -241,7 +251,8 @@ TEST_CASE("transport failures are tried again") {
     CHECK(recovers_from({.body = R"({"error":{"message":"busy"}})", .status = status}));
     const auto failure = failure_under({.body = R"({"error":{"message":"busy"}})", .status = status}, 3);
     CHECK(failure.kind == Kind::transport);
-    CHECK(failure.message.find("HTTP " + std::to_string(status) + ": busy (given up after attempt 3)") != std::string::npos);
+    CHECK(failure.message.find("HTTP " + std::to_string(status) + ": busy (given up after attempt 3)") !=
+          std::string::npos);
   }
   CHECK(recovers_from({.fault = Fault::close}));
   CHECK(recovers_from({.body = chat_reply("half"), .fault = Fault::reset}));
@@ -251,13 +262,17 @@ TEST_CASE("transport failures are tried again") {
 TEST_CASE("permanent failures are reported at once") {
   for (const int status : {400, 401, 403, 404, 405, 413, 422}) {
     CAPTURE(status);
-    const auto failure = failure_under({.body = R"({"error":{"message":"no such thing","code":"c"}})", .status = status});
+    const auto failure =
+        failure_under({.body = R"({"error":{"message":"no such thing","code":"c"}})", .status = status});
     CHECK(failure.kind == Kind::permanent);
-    CHECK(failure.message.find("/v1/chat/completions: HTTP " + std::to_string(status) + ": no such thing") != std::string::npos);
+    CHECK(failure.message.find("/v1/chat/completions: HTTP " + std::to_string(status) + ": no such thing") !=
+          std::string::npos);
     CHECK(failure.message.find("given up") == std::string::npos);
   }
-  CHECK(failure_under({.body = R"({"error":{"message":"pay","code":"insufficient_quota"}})", .status = 429}).kind == Kind::permanent);
-  CHECK(failure_under({.body = R"({"error":{"message":"pay","type":"insufficient_quota","code":null}})", .status = 429}).kind == Kind::permanent);
+  CHECK(failure_under({.body = R"({"error":{"message":"pay","code":"insufficient_quota"}})", .status = 429}).kind ==
+        Kind::permanent);
+  CHECK(failure_under({.body = R"({"error":{"message":"pay","type":"insufficient_quota","code":null}})", .status = 429})
+            .kind == Kind::permanent);
 }
 
 TEST_CASE("the server's words are found in every shape") {
@@ -266,16 +281,26 @@ TEST_CASE("the server's words are found in every shape") {
   CHECK(ends(said(R"({"error":"model not loaded"})"), ": model not loaded"));
   CHECK(ends(said(R"({"object":"error","message":"too long","code":400})"), ": too long"));
   CHECK(ends(said(R"({"message":"plain"})"), ": plain"));
-  CHECK(ends(said(R"({"detail":[{"loc":["body"],"msg":"field required"}]})"), R"(: [{"loc":["body"],"msg":"field required"}])"));
+  CHECK(ends(said(R"({"detail":[{"loc":["body"],"msg":"field required"}]})"),
+             R"(: [{"loc":["body"],"msg":"field required"}])"));
   CHECK(ends(said("<html>\r\n <b>no</b>\x01\xff</html>"), ": <html> <b>no</b> \xEF\xBF\xBD</html>"));
   CHECK(ends(said(""), ""));
   CHECK(said(std::string(5000, 'x')).size() < 300);
 }
 
 TEST_CASE("what is not a completion is damage: HTML, nothing, half of JSON, no text, too much") {
-  const std::vector<std::string> bodies = {"<html>hello</html>", "", "{", "[]", "null", chat_reply("x").substr(0, 60), chat_reply("x") + "}",
-                                           R"({"choices":null})", R"({"choices":[{}]})", R"({"choices":[{"index":0,"message":{"content":null}}]})",
-                                           R"({"choices":[{"index":0,"message":{"content":5}}]})", R"({"choices":["a"]})",
+  const std::vector<std::string> bodies = {"<html>hello</html>",
+                                           "",
+                                           "{",
+                                           "[]",
+                                           "null",
+                                           chat_reply("x").substr(0, 60),
+                                           chat_reply("x") + "}",
+                                           R"({"choices":null})",
+                                           R"({"choices":[{}]})",
+                                           R"({"choices":[{"index":0,"message":{"content":null}}]})",
+                                           R"({"choices":[{"index":0,"message":{"content":5}}]})",
+                                           R"({"choices":["a"]})",
                                            chat_reply(std::string(20'000, 'x'))};
   for (const auto& body : bodies) {
     CAPTURE(body);
@@ -300,27 +325,32 @@ TEST_CASE("an error under status 200 is classified by its code") {
 
 TEST_CASE("a redirect is not followed") {
   FaultServer elsewhere([](const Received&, std::size_t) { return Answer{.body = chat_reply("stolen")}; });
-  const auto failure = failure_under({.status = 307, .headers = "Location: " + elsewhere.url("/v1/chat/completions") + "\r\n"});
+  const auto failure =
+      failure_under({.status = 307, .headers = "Location: " + elsewhere.url("/v1/chat/completions") + "\r\n"});
   CHECK(failure.kind == Kind::permanent);
   CHECK(failure.message.find("redirects are not followed") != std::string::npos);
   CHECK(elsewhere.received().empty());
 }
 
 TEST_CASE("a slow reply arrives whole") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("slow"), .fault = Fault::drip}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.body = chat_reply("slow"), .fault = Fault::drip}; });
   OpenAi model(options(server));
   CHECK(test::ask(model, {Prompt("q")})[0].value().text == "slow");
 }
 
 TEST_CASE("a refused connection is a transport failure that names the address without its secrets") {
   OpenAiOptions chosen{.url = "http://user:hunter2@" + FaultServer::refusing_url().substr(7) + "/v1?token=hunter3",
-                       .model = "m", .api_key_env = "", .http = test::quick()};
+                       .model = "m",
+                       .api_key_env = "",
+                       .http = test::quick()};
   chosen.http.max_attempts = 2;
   OpenAi model(chosen);
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
   CHECK(failure.kind == Kind::transport);
   CHECK(failure.message.find("POST http://127.0.0.1:") == 0);
-  CHECK(failure.message.find("/v1/chat/completions: Couldn't connect to server (given up after attempt 2)") != std::string::npos);
+  CHECK(failure.message.find("/v1/chat/completions: Couldn't connect to server (given up after attempt 2)") !=
+        std::string::npos);
   CHECK(failure.message.find("hunter") == std::string::npos);
   CHECK(model.accounts().requests == 2);
 }
@@ -335,7 +365,8 @@ TEST_CASE("the deadline ends the attempts where no limit does") {
 }
 
 TEST_CASE("a wait that does not fit before the deadline is not begun") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.status = 429, .headers = "Retry-After: 3600\r\n"}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.status = 429, .headers = "Retry-After: 3600\r\n"}; });
   OpenAi model(options(server));
   CHECK(test::failure_of(test::ask(model, {Prompt("q")})[0]).message.find("HTTP 429") != std::string::npos);
   CHECK(model.accounts().requests == 1);
@@ -354,7 +385,8 @@ TEST_CASE("Retry-After is read as seconds, as a date, and in milliseconds, which
   CHECK(wait({"Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n"}) == 0);
   CHECK(wait({"retry-after-ms: 250\r\n", "Retry-After: 9\r\n"}) == 0.25);
   CHECK(wait({"Retry-After: 9\r\n", "Retry-After-Ms: 250\r\n"}) == 0.25);
-  CHECK(!wait({"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "Retry-After: inf\r\n", "X-Retry-After: 4\r\n", "\r\n"}));
+  CHECK(!wait({"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "Retry-After: inf\r\n",
+               "X-Retry-After: 4\r\n", "\r\n"}));
 }
 
 TEST_CASE("the wait between attempts is uniform below a bound that doubles up to its limit") {
@@ -418,7 +450,9 @@ TEST_CASE("thoughts that the server splits off stand in front as a think block")
 
 TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
-  const auto text = [](const std::string& json) { return text_of(R"({"choices":[{"index":0,"message":{"content":")" + json + R"("}}]})"); };
+  const auto text = [](const std::string& json) {
+    return text_of(R"({"choices":[{"index":0,"message":{"content":")" + json + R"("}}]})");
+  };
   CHECK(text("a\xff\xc3z") == "a" + bad + bad + "z");
   CHECK(text("a\\ud800z") == "a" + bad + "z");
   CHECK(text("a\\uDC00\\n") == "a" + bad + "\n");
@@ -429,7 +463,8 @@ TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD"
 TEST_CASE("many requests share few connections and all arrive, whatever their order") {
   FaultServer server([](const Received& request, std::size_t number) {
     const auto at = request.body.find("question ");
-    return Answer{.body = chat_reply(request.body.substr(at, request.body.find('"', at) - at)), .delay = std::chrono::microseconds((number * 7919) % 3000)};
+    return Answer{.body = chat_reply(request.body.substr(at, request.body.find('"', at) - at)),
+                  .delay = std::chrono::microseconds((number * 7919) % 3000)};
   });
   OpenAiOptions chosen = options(server);
   chosen.http.max_in_flight = 16;
@@ -452,7 +487,8 @@ TEST_CASE("waiting requests leave in the order they came") {
   std::vector<Prompt> prompts;
   for (int i = 0; i < 5; ++i) prompts.emplace_back("question " + std::to_string(i));
   test::ask(model, prompts);
-  for (std::size_t i = 0; i < 5; ++i) CHECK(server.received()[i].body.find("question " + std::to_string(i)) != std::string::npos);
+  for (std::size_t i = 0; i < 5; ++i)
+    CHECK(server.received()[i].body.find("question " + std::to_string(i)) != std::string::npos);
 }
 
 TEST_CASE("faults that are drawn per attempt change no answer") {
@@ -462,12 +498,18 @@ TEST_CASE("faults that are drawn per attempt change no answer") {
       const auto at = request.body.find("question ");
       const std::string good = chat_reply(request.body.substr(at, request.body.find('"', at) - at));
       switch (draw) {
-        case 0: return {.status = 500};
-        case 1: return {.status = 429, .headers = "retry-after-ms: 2\r\n"};
-        case 2: return {.fault = Fault::close};
-        case 3: return {.body = good, .fault = Fault::reset};
-        case 4: return {.body = good.substr(0, good.size() / 2)};
-        default: return {.body = good};
+        case 0:
+          return {.status = 500};
+        case 1:
+          return {.status = 429, .headers = "retry-after-ms: 2\r\n"};
+        case 2:
+          return {.fault = Fault::close};
+        case 3:
+          return {.body = good, .fault = Fault::reset};
+        case 4:
+          return {.body = good.substr(0, good.size() / 2)};
+        default:
+          return {.body = good};
       }
     });
     OpenAiOptions chosen = options(server);
@@ -486,7 +528,8 @@ TEST_CASE("faults that are drawn per attempt change no answer") {
 
 TEST_CASE("a cancelled request closes its connection, is not answered, and frees its slot") {
   FaultServer server([](const Received& request, std::size_t) {
-    return request.body.find("hang") != std::string::npos ? Answer{.fault = Fault::stall} : Answer{.body = chat_reply("a")};
+    return request.body.find("hang") != std::string::npos ? Answer{.fault = Fault::stall}
+                                                          : Answer{.body = chat_reply("a")};
   });
   OpenAiOptions chosen = options(server);
   chosen.http.max_in_flight = 1;
@@ -558,7 +601,9 @@ TEST_CASE("services on one client hear of their own answers, and one may go whil
 }
 
 TEST_CASE("a client may be destroyed with requests in every state") {
-  FaultServer server([](const Received&, std::size_t number) { return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall}; });
+  FaultServer server([](const Received&, std::size_t number) {
+    return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall};
+  });
   OpenAiOptions chosen = options(server);
   chosen.http.max_in_flight = 8;
   chosen.http.backoff_s = chosen.http.backoff_limit_s = 20;
@@ -571,8 +616,9 @@ TEST_CASE("the key comes from a file or the environment, is sent, and is in no m
   FaultServer server([](const Received&, std::size_t) {
     return Answer{.body = R"({"error":{"message":"wrong key sk-secret-1 given"}})", .status = 401};
   });
-  const std::string file = "openai_test_key.txt";
-  std::ofstream(file) << "sk-secret-1\n";
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "key.txt";
+  test::write_bytes(file, "sk-secret-1\n");
   setenv("ESPALIER_TEST_KEY", "sk-other", 1);
   OpenAiOptions chosen = options(server);
   chosen.api_key_env = "ESPALIER_TEST_KEY";
@@ -586,10 +632,10 @@ TEST_CASE("the key comes from a file or the environment, is sent, and is in no m
   CHECK(failure.message.find("wrong key [key] given") != std::string::npos);
   CHECK(failure.message.find("secret") == std::string::npos);
   CHECK(by_file.fingerprint() == by_environment.fingerprint());
-  std::ofstream(file) << "two\nlines";
+  test::write_bytes(file, "two\nlines");
   CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("api_key_file"), std::invalid_argument);
-  std::remove(file.c_str());
-  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("openai_test_key.txt"), std::invalid_argument);
+  chosen.api_key_file = folder / "absent.txt";
+  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("absent.txt"), std::invalid_argument);
 }
 
 TEST_CASE("a proxy named in the environment is used") {
@@ -639,11 +685,13 @@ TEST_CASE("bad options are named") {
   CHECK(message(with([](auto& o) { o.extra_body = R"({"n":4})"; })).find("without model") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.max_in_flight = 0; })).find("'max_in_flight' is 0") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.timeout_s = 0; })).find("'timeout_s'") != std::string::npos);
-  CHECK(message(with([](auto& o) { o.http.connect_timeout_s = std::nan(""); })).find("'connect_timeout_s'") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.connect_timeout_s = std::nan(""); })).find("'connect_timeout_s'") !=
+        std::string::npos);
   CHECK(message(with([](auto& o) { o.http.deadline_s = -1; })).find("'deadline_s'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.max_attempts = -1; })).find("'max_attempts' is -1") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.backoff_limit_s = 0.1; })).find("'backoff_limit_s'") != std::string::npos);
-  CHECK(message(with([](auto& o) { o.http.ca_file = "no/such/file.pem"; })).find("no/such/file.pem") != std::string::npos);
+  CHECK(message(with([](auto& o) { o.http.ca_file = "no/such/file.pem"; })).find("no/such/file.pem") !=
+        std::string::npos);
 }
 
 TEST_CASE("the fingerprint is of the model, not of the address") {
@@ -663,7 +711,9 @@ TEST_CASE("the fingerprint is of the model, not of the address") {
 }
 
 TEST_CASE("a prompt of ten megabytes goes through") {
-  FaultServer server([](const Received& request, std::size_t) { return Answer{.body = chat_reply(std::to_string(request.body.size()))}; });
+  FaultServer server([](const Received& request, std::size_t) {
+    return Answer{.body = chat_reply(std::to_string(request.body.size()))};
+  });
   OpenAi model(options(server));
   const auto size = std::stoul(test::ask(model, {Prompt(std::string(10'000'000, 'x'))})[0].value().text);
   CHECK(size > 10'000'000);

@@ -209,7 +209,8 @@ class HttpClient {
     }
     const std::string& said = error.message.empty() ? exchange.received : error.message;
     const std::string what = status / 100 == 3 ? "redirects are not followed" : said;
-    return BackendError("HTTP " + std::to_string(status) + (what.empty() ? "" : ": " + what), failure_kind(status, error));
+    return BackendError("HTTP " + std::to_string(status) + (what.empty() ? "" : ": " + what),
+                        failure_kind(status, error));
   }
 
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {

@@ -40,16 +40,25 @@ class HttpEncoder final : public HttpService<EncodeRequest, Embedding> {
  public:
   /// A `client` may be shared with other services; null = one of its own.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)), dimension_(options_.dimension) {
+      : HttpService(std::move(client), options.http.max_in_flight),
+        options_(std::move(options)),
+        dimension_(options_.dimension) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
-    endpoint_ = std::make_shared<const HttpEndpoint>(Url(options_.url).below("/embeddings"),
-                                                     read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+    endpoint_ =
+        std::make_shared<const HttpEndpoint>(Url(options_.url).below("/embeddings"),
+                                             read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   /// Identity of the model and of what is done to texts and embeddings; never address or key.
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher().add(std::string_view("http encoder")).add(options_.model).add(options_.revision).add(options_.query_prefix)
-        .add(options_.passage_prefix).add(std::uint64_t(options_.normalise)).finish();
+    return Hasher()
+        .add(std::string_view("http encoder"))
+        .add(options_.model)
+        .add(options_.revision)
+        .add(options_.query_prefix)
+        .add(options_.passage_prefix)
+        .add(std::uint64_t(options_.normalise))
+        .finish();
   }
 
  private:
@@ -75,13 +84,15 @@ class HttpEncoder final : public HttpService<EncodeRequest, Embedding> {
     std::size_t dimension = dimension_;
     for (const auto item : data) {
       const auto index = field<std::uint64_t>(item, "index");
-      if (!index || *index >= embeddings.size() || embeddings[*index]) throw BackendError("an embedding under a wrong index");
+      if (!index || *index >= embeddings.size() || embeddings[*index])
+        throw BackendError("an embedding under a wrong index");
       simdjson::dom::element value;
       if (item["embedding"].get(value)) throw BackendError("an item without an embedding");
       Embedding embedding = read_embedding(value);
       if (dimension == 0) dimension = embedding.size();
       if (embedding.size() != dimension)
-        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " + std::to_string(dimension));
+        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " +
+                           std::to_string(dimension));
       if (options_.normalise) normalise(embedding);
       embeddings[*index] = std::move(embedding);
     }

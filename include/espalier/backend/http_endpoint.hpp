@@ -42,7 +42,8 @@ class Url {
   /// The address as messages show it: without user, password, query and fragment.
   [[nodiscard]] std::string shown() const {
     Url copy(text());
-    for (CURLUPart secret : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+    for (CURLUPart secret :
+         {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
       curl_url_set(copy.url_.get(), secret, nullptr, 0);
     return copy.text();
   }
@@ -73,7 +74,9 @@ inline std::string read_api_key(const std::string& variable, const std::string& 
   key.erase(0, key.find_first_not_of(blanks));
   key.erase(key.find_last_not_of(blanks) + 1);
   for (const char c : key)
-    if (c <= 0x20 || c >= 0x7f) bad_option(file.empty() ? "api_key_env" : "api_key_file", "a key that is not one word", "printable ASCII without blanks");
+    if (c <= 0x20 || c >= 0x7f)
+      bad_option(file.empty() ? "api_key_env" : "api_key_file", "a key that is not one word",
+                 "printable ASCII without blanks");
   return key;
 }
 
@@ -81,10 +84,14 @@ inline std::string read_api_key(const std::string& variable, const std::string& 
 class HttpEndpoint {
  public:
   HttpEndpoint(const Url& url, std::string api_key, HttpOptions options)
-      : url_(url.text()), shown_(url.shown()), key_(std::move(api_key)), options_(std::move(options)),
+      : url_(url.text()),
+        shown_(url.shown()),
+        key_(std::move(api_key)),
+        options_(std::move(options)),
         headers_(nullptr, &curl_slist_free_all) {
     options_.check();
-    if (!options_.ca_file.empty() && !std::ifstream(options_.ca_file)) bad_option("ca_file", options_.ca_file, "a readable file");
+    if (!options_.ca_file.empty() && !std::ifstream(options_.ca_file))
+      bad_option("ca_file", options_.ca_file, "a readable file");
     add_header("Content-Type: application/json");
     add_header("Expect:");  // never wait for "100 Continue"
     if (!key_.empty()) add_header("Authorization: Bearer " + key_);
@@ -97,7 +104,8 @@ class HttpEndpoint {
 
   /// A server's text cut to 200 bytes for a message: one line, well-formed, without the key.
   [[nodiscard]] std::string excerpt(std::string text) const {
-    for (std::size_t at = 0; !key_.empty() && (at = text.find(key_, at)) != std::string::npos;) text.replace(at, key_.size(), "[key]");
+    for (std::size_t at = 0; !key_.empty() && (at = text.find(key_, at)) != std::string::npos;)
+      text.replace(at, key_.size(), "[key]");
     std::string line;
     for (std::size_t i = 0, length = 0; i < text.size() && line.size() < 200; i += length) {
       const auto byte = static_cast<unsigned char>(text[i]);

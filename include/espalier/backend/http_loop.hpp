@@ -26,7 +26,8 @@ class HttpLoop {
     static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);  // once a process
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     multi_ = curl_multi_init();
-    if (global != CURLE_OK || epoll_ < 0 || !multi_) throw Error("cannot set up the HTTP client: no epoll or no libcurl");
+    if (global != CURLE_OK || epoll_ < 0 || !multi_)
+      throw Error("cannot set up the HTTP client: no epoll or no libcurl");
     curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &on_socket);
     curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
     curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &on_timer);
@@ -48,7 +49,8 @@ class HttpLoop {
   bool turn(Clock::time_point until) {
     std::array<epoll_event, 256> events;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(until, timer_) - Clock::now());
-    const int count = epoll_wait(epoll_, events.data(), int(events.size()), int(std::clamp<std::int64_t>(wait.count(), 0, 3'600'000)));
+    const int count = epoll_wait(epoll_, events.data(), int(events.size()),
+                                 int(std::clamp<std::int64_t>(wait.count(), 0, 3'600'000)));
     const bool interrupted = count < 0 && errno == EINTR;
     int running = 0;
     for (int i = 0; i < count; ++i) {

@@ -17,8 +17,8 @@ struct HttpOptions {
   double backoff_s = 0.5;          ///< the wait after failure i is uniform in [0, min(backoff_limit_s, backoff_s 2^i)]
   double backoff_limit_s = 30;     ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
-  std::string ca_file = {};        ///< PEM file of trusted authorities; "" = the system's
-  bool verify_tls = true;          ///< check the server's certificate and name
+  std::string ca_file = {};                                ///< PEM file of trusted authorities; "" = the system's
+  bool verify_tls = true;                                  ///< check the server's certificate and name
 
   /// Throws std::invalid_argument for a value out of range. (Whether ca_file can be read is the endpoint's to check.)
   void check() const {

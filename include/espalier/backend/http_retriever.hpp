@@ -22,8 +22,8 @@ namespace espalier::backend {
 /// A retriever behind a server that speaks Search-R1's protocol.
 struct HttpRetrieverOptions {
   std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
-  std::string name = {};      ///< of corpus and index, for the fingerprint; not empty
-  std::size_t batch = 16;     ///< most queries in one message, >= 1
+  std::string name = {};                               ///< of corpus and index, for the fingerprint; not empty
+  std::size_t batch = 16;                              ///< most queries in one message, >= 1
   HttpOptions http = {};
 };
 
@@ -41,7 +41,9 @@ class HttpRetriever final : public HttpService<Query, Passages> {
     const std::string path = url.path().size() > 1 ? url.path() : "/retrieve";
     endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), "", options_.http);
   }
-  [[nodiscard]] Hash fingerprint() const { return Hasher().add(std::string_view("http retriever")).add(options_.name).finish(); }
+  [[nodiscard]] Hash fingerprint() const {
+    return Hasher().add(std::string_view("http retriever")).add(options_.name).finish();
+  }
 
  private:
   [[nodiscard]] bool joins(std::span<const Query> group, const Query& next) const override {

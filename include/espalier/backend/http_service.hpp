@@ -39,7 +39,8 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] bool batch() const final { return false; }
   void cancel(Ticket ticket) final {
     std::erase_if(waiting_, [&](const Item& item) { return item.ticket == ticket; });
-    const auto arrived = std::find_if(ready_.begin(), ready_.end(), [&](const auto& reply) { return reply.ticket == ticket; });
+    const auto arrived =
+        std::find_if(ready_.begin(), ready_.end(), [&](const auto& reply) { return reply.ticket == ticket; });
     if (arrived != ready_.end()) {
       accounts_.paid_cancelled += arrived->outcome.ok();
       ready_.erase(arrived);
@@ -101,7 +102,8 @@ class HttpService : public Service<In, Out> {
         message->tickets.emplace_back(waiting_.front().ticket);
         message->requests.push_back(std::move(waiting_.front().request));
         waiting_.pop_front();
-      } while (!alone && !waiting_.empty() && !waiting_.front().alone && joins(message->requests, waiting_.front().request));
+      } while (!alone && !waiting_.empty() && !waiting_.front().alone &&
+               joins(message->requests, waiting_.front().request));
       std::string body;
       auto endpoint = write(message->requests, body);
       Message& sent = *message;

@@ -26,8 +26,8 @@ struct OpenAiOptions {
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key; unset or "" = no key is sent
   std::string api_key_file = {};                 ///< file with the key, goes before api_key_env
   bool chat = true;                              ///< /chat/completions; raw prompts go to /completions either way
-  bool native_n = false;                         ///< the server knows `n`: waiting samples of one prompt share a message
-  std::string extra_body = {};                   ///< a JSON object merged into each body (openai_request.hpp)
+  bool native_n = false;        ///< the server knows `n`: waiting samples of one prompt share a message
+  std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
   HttpOptions http = {};
 };
 
@@ -36,7 +36,8 @@ class OpenAi final : public HttpService<Prompt, Completion> {
  public:
   /// A `client` may be shared with other services; null = one of its own.
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)),
+      : HttpService(std::move(client), options.http.max_in_flight),
+        options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     const Url url(options_.url);
@@ -46,15 +47,21 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   }
   /// Identity of the model: name, revision, chat or plain, extra body; never address or key.
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher().add(std::string_view("openai")).add(options_.model).add(options_.revision)
-        .add(std::uint64_t(options_.chat)).add(options_.extra_body).finish();
+    return Hasher()
+        .add(std::string_view("openai"))
+        .add(options_.model)
+        .add(options_.revision)
+        .add(std::uint64_t(options_.chat))
+        .add(options_.extra_body)
+        .finish();
   }
 
  private:
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
     constexpr std::size_t most = 128;  // choices a message, OpenAI's own limit
-    return options_.native_n && group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
-           next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;
+    return options_.native_n && group.size() < most && !next.greedy() &&
+           next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
+           next.sample() == group.back().sample() + 1;
   }
   std::shared_ptr<const HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
     body = request_.write(group);

@@ -62,7 +62,8 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
 /// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone; the completion tokens of
 /// a message, known as a sum only, are split evenly, the remainder on the first ones. Throws BackendError for an error
 /// sent as a reply, and for no, surplus or repeated choices.
-inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root, std::span<const Prompt> samples) {
+inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root,
+                                                               std::span<const Prompt> samples) {
   throw_if_error(root);
   simdjson::dom::array choices;
   if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");

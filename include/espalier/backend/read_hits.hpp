@@ -31,7 +31,8 @@ inline Passage read_hit(simdjson::dom::element hit) {
   simdjson::dom::element document = hit;
   if (hit["document"].get(document)) document = hit;
   std::string_view contents, text, title;
-  if (document.get(contents) && document["contents"].get(contents) && document["text"].get(text) && document["paragraph_text"].get(text))
+  if (document.get(contents) && document["contents"].get(contents) && document["text"].get(text) &&
+      document["paragraph_text"].get(text))
     throw BackendError("a hit without a text");
   const bool titled = !document["title"].get(title);
   if (contents.data()) {

@@ -37,7 +37,8 @@ class RetryAfter {
       if (exact) seconds_ = number / 1000;
       else if (!exact_) seconds_ = number;
       exact_ = exact_ || exact;
-    } else if (const std::time_t date = curl_getdate(std::string(value).c_str(), nullptr); !exact && !exact_ && date >= 0) {
+    } else if (const std::time_t date = curl_getdate(std::string(value).c_str(), nullptr);
+               !exact && !exact_ && date >= 0) {
       seconds_ = std::max(0.0, std::difftime(date, now));
     }
   }

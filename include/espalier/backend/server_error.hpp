@@ -56,9 +56,12 @@ inline void throw_if_error(simdjson::dom::element root) {
   const auto error = find_error(root, false);
   if (!error) return;
   static constexpr std::array<std::string_view, 11> permanent = {
-      "BadRequestError", "NotFoundError", "authentication_error", "context_length_exceeded", "exceed_context_size_error",
-      "insufficient_quota", "invalid_api_key", "invalid_request_error", "model_not_found", "not_found_error", "permission_error"};
-  const auto named = [](const std::string& name) { return std::find(permanent.begin(), permanent.end(), name) != permanent.end(); };
+      "BadRequestError",           "NotFoundError",      "authentication_error", "context_length_exceeded",
+      "exceed_context_size_error", "insufficient_quota", "invalid_api_key",      "invalid_request_error",
+      "model_not_found",           "not_found_error",    "permission_error"};
+  const auto named = [](const std::string& name) {
+    return std::find(permanent.begin(), permanent.end(), name) != permanent.end();
+  };
   int status = 0;
   std::from_chars(error->code.data(), error->code.data() + error->code.size(), status);
   auto kind = BackendError::Kind::transport;

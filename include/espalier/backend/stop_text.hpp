@@ -16,7 +16,8 @@ namespace espalier::backend {
 ///    protocol closes its own mark;
 /// 4. else the only stop there is: its tag may have been opened in the prompt;
 /// 5. else nothing: the model ended by itself.
-inline std::string_view missing_stop(std::string_view text, const PromptBody& body, std::optional<std::string_view> reported) {
+inline std::string_view missing_stop(std::string_view text, const PromptBody& body,
+                                     std::optional<std::string_view> reported) {
   constexpr std::size_t none = std::string_view::npos;
   const auto& stops = body.sampling.stop;
   for (const auto& stop : stops)

@@ -1,0 +1,80 @@
+"""CPU a request of Python's HTTP clients against the server of bench_http, 256 in flight.
+
+Usage: http_peers.py PATH_OF_BENCH_HTTP [requests]. Measures aiohttp and the openai package, each if it is installed.
+"""
+
+import asyncio
+import importlib.util
+import subprocess
+import sys
+import time
+
+IN_FLIGHT = 256
+CONTENT = ("a line of the transcript so far, as \"long\" as they are\n" * 40)[:1900]
+FIELDS = {
+    "model": "m",
+    "messages": [{"role": "user", "content": CONTENT}],
+    "temperature": 1,
+    "top_p": 1,
+    "max_tokens": 512,
+    "stop": ["</search>", "</answer>"],
+    "seed": 1,
+}
+
+
+async def run(ask, requests):
+    """Asks `requests` times, IN_FLIGHT at once; returns (CPU microseconds a request, requests a second)."""
+    left = iter(range(requests))
+
+    async def worker():
+        for _ in left:
+            await ask()
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return 1e6 * cpu / requests, requests / wall
+
+
+async def with_aiohttp(url, requests):
+    import aiohttp
+
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=IN_FLIGHT)) as session:
+
+        async def ask():
+            async with session.post(url + "/chat/completions", json=FIELDS) as reply:
+                return (await reply.json(content_type=None))["choices"][0]["message"]["content"]
+
+        await run(ask, IN_FLIGHT)
+        return await run(ask, requests)
+
+
+async def with_openai(url, requests):
+    import openai
+
+    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+
+        async def ask():
+            return (await client.chat.completions.create(**FIELDS)).choices[0].message.content
+
+        await run(ask, IN_FLIGHT)
+        return await run(ask, requests)
+
+
+def main():
+    program = sys.argv[1]
+    requests = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    for mean_ms in (0, 50):
+        with subprocess.Popen([program, "serve", str(mean_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+            url = server.stdout.readline().strip()
+            for name, client in (("aiohttp", with_aiohttp), ("openai", with_openai)):
+                if importlib.util.find_spec(name) is None:
+                    print(f"latency {mean_ms:2d} ms: {name} is not installed")
+                    continue
+                cpu, rate = asyncio.run(client(url, requests))
+                print(f"latency {mean_ms:2d} ms: {name:8s} {cpu:7.1f} us CPU/request ({rate:5.0f}/s)")
+            server.stdin.close()
+
+
+if __name__ == "__main__":
+    main()
