@@ -59,8 +59,9 @@ class Url {
   std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url_;
 };
 
-/// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks around it are dropped.
-/// Throws std::invalid_argument for an unreadable file and for a key that cannot stand in a header; it never shows a key.
+/// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks around it are
+/// dropped. Throws std::invalid_argument for an unreadable file and for a key that cannot stand in a header; it never
+/// shows a key.
 inline std::string read_api_key(const std::string& variable, const std::string& file) {
   std::string key;
   if (!file.empty()) {
@@ -80,7 +81,7 @@ inline std::string read_api_key(const std::string& variable, const std::string& 
   return key;
 }
 
-/// Where requests of one sort go, and how: address, headers, limits. Must outlive the requests sent to it.
+/// Where requests of one sort go, and how: address, headers, limits.
 class HttpEndpoint {
  public:
   HttpEndpoint(const Url& url, std::string api_key, HttpOptions options)

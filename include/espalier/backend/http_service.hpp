@@ -21,8 +21,8 @@ namespace espalier::backend {
 
 /// An asynchronous service over HTTP. Requests wait in line, first in first out; neighbours that join() travel in one
 /// message, at most HttpOptions::max_in_flight messages are under way. Where a server refuses a message of several
-/// items for good, each is asked alone, so that no item fails for its neighbours. A derived class says who joins, writes
-/// and reads.
+/// items for good, each is asked alone, so that no item fails for its neighbours. A derived class says who joins,
+/// writes and reads.
 template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
@@ -57,7 +57,8 @@ class HttpService : public Service<In, Out> {
       break;
     }
   }
-  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way, unusable.
+  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way,
+  /// unusable.
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
@@ -69,7 +70,8 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& next) const = 0;
   /// Writes the message's body and says where it goes.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
-  /// One item for each of `group`; nothing = not in this reply, it is asked again. Throws BackendError for a damaged reply.
+  /// One item for each of `group`; nothing = not in this reply, it is asked again. Throws BackendError for a damaged
+  /// reply.
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
 
   struct Item {

@@ -40,8 +40,8 @@ inline std::optional<double> read_logprob(simdjson::dom::element choice) {
   return sum;
 }
 
-/// The text of a choice, a stop string that the server took away put back (stop_text.hpp). What a reasoning model thought
-/// aside stands in front as a <think> block. Throws BackendError (transport) if there is no text.
+/// The text of a choice, a stop string that the server took away put back (stop_text.hpp). What a reasoning model
+/// thought aside stands in front as a <think> block. Throws BackendError (transport) if there is no text.
 inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish) {
   std::string_view text, thought;
   simdjson::dom::element message = choice;
@@ -59,9 +59,9 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
 }
 
 /// The completions of a reply, one place for each of `samples` by choice index; a place stays empty if the server sent
-/// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone; the completion tokens of
-/// a message, known as a sum only, are split evenly, the remainder on the first ones. Throws BackendError for an error
-/// sent as a reply, and for no, surplus or repeated choices.
+/// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone; the completion tokens
+/// of a message, known as a sum only, are split evenly, the remainder on the first ones. Throws BackendError for an
+/// error sent as a reply, and for no, surplus or repeated choices.
 inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root,
                                                                std::span<const Prompt> samples) {
   throw_if_error(root);

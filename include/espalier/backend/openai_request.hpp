@@ -19,7 +19,8 @@ namespace espalier::backend {
 /// True for a raw prompt: one message without a role.
 inline bool is_raw(const PromptBody& body) { return body.messages.size() == 1 && body.messages[0].role.empty(); }
 
-/// Writes the bodies of /chat/completions and /completions. What all samples of a prompt have in common is written once.
+/// Writes the bodies of /chat/completions and /completions. What all samples of a prompt have in common is written
+/// once.
 class OpenAiRequest {
  public:
   /// `chat` false sends prompts with roles to /completions too, their messages joined by blank lines. Fields of

@@ -13,8 +13,8 @@
 
 namespace espalier::backend {
 
-/// A corpus field "contents": the title on the first line, its double quotes dropped, then the text. One line alone is a
-/// text without a title.
+/// A corpus field "contents": the title on the first line, its double quotes dropped, then the text. One line alone is
+/// a text without a title.
 inline std::pair<std::string_view, std::string_view> split_contents(std::string_view contents) {
   const std::size_t end = contents.find('\n');
   if (end == std::string_view::npos) return {{}, contents};
@@ -25,8 +25,8 @@ inline std::pair<std::string_view, std::string_view> split_contents(std::string_
 }
 
 /// A passage out of one hit of a retrieval server. Hits in use: a text; a document; {"document": text or document,
-/// "score"}. A document has `contents` or `text` or `paragraph_text`, perhaps `title`, `id` and `score`. Without an id it
-/// gets the hash of title and text, without a score 0. Throws BackendError (transport) for anything else.
+/// "score"}. A document has `contents` or `text` or `paragraph_text`, perhaps `title`, `id` and `score`. Without an id
+/// it gets the hash of title and text, without a score 0. Throws BackendError (transport) for anything else.
 inline Passage read_hit(simdjson::dom::element hit) {
   simdjson::dom::element document = hit;
   if (hit["document"].get(document)) document = hit;

@@ -19,8 +19,8 @@ struct ServerError {
   std::string type;  ///< "invalid_request_error" ...; "" = none
 };
 
-/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...} and,
-/// for a reply that is known to be one, {"detail":...}, {"message":text}.
+/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}
+/// and, for a reply that is known to be one, {"detail":...}, {"message":text}.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     simdjson::dom::element value;
@@ -50,8 +50,8 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
   return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
 }
 
-/// Throws BackendError if a reply under status 200 is an error: by its numeric code, else by its name; an unknown name is
-/// worth another attempt.
+/// Throws BackendError if a reply under status 200 is an error: by its numeric code, else by its name; an unknown name
+/// is worth another attempt.
 inline void throw_if_error(simdjson::dom::element root) {
   const auto error = find_error(root, false);
   if (!error) return;
