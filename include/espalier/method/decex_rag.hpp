@@ -91,7 +91,8 @@ struct DecExDecide {
     if (options.search != DecExOptions::Search::pruned || siblings.empty() || tree.action(siblings.front()).forced) return {};
     if (any(DecExEnvironment::answer))
       return options.termination == Termination::vote ? Verdict() : ThresholdSkip(DecExEnvironment::answer, options.threshold, ThresholdSkip::Of::mean)(tree, siblings);
-    if (options.always_expand_both && !any(DecExEnvironment::query)) return {};
+    const bool all_valued = std::all_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].evaluated; });
+    if (options.always_expand_both && !(all_valued && any(DecExEnvironment::query))) return {};
     Verdict verdict = ThresholdSkip(DecExEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
     if (!verdict.enough && options.compare_across) verdict.cut.clear();
     return verdict;
