@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -103,34 +104,32 @@ class Bm25 {
 
     std::vector<Hit> best;  // a heap, the worst on top
     const std::size_t k = std::min<std::size_t>(query.k, size());
-    const auto offer = [&](Hit hit) {
-      if (best.size() == k && !(hit < best.front())) return;
+    float bar = std::numeric_limits<float>::min();  // what a score must reach
+    const auto offer = [&](std::uint32_t passage, float score) {
+      const Hit hit{score, passage};
       if (best.size() == k) {
+        if (k == 0 || !(hit < best.front())) return;
         std::pop_heap(best.begin(), best.end());
         best.pop_back();
       }
       best.push_back(hit);
       std::push_heap(best.begin(), best.end());
+      if (best.size() == k) bar = best.front().score;
     };
-    const bool few = postings < size() / 2;  // touch only what matched, or walk over all
-    if (few) {
+    if (postings < size() / 2) {  // walk over what matched, or over all
       for (const auto& list : lists)
-        for (const Posting& p : list) take(p.passage, scores, k, offer);
+        for (const Posting& p : list)
+          if (const float score = std::exchange(scores[p.passage], 0.0f); score >= bar) offer(p.passage, score);
     } else {
-      for (std::uint32_t p = 0; p < scores.size(); ++p) take(p, scores, k, offer);
+      for (std::uint32_t p = 0; p < scores.size(); ++p)
+        if (scores[p] >= bar) offer(p, scores[p]);
+      std::fill(scores.begin(), scores.end(), 0.0f);
     }
     std::sort_heap(best.begin(), best.end());
     Passages found;
     found.reserve(best.size());
     for (const Hit& hit : best) found.push_back(state_->corpus[hit.passage].scored(hit.score));
     return found;
-  }
-
-  /// Offers a passage that has a score, and clears the score.
-  template <class Offer>
-  static void take(std::uint32_t passage, Scores& scores, std::size_t k, const Offer& offer) {
-    const float score = std::exchange(scores[passage], 0.0f);
-    if (score > 0 && k > 0) offer(Hit{score, passage});
   }
 
   std::shared_ptr<const State> state_;

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace espalier::backend {
@@ -57,47 +58,56 @@ class InvertedIndex {
     std::size_t operator()(std::string_view term) const noexcept { return static_cast<std::size_t>(Hasher().add(term).finish().low); }
   };
   using Terms = std::unordered_map<std::string, std::uint32_t, TermHash, std::equal_to<>>;
-  struct Count {
-    std::uint32_t term, occurrences;
-  };
-  /// Passages read by one thread; terms are numbered within the block, later within the index.
+  /// Passages read by one thread. Terms are numbered within the block, in order of appearance.
   struct Block {
     std::vector<std::string> terms;
-    std::vector<Count> counts;  // passage after passage
-    struct Size {
-      std::uint32_t terms, length;
-    };
-    std::vector<Size> sizes;  // of the passages
+    std::vector<std::uint32_t> numbers;   // of the terms in the index, once that is known
+    std::vector<std::uint32_t> passages;  // with each term
+    std::vector<std::uint8_t> counts;     // passage after passage: terms, length; of each term its number and how often
+    std::size_t length = 0;               // of all its passages
     Hash hash;
   };
   static constexpr std::size_t block_size = 8192;
 
+  // Seven bits a byte, the eighth says that more follow: postings under construction take 3 bytes instead of 8.
+  static void put(std::vector<std::uint8_t>& bytes, std::size_t n) {
+    for (; n >= 128; n >>= 7) bytes.push_back(static_cast<std::uint8_t>(n | 128));
+    bytes.push_back(static_cast<std::uint8_t>(n));
+  }
+  static std::size_t take(const std::uint8_t*& at) {
+    std::size_t n = *at & 127;
+    for (unsigned shift = 7; *at++ & 128; shift += 7) n |= std::size_t(*at & 127) << shift;
+    return n;
+  }
+
   static Block read(std::span<const Passage> passages, const Analyzer& analyzer) {
     Block block;
     Terms numbers;
-    std::vector<std::uint32_t> slots;  // of each term: where its count stands, if not before this passage's
     Hasher hasher;
     std::string contents;
+    std::vector<std::uint32_t> present, occurrences;  // terms of one passage; of every term in it
     for (const Passage& passage : passages) {
       hasher.add(passage.id()).add(passage.title()).add(passage.text());
       contents.assign(passage.title()).append("\n").append(passage.text());
-      const std::size_t first = block.counts.size();
       const std::vector<std::string> words = analyzer(contents);
       for (const std::string& word : words) {
         const auto [at, added] = numbers.try_emplace(word, static_cast<std::uint32_t>(block.terms.size()));
         if (added) {
           block.terms.push_back(word);
-          slots.push_back(0);
+          block.passages.push_back(0);
+          occurrences.push_back(0);
         }
-        std::uint32_t& slot = slots[at->second];
-        if (slot >= first && slot < block.counts.size() && block.counts[slot].term == at->second) {
-          ++block.counts[slot].occurrences;
-        } else {
-          slot = static_cast<std::uint32_t>(block.counts.size());
-          block.counts.push_back({at->second, 1});
-        }
+        if (occurrences[at->second]++ == 0) present.push_back(at->second);
       }
-      block.sizes.push_back({static_cast<std::uint32_t>(block.counts.size() - first), static_cast<std::uint32_t>(words.size())});
+      put(block.counts, present.size());
+      put(block.counts, words.size());
+      block.length += words.size();
+      for (std::uint32_t term : present) {
+        put(block.counts, term);
+        put(block.counts, std::exchange(occurrences[term], 0));
+        ++block.passages[term];
+      }
+      present.clear();
     }
     block.counts.shrink_to_fit();
     block.hash = hasher.finish();
@@ -106,15 +116,16 @@ class InvertedIndex {
 
   void number_terms(std::vector<Block>& blocks) {
     Hasher hasher;
-    std::vector<std::size_t> sizes;  // passages of each term
+    std::vector<std::size_t> sizes;  // passages with each term
     for (Block& block : blocks) {
       hasher.add(block.hash);
-      std::vector<std::uint32_t> numbers(block.terms.size());
-      for (std::size_t i = 0; i < numbers.size(); ++i)
-        numbers[i] = terms_.try_emplace(std::move(block.terms[i]), static_cast<std::uint32_t>(terms_.size())).first->second;
+      for (std::size_t i = 0; i < block.terms.size(); ++i) {
+        const auto [at, added] = terms_.try_emplace(std::move(block.terms[i]), static_cast<std::uint32_t>(sizes.size()));
+        if (added) sizes.push_back(0);
+        sizes[at->second] += block.passages[i];
+        block.numbers.push_back(at->second);
+      }
       block.terms = {};
-      sizes.resize(terms_.size());
-      for (Count& count : block.counts) ++sizes[count.term = numbers[count.term]];
     }
     corpus_hash_ = hasher.finish();
     begins_.assign(1, 0);
@@ -122,10 +133,9 @@ class InvertedIndex {
   }
 
   void fill(std::vector<Block>& blocks, std::size_t passages, double k1, double b) {
-    double total = 0;
-    for (const Block& block : blocks)
-      for (const auto& size : block.sizes) total += size.length;
-    const double n = static_cast<double>(passages), mean = total / n;
+    std::size_t length = 0;
+    for (const Block& block : blocks) length += block.length;
+    const double n = static_cast<double>(passages), mean = static_cast<double>(length) / n;
     std::vector<double> idf(terms_.size());
     for (std::size_t t = 0; t < idf.size(); ++t) {
       const double with = static_cast<double>(begins_[t + 1] - begins_[t]);
@@ -135,15 +145,17 @@ class InvertedIndex {
     std::vector<std::size_t> ends(begins_.begin(), begins_.end() - 1);
     std::uint32_t passage = 0;
     for (Block& block : blocks) {
-      const Count* count = block.counts.data();
-      for (const auto& size : block.sizes) {
+      const std::uint8_t* at = block.counts.data();
+      for (const std::uint8_t* const end = at + block.counts.size(); at != end; ++passage) {
+        std::size_t left = take(at);
+        const double words = static_cast<double>(take(at));
         // A float on purpose: the rounding keeps compilers from fusing this product with the sum below.
-        const float norm = static_cast<float>(k1 * (1 - b + b * size.length / mean));
-        for (const Count* end = count + size.terms; count != end; ++count) {
-          const double f = count->occurrences;
-          postings_[ends[count->term]++] = {passage, static_cast<float>(idf[count->term] * (f / (f + norm)))};
+        const float norm = static_cast<float>(k1 * (1 - b + b * words / mean));
+        for (; left > 0; --left) {
+          const std::uint32_t term = block.numbers[take(at)];
+          const double f = static_cast<double>(take(at));
+          postings_[ends[term]++] = {passage, static_cast<float>(idf[term] * (f / (f + norm)))};
         }
-        ++passage;
       }
       block = {};
     }
