@@ -8,8 +8,8 @@
 
 namespace espalier::backend {
 
-/// The stop string that a server took away from the end of `text`, or "". Servers disagree on whether they keep it; ours
-/// is part of the text (see Completion). For a completion that ended by a stop:
+/// The stop string that a server took away from the end of `text`, or "". Servers disagree on whether they keep it;
+/// ours is part of the text (see Completion). For a completion that ended by a stop:
 /// 1. a stop string that is in the text was kept: nothing is missing;
 /// 2. `reported` (vLLM's stop_reason, SGLang's matched_stop), if the server named a string, is what is missing;
 /// 3. else the stop that closes the innermost tag which the text leaves open: </x> closes <x>, a tag of the method's
