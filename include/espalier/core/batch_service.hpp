@@ -1,12 +1,15 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/seed.hpp>
 #include <espalier/core/service.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,48 +25,110 @@ concept BatchFunction = std::invocable<F&, std::span<const In>> &&
                std::convertible_to<typename std::remove_cvref_t<decltype(replies)>::value_type, Out>;
     };
 
-/// A batch function as a service: everything that waits goes in one call.
+/// How often a batch function is asked again for an item that failed in transport.
+struct BatchOptions {
+  std::uint32_t attempts = 3;           ///< an item, > 0
+  std::chrono::milliseconds delay{50};  ///< before attempt i + 1: up to 2^(i-1) times this, drawn uniformly
+};
+
+/// A batch function as a service: everything that waits goes in one call. A BackendError, thrown for the whole batch or
+/// returned for an item, is retried if it is one of transport; what has failed for good is the item's answer. An exception
+/// of another type is not caught: it ends the run.
 template <class In, class Out, class F>
 class BatchService final : public Service<In, Out> {
  public:
-  explicit BatchService(F f) : f_(std::move(f)) {}
-
-  void submit(Ticket ticket, const In& request) override {
-    tickets_.push_back(ticket);
-    requests_.push_back(request);
+  explicit BatchService(F f, BatchOptions options = {}) : f_(std::move(f)), options_(options) {
+    if (options_.attempts == 0) bad_option("attempts", options_.attempts, "1 or more");
+    if (options_.delay.count() < 0) bad_option("delay", options_.delay.count(), "0 or more milliseconds");
   }
 
-  /// An exception of the function itself is not caught: BackendError is the item's to carry, anything else ends the run.
+  void submit(Ticket ticket, const In& request) override { waiting_.emplace_back(ticket, request); }
+
+  /// Asks for everything that is due; naps for at most 20 ms if there are only items that wait for another attempt.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds) override {
+    const std::vector<Item> items = take_due();
     std::vector<Reply<Out>> replies;
-    if (requests_.empty()) return replies;
-    const std::vector<Ticket> tickets = std::exchange(tickets_, {});
-    const std::vector<In> requests = std::exchange(requests_, {});
-    replies.reserve(tickets.size());
-    try {
-      auto answers = f_(std::span<const In>(requests));
-      if (answers.size() != requests.size())
-        throw BackendError("a batch function returned " + std::to_string(answers.size()) + " items for " +
-                               std::to_string(requests.size()) + " requests", BackendError::Kind::permanent);
-      for (std::size_t i = 0; i < tickets.size(); ++i) replies.emplace_back(tickets[i], to_outcome(std::move(answers[i])));
-    } catch (const BackendError&) {
-      replies.clear();
-      for (Ticket ticket : tickets) replies.emplace_back(ticket, std::current_exception());
-    }
+    if (items.empty()) return replies;
+    std::vector<In> requests;
+    requests.reserve(items.size());
+    for (const Item& item : items) requests.push_back(item.request);
+    const std::vector<Outcome<Out>> outcomes = call(requests);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (!again(items[i], outcomes[i])) replies.emplace_back(items[i].ticket, outcomes[i]);
     return replies;
+  }
+
+  void cancel(Ticket ticket) override {
+    std::erase_if(waiting_, [ticket](const Item& item) { return item.ticket == ticket; });
   }
 
   [[nodiscard]] bool batch() const override { return true; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Item {
+    Item(Ticket ticket, In request) : ticket(ticket), request(std::move(request)) {}
+    Ticket ticket;
+    In request;
+    std::uint32_t failures = 0;
+    Clock::time_point due{};
+  };
+
+  std::vector<Item> take_due() {
+    std::vector<Item> due;
+    if (waiting_.empty()) return due;
+    const auto now = Clock::now();
+    const auto late = std::stable_partition(waiting_.begin(), waiting_.end(), [now](const Item& item) { return item.due <= now; });
+    due.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(late));
+    waiting_.erase(waiting_.begin(), late);
+    if (!due.empty()) return due;
+    const auto first = std::min_element(waiting_.begin(), waiting_.end(), [](const Item& a, const Item& b) { return a.due < b.due; });
+    std::this_thread::sleep_until(std::min(first->due, now + std::chrono::milliseconds(20)));
+    return due;
+  }
+
+  std::vector<Outcome<Out>> call(const std::vector<In>& requests) {
+    std::vector<Outcome<Out>> outcomes;
+    outcomes.reserve(requests.size());
+    try {
+      auto answers = f_(std::span<const In>(requests));
+      if (answers.size() != requests.size())
+        throw BackendError("a batch function returned " + std::to_string(answers.size()) + " items for " +
+                               std::to_string(requests.size()) + " requests", BackendError::Kind::permanent);
+      for (auto& answer : answers) outcomes.push_back(to_outcome(std::move(answer)));
+    } catch (const BackendError&) {
+      outcomes.assign(requests.size(), std::current_exception());
+    }
+    return outcomes;
+  }
+
+  /// Keeps the item for another attempt, if its failure is worth one.
+  bool again(const Item& item, const Outcome<Out>& outcome) {
+    if (outcome.ok() || item.failures + 1 >= options_.attempts) return false;
+    try {
+      std::rethrow_exception(outcome.error());
+    } catch (const BackendError& error) {
+      if (error.kind() == BackendError::Kind::permanent) return false;
+    } catch (...) {
+      return false;
+    }
+    const double longest = static_cast<double>(options_.delay.count()) * static_cast<double>(1ULL << std::min(item.failures, 32u));
+    waiting_.push_back(item);
+    ++waiting_.back().failures;
+    waiting_.back().due = Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1000 * longest * jitter_.uniform()));
+    return true;
+  }
+
   template <class Answer>
   static Outcome<Out> to_outcome(Answer&& answer) {
     if constexpr (std::convertible_to<Answer, Outcome<Out>>) return std::forward<Answer>(answer);
     else return Out(std::forward<Answer>(answer));
   }
+
   F f_;
-  std::vector<Ticket> tickets_;
-  std::vector<In> requests_;
+  BatchOptions options_;
+  std::vector<Item> waiting_;
+  Random jitter_{Seed()};
 };
 
 }  // namespace espalier

@@ -69,6 +69,11 @@ decltype(auto) evaluate(E& e, Env& env, const typename Env::State& s, const Cont
   else return e(env, s);
 }
 
+/// The range of proposals that an environment gives.
+template <class Env>
+using proposals_t = awaited_t<decltype(propose(std::declval<Env&>(), std::declval<const typename Env::State&>(), Kind(0),
+                                               std::uint32_t(1), std::declval<const Context&>()))>;
+
 }  // namespace detail
 
 /// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next state.
@@ -79,7 +84,8 @@ concept Environment = requires(E& env, const typename E::State& s, const typenam
                std::default_initializable<typename E::Action>;
   { env.kinds(s) } -> std::ranges::input_range;
   detail::propose(env, s, Kind(0), std::uint32_t(1), context);
-  requires std::ranges::input_range<detail::awaited_t<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), context))>>;
+  requires std::ranges::input_range<detail::proposals_t<E>>;
+  requires std::convertible_to<std::ranges::range_reference_t<detail::proposals_t<E>>, Proposal<typename E::Action>>;
   requires std::convertible_to<detail::awaited_t<decltype(detail::step(env, s, a, context))>, typename E::State>;
 };
 

@@ -6,9 +6,8 @@
 #include <espalier/core/service.hpp>
 #include <espalier/core/task.hpp>
 
-#include <algorithm>
 #include <coroutine>
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -75,8 +74,7 @@ class PortState final : public PortBase {
     }
     const Ticket ticket = ++last_ticket_;
     by_key_.emplace(key, ticket);
-    entries_.emplace(ticket, Entry{std::move(request), key, {waiter}});
-    queue_.push_back(ticket);
+    entries_.emplace_hint(entries_.end(), ticket, Entry{std::move(request), key, {waiter}});
     return ticket;
   }
 
@@ -85,8 +83,7 @@ class PortState final : public PortBase {
     if (it == entries_.end()) return;
     std::erase(it->second.waiters, waiter);
     if (!it->second.waiters.empty()) return;
-    if (const auto queued = std::find(queue_.begin(), queue_.end(), ticket); queued != queue_.end()) queue_.erase(queued);
-    else if (service_) {
+    if (ticket <= fed_) {
       service_->cancel(ticket);
       --in_flight_;
     }
@@ -96,11 +93,10 @@ class PortState final : public PortBase {
 
   void feed() override {
     if (!service_) return;
-    while (!queue_.empty() && in_flight_ < max_in_flight_) {
-      const Ticket ticket = queue_.front();
-      queue_.pop_front();
+    for (auto it = entries_.upper_bound(fed_); it != entries_.end() && in_flight_ < max_in_flight_; ++it) {
       ++in_flight_;
-      service_->submit(ticket, entries_.at(ticket).request);
+      fed_ = it->first;
+      service_->submit(fed_, it->second.request);
     }
   }
 
@@ -109,7 +105,6 @@ class PortState final : public PortBase {
     if (service_->batch() && !replies.empty()) ++accounts_.flushes;
     for (auto& reply : replies) {
       if (!entries_.contains(reply.ticket)) continue;  // nobody waits any more
-      --in_flight_;
       deliver(reply.ticket, std::move(reply.outcome));
     }
     return !replies.empty();
@@ -119,7 +114,7 @@ class PortState final : public PortBase {
   void deliver(Ticket ticket, Outcome<Out> outcome) {
     auto entry = entries_.extract(ticket);
     if (entry.empty()) throw std::invalid_argument("no request waits under ticket " + std::to_string(ticket));
-    std::erase(queue_, ticket);
+    if (ticket <= fed_) --in_flight_;
     by_key_.erase(entry.mapped().key);
     if (!outcome.ok()) rethrow_unless_backend(outcome.error());
     const std::size_t waiters = entry.mapped().waiters.size();
@@ -135,11 +130,11 @@ class PortState final : public PortBase {
   /// Requests that nobody has taken yet, in the order in which they were asked.
   [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const {
     std::vector<std::pair<Ticket, const In*>> requests;
-    for (Ticket ticket : queue_) requests.emplace_back(ticket, &entries_.at(ticket).request);
+    for (auto it = entries_.upper_bound(fed_); it != entries_.end(); ++it) requests.emplace_back(it->first, &it->second.request);
     return requests;
   }
 
-  [[nodiscard]] bool idle() const override { return queue_.empty() && in_flight_ == 0; }
+  [[nodiscard]] bool idle() const override { return entries_.empty(); }
   [[nodiscard]] bool batch() const override { return service_ && service_->batch(); }
   [[nodiscard]] bool external() const override { return !service_; }
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
@@ -161,8 +156,8 @@ class PortState final : public PortBase {
   std::size_t max_in_flight_;
   std::size_t in_flight_ = 0;
   Ticket last_ticket_ = 0;
-  std::deque<Ticket> queue_;
-  std::unordered_map<Ticket, Entry> entries_;
+  Ticket fed_ = 0;  // the service has had every ticket up to this one
+  std::map<Ticket, Entry> entries_;
   std::unordered_map<Hash, Ticket> by_key_;
   Accounts accounts_;
 };

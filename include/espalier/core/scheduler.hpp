@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace espalier {
@@ -38,6 +39,11 @@ class Scheduler {
   EncoderPort encoder(Backend backend, std::size_t max_in_flight = unlimited) {
     return add<EncodeRequest, Embedding>(std::move(backend), max_in_flight, others_);
   }
+  /// A backend for a request type of one's own, such as a reward that is computed for many trees at once.
+  template <class In, class Out, class Backend>
+  Port<In, Out> port(Backend backend, std::size_t max_in_flight = unlimited) {
+    return add<In, Out>(std::move(backend), max_in_flight, others_);
+  }
   /// A model that is answered from outside: ask with pending(), tell with resume().
   ModelPort external_model() { return add<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0, models_); }
 
@@ -59,8 +65,8 @@ class Scheduler {
       for (auto& port : *group)
         if (!port->batch()) port->feed();
     if (collect_asynchronous(std::chrono::milliseconds(0))) return true;
-    if (flush(others_, true)) return true;
-    if (all_idle(others_) && flush(models_, true)) return true;
+    if (flush(others_)) return true;
+    if (all_idle(others_) && flush(models_)) return true;
     return collect_asynchronous(std::chrono::milliseconds(50)) || under_way();
   }
 
@@ -74,11 +80,12 @@ class Scheduler {
   /// Runs tasks side by side; returns what each gave, in order. An error that is not a BackendError ends all.
   template <class T>
   std::vector<Outcome<T>> run_all(std::vector<Task<T>> tasks) {
-    for (const auto& task : tasks) start(task);
-    const auto all_done = [&] { return std::all_of(tasks.begin(), tasks.end(), [](const auto& t) { return t.done(); }); };
-    drive(all_done);
+    std::vector<std::optional<Outcome<T>>> taken(tasks.size());
+    for_each(tasks.size(), unlimited, [&](std::size_t i) { return std::move(tasks[i]); },
+             [&](std::size_t i, Outcome<T> outcome) { taken[i].emplace(std::move(outcome)); });
     std::vector<Outcome<T>> results;
-    for (auto& task : tasks) results.push_back(outcome_of(task));
+    results.reserve(taken.size());
+    for (auto& outcome : taken) results.push_back(std::move(*outcome));
     return results;
   }
 
@@ -174,13 +181,13 @@ class Scheduler {
     }
   }
 
-  bool flush(Ports& group, bool answered) {
+  bool flush(Ports& group) {
     const Running running(ready_);
     bool any = false;
     for (auto& port : group) {
       if (!port->batch() || port->idle()) continue;
       port->feed();
-      any = (port->collect(std::chrono::milliseconds(0)) && answered) || any;
+      any = port->collect(std::chrono::milliseconds(0)) || any;
     }
     return any;
   }

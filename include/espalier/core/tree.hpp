@@ -64,6 +64,12 @@ struct Node {
   [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
 };
 
+/// True for a node whose proposal could not be read: it says nothing that another could repeat.
+template <class Value>
+constexpr bool closed_at_birth(const Node<Value>& node) {
+  return node.reason == Reason::malformed && !node.evaluated;
+}
+
 /// The terminal state of one rollout from a node and what it was worth.
 template <class State, class Value>
 struct RolloutRecord {

@@ -2,6 +2,9 @@
 
 #include <espalier/core/concepts.hpp>
 
+#include <iterator>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace espalier {
@@ -21,5 +24,17 @@ std::vector<Proposal<Action>> dedup(std::vector<Proposal<Action>> proposals) {
   }
   return kept;
 }
+
+namespace detail {
+
+/// Adds what an environment proposed to a list: moved out of a vector, copied from any other range.
+template <class Action, class Range>
+void append(std::vector<Proposal<Action>>& list, Range drawn) {
+  if constexpr (std::is_same_v<Range, std::vector<Proposal<Action>>>)
+    list.insert(list.end(), std::make_move_iterator(drawn.begin()), std::make_move_iterator(drawn.end()));
+  else list.insert(list.end(), std::ranges::begin(drawn), std::ranges::end(drawn));
+}
+
+}  // namespace detail
 
 }  // namespace espalier

@@ -90,7 +90,7 @@ class Vote {
 };
 
 /// Compares one kind's values with a threshold: strictly above it, enough is known and other kinds are cut or skipped;
-/// otherwise that kind is cut. Does nothing where the kind has no child.
+/// otherwise that kind is cut. Does nothing where no child of the kind has a value.
 class ThresholdSkip {
  public:
   enum class Of : std::uint8_t { best, mean };
@@ -102,7 +102,7 @@ class ThresholdSkip {
     double sum = 0, best = 0;
     std::size_t n = 0;
     for (NodeId id : siblings) {
-      if (tree[id].kind != kind_) continue;
+      if (tree[id].kind != kind_ || !tree[id].visits) continue;
       const double value = utility(tree[id].mean());
       best = n == 0 ? value : std::max(best, value);
       sum += value;

@@ -65,42 +65,41 @@ class Beam {
   /// Adds the children of all places, in the order of the places.
   template <class Env, class Tree>
   Task<std::vector<Place>> children(Env* env, Tree* tree, std::vector<Place> places) {
-    using Proposals = std::vector<Proposal<typename Env::Action>>;
-    std::vector<Task<Proposals>> asked;
-    std::vector<Place> parents;
-    for (const Place& place : places)
-      for (const Kind kind : env->kinds(tree->state(place.node))) {
-        const Context context(place.seed, 0, &tree->ledger);
-        asked.push_back(as_task(detail::propose(*env, tree->state(place.node), kind, options_.width, context)));
-        parents.push_back(place);
+    using State = typename Env::State;
+    using Item = Proposal<typename Env::Action>;
+    std::vector<Task<detail::proposals_t<Env>>> asked;
+    std::vector<std::size_t> asker;
+    for (std::size_t p = 0; p < places.size(); ++p)
+      for (const Kind kind : env->kinds(tree->state(places[p].node))) {
+        const Context context(places[p].seed, 0, &tree->ledger);
+        asked.push_back(as_task(detail::propose(*env, tree->state(places[p].node), kind, options_.width, context)));
+        asker.push_back(p);
       }
-    std::vector<Proposals> drawn = co_await gather(std::move(asked));
-    std::vector<Proposal<typename Env::Action>> proposals;
+    auto drawn = co_await gather(std::move(asked));
+    std::vector<std::vector<Item>> proposals(places.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) detail::append(proposals[asker[i]], std::move(drawn[i]));
     std::vector<Place> fresh;
-    std::vector<NodeId> above;
-    std::vector<Task<typename Env::State>> steps;
-    std::uint64_t ordinal = 0;
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      if (i > 0 && parents[i - 1].node != parents[i].node) ordinal = 0;
-      for (auto& proposal : dedup(std::move(drawn[i]))) {
-        const Seed seed = parents[i].seed.child(ordinal++);
-        const Context context(seed, 0, &tree->ledger);
-        if (proposal.closed != Reason::none) steps.push_back(as_task(typename Env::State(tree->state(parents[i].node))));
-        else steps.push_back(as_task(detail::step(*env, tree->state(parents[i].node), proposal.action, context)));
-        fresh.push_back(Place());
-        fresh.back().seed = seed;
-        above.push_back(parents[i].node);
-        proposals.push_back(std::move(proposal));
+    std::vector<Task<State>> steps;
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      const State& from = tree->state(places[p].node);
+      proposals[p] = dedup(std::move(proposals[p]));
+      for (std::size_t i = 0; i < proposals[p].size(); ++i) {
+        fresh.push_back({no_node, places[p].seed.child(i)});
+        const Context context(fresh.back().seed, 0, &tree->ledger);
+        if (proposals[p][i].closed != Reason::none) steps.push_back(as_task(State(from)));
+        else steps.push_back(as_task(detail::step(*env, from, proposals[p][i].action, context)));
       }
-      (*tree)[parents[i].node].status = Status::expanded;
     }
-    std::vector<typename Env::State> states = co_await gather(std::move(steps));
-    for (std::size_t i = 0; i < fresh.size(); ++i) {
-      const Reason closed = proposals[i].closed;
-      const NodeId id = tree->add(above[i], std::move(proposals[i].action), std::move(states[i]), proposals[i].kind, proposals[i].prior);
-      fresh[i].node = id;
-      if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
-      if (closed != Reason::none) tree->prune(id, closed);
+    std::vector<State> states = co_await gather(std::move(steps));
+    std::size_t next = 0;
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      (*tree)[places[p].node].status = Status::expanded;
+      for (Item& proposal : proposals[p]) {
+        const NodeId id = tree->add(places[p].node, std::move(proposal.action), std::move(states[next]), proposal.kind, proposal.prior);
+        if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
+        else if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
+        fresh[next++].node = id;
+      }
     }
     co_return fresh;
   }

@@ -102,8 +102,8 @@ class Layered {
 
   template <class Env, class Tree>
   Task<void> draw(Env* env, Tree* tree, std::vector<Growth>* frontier) {
-    using Proposals = std::vector<Proposal<typename Env::Action>>;
-    std::vector<Task<Proposals>> tasks;
+    using State = typename Env::State;
+    std::vector<Task<detail::proposals_t<Env>>> tasks;
     std::vector<Growth*> drawing;
     for (auto& growth : *frontier) {
       if (growth.stage >= growth.kinds.size()) continue;
@@ -113,27 +113,31 @@ class Layered {
       tasks.push_back(as_task(detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
       drawing.push_back(&growth);
     }
-    std::vector<Proposals> drawn_proposals = co_await gather(std::move(tasks));
+    auto proposals = co_await gather(std::move(tasks));
+    std::vector<std::vector<Proposal<typename Env::Action>>> fresh(drawing.size());
+    std::vector<Task<State>> steps;
     for (std::size_t i = 0; i < drawing.size(); ++i) {
-      Growth& growth = *drawing[i];
-      std::vector<Proposal<typename Env::Action>> fresh = dedup(std::move(drawn_proposals[i]));
-      std::erase_if(fresh, [&](const auto& proposal) { return merged(*tree, growth, proposal); });
-      std::vector<Task<typename Env::State>> steps;
-      std::vector<Seed> seeds;
-      for (const auto& proposal : fresh) {
-        seeds.push_back(growth.seed.child(growth.children.size() + seeds.size()));
-        const Context context(seeds.back(), 0, &tree->ledger);
-        if (proposal.closed != Reason::none) steps.push_back(as_task(typename Env::State(tree->state(growth.node))));
-        else steps.push_back(as_task(detail::step(*env, tree->state(growth.node), proposal.action, context)));
-      }
-      std::vector<typename Env::State> states = co_await gather(std::move(steps));
-      for (std::size_t j = 0; j < fresh.size(); ++j) {
-        const float prior = fresh[j].prior / static_cast<float>(options_.width);
-        const NodeId child = tree->add(growth.node, std::move(fresh[j].action), std::move(states[j]), fresh[j].kind, prior);
-        if (fresh[j].closed != Reason::none) tree->prune(child, fresh[j].closed);
-        growth.children.emplace_back(child, seeds[j]);
+      const Growth& growth = *drawing[i];
+      const State& from = tree->state(growth.node);
+      detail::append(fresh[i], std::move(proposals[i]));
+      fresh[i] = dedup(std::move(fresh[i]));
+      std::erase_if(fresh[i], [&](const auto& proposal) { return merged(*tree, growth, proposal); });
+      for (std::size_t j = 0; j < fresh[i].size(); ++j) {
+        const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
+        if (fresh[i][j].closed != Reason::none) steps.push_back(as_task(State(from)));
+        else steps.push_back(as_task(detail::step(*env, from, fresh[i][j].action, context)));
       }
     }
+    std::vector<State> states = co_await gather(std::move(steps));
+    auto state = states.begin();
+    for (std::size_t i = 0; i < drawing.size(); ++i)
+      for (auto& proposal : fresh[i]) {
+        Growth& growth = *drawing[i];
+        const float prior = proposal.prior / static_cast<float>(options_.width);
+        const NodeId child = tree->add(growth.node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
+        if (proposal.closed != Reason::none) tree->prune(child, proposal.closed);
+        growth.children.emplace_back(child, growth.seed.child(growth.children.size()));
+      }
   }
 
   /// Adds a proposal's share to an equal child of an earlier stage, if there is one.
@@ -141,7 +145,7 @@ class Layered {
   bool merged(Tree& tree, const Growth& growth, const Proposal& proposal) const {
     if (proposal.closed != Reason::none) return false;
     for (const auto& [child, seed] : growth.children) {
-      if (tree[child].kind != proposal.kind || tree[child].reason == Reason::malformed || !(tree.action(child) == proposal.action)) continue;
+      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action)) continue;
       tree[child].prior += proposal.prior / static_cast<float>(options_.width);
       return true;
     }

@@ -19,7 +19,7 @@ struct MctsOptions {
     one   ///< one child a simulation; a node with less than `width` children of a kind grows before it is passed
   };
   std::uint32_t simulations = 32;  ///< > 0
-  std::uint32_t width = 4;         ///< samples a node and kind, > 0
+  std::uint32_t width = 4;         ///< samples a node and kind, 1 to 255
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< nodes this deep get no children
   std::uint32_t window = 1;        ///< simulations under way in one tree, 1 to 65535
   Expand expand = Expand::all;
@@ -39,7 +39,7 @@ class Mcts {
   Mcts(Options options, Evaluate evaluate, Select select = Select(), Back back = Back())
       : options_(options), evaluate_(std::move(evaluate)), select_(std::move(select)), back_(std::move(back)) {
     if (options_.simulations == 0) bad_option("simulations", options_.simulations, "1 or more");
-    if (options_.width == 0) bad_option("width", options_.width, "1 or more");
+    if (options_.width == 0 || options_.width > 255) bad_option("width", options_.width, "1 to 255");
     if (options_.window == 0 || options_.window > 65535) bad_option("window", options_.window, "1 to 65535");
   }
 
@@ -61,23 +61,16 @@ class Mcts {
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
     if (options_.expand == Options::Expand::one) tree.reserve(options_.simulations + std::size_t(1));
+    const Place top{tree.root(), seed, 0};
     for (std::uint32_t i = 0; i < options_.simulations; ++i) {
-      Place place = descend(env, tree, Place{tree.root(), seed, 0});
+      Place place = descend(env, tree, top);
       while (tree[place.node].status == Status::open) {
-        NodeId child = no_node;
-        for_each_ask(env, tree, place, [&](Kind kind, std::uint32_t n, const Context& context) {
-          for (auto&& proposal : detail::propose(env, tree.state(place.node), kind, n, context)) {
-            if (merged(tree, place.node, proposal)) continue;
-            typename Env::State state = tree.state(place.node);
-            if (proposal.closed == Reason::none) state = detail::step(env, state, proposal.action, context);
-            const NodeId added = add(tree, place.node, std::move(proposal), std::move(state));
-            if (child == no_node && tree[added].status != Status::pruned) child = added;
-          }
-        });
-        place = child == no_node ? descend(env, tree, place) : below(tree, place, child);
-        if (child != no_node) break;
+        const NodeId parent = place.node;
+        grow(env, tree, place);
+        if (place.node != parent) break;
+        place = descend(env, tree, place);
       }
-      if (tree[place.node].evaluated) back_(tree, place.node, tree[place.node].mean());
+      if (tree[place.node].evaluated) enter_again(tree, place.node);
       else enter_evaluation(tree, place.node, detail::evaluate(evaluate_, env, tree.state(place.node), Context(place.seed, 0, &tree.ledger)), back_);
     }
     return tree;
@@ -88,6 +81,13 @@ class Mcts {
   friend class detail::SlidingWindow;
   using Place = detail::Place;
   using Evaluator = Evaluate;
+
+  /// A child and its place among the siblings.
+  struct Sibling {
+    NodeId node = no_node;
+    std::uint64_t ordinal = 0;
+  };
+
   /// Follows the policy to a node that may grow or has no children. Settles what kind of node that is.
   template <class Env, class Tree>
   Place descend(Env& env, Tree& tree, Place place) const {
@@ -97,25 +97,26 @@ class Mcts {
         if (place.depth >= options_.max_depth || std::ranges::empty(env.kinds(tree.state(place.node)))) node.status = Status::terminal;
       }
       if (node.status == Status::open || node.status == Status::growing || node.first_child == no_node) return place;
-      const NodeId child = best_child(tree, place.node);
-      if (child == no_node) return place;
-      place = below(tree, place, child);
+      const Sibling child = best_child(tree, place.node);
+      if (child.node == no_node) return place;
+      place = below(place, child);
     }
   }
 
   /// The child with the highest score, the oldest of equals; no_node if all are pruned.
   template <class Tree>
-  NodeId best_child(const Tree& tree, NodeId id) const {
+  Sibling best_child(const Tree& tree, NodeId id) const {
     const auto& parent = tree[id];
     const auto score = select_at(parent);
-    NodeId best = no_node;
-    double best_score = -std::numeric_limits<double>::infinity();
-    for (NodeId child = parent.first_child; child != no_node; child = tree[child].next_sibling) {
+    Sibling best;
+    double best_score = 0;
+    std::uint64_t ordinal = 0;
+    for (NodeId child = parent.first_child; child != no_node; child = tree[child].next_sibling, ++ordinal) {
       const auto& node = tree[child];
       if (node.status == Status::pruned) continue;
       const double s = score(node);
-      if (best != no_node && !(s > best_score)) continue;
-      best = child;
+      if (best.node != no_node && !(s > best_score)) continue;
+      best = {child, ordinal};
       best_score = s;
     }
     return best;
@@ -125,12 +126,8 @@ class Mcts {
     if constexpr (requires { select_.at(parent); }) return select_.at(parent);
     else return [&](const Node& child) { return select_(parent, child); };
   }
-
-  template <class Tree>
-  static Place below(const Tree& tree, const Place& place, NodeId child) {
-    std::uint64_t ordinal = 0;
-    for (NodeId c = tree[place.node].first_child; c != child; c = tree[c].next_sibling) ++ordinal;
-    return {child, place.seed.child(ordinal), place.depth + 1};
+  static Place below(const Place& place, const Sibling& child) {
+    return {child.node, place.seed.child(child.ordinal), place.depth + 1};
   }
 
   /// Says what to draw next for a node that may grow: draw(kind, n, context). Marks it as drawn, and as expanded if that
@@ -152,27 +149,53 @@ class Mcts {
     }
   }
 
-  /// The child that says the same as a proposal, if there is one.
+  /// The child that says the same as a proposal; if there is none, no_node and the place that a new one would have.
   template <class Tree, class Proposal>
-  static NodeId twin(const Tree& tree, NodeId parent, const Proposal& proposal) {
-    if (proposal.closed != Reason::none) return no_node;
-    NodeId child = tree[parent].first_child;
-    while (child != no_node && !(tree[child].kind == proposal.kind && tree[child].reason != Reason::malformed && tree.action(child) == proposal.action))
-      child = tree[child].next_sibling;
-    return child;
-  }
-  template <class Tree, class Proposal>
-  static bool merged(Tree& tree, NodeId parent, const Proposal& proposal) {
-    const NodeId same = twin(tree, parent, proposal);
-    if (same != no_node) tree[same].prior += proposal.prior;
-    return same != no_node;
+  static Sibling find(const Tree& tree, NodeId parent, const Proposal& proposal) {
+    Sibling found;
+    for (NodeId child = tree[parent].first_child; child != no_node; child = tree[child].next_sibling, ++found.ordinal)
+      if (proposal.closed == Reason::none && !closed_at_birth(tree[child]) && tree[child].kind == proposal.kind &&
+          tree.action(child) == proposal.action) {
+        found.node = child;
+        break;
+      }
+    return found;
   }
 
   template <class Tree, class Proposal>
-  static NodeId add(Tree& tree, NodeId parent, Proposal proposal, typename Tree::State state) {
-    const NodeId id = tree.add(parent, std::move(proposal.action), std::move(state), proposal.kind, proposal.prior);
+  static NodeId add(Tree& tree, NodeId parent, Proposal&& proposal, typename Tree::State state) {
+    const NodeId id = tree.add(parent, std::forward<Proposal>(proposal).action, std::move(state), proposal.kind, proposal.prior);
     if (proposal.closed != Reason::none) tree.prune(id, proposal.closed);
     return id;
+  }
+
+  /// Grows a node at once and moves `place` to the first new child that lives, if there is one.
+  template <class Env, class Tree>
+  void grow(Env& env, Tree& tree, Place& place) {
+    const Place parent = place;
+    const typename Env::State from = tree.state(parent.node);
+    for_each_ask(env, tree, parent, [&](Kind kind, std::uint32_t n, const Context& context) {
+      for (auto&& proposal : detail::propose(env, from, kind, n, context)) {
+        Sibling child = find(tree, parent.node, proposal);
+        if (child.node != no_node) {
+          tree[child.node].prior += proposal.prior;
+          continue;
+        }
+        const Context there(parent.seed.child(child.ordinal), 0, &tree.ledger);
+        if (proposal.closed != Reason::none) add(tree, parent.node, std::forward<decltype(proposal)>(proposal), from);
+        else {
+          auto state = detail::step(env, from, proposal.action, there);
+          child.node = add(tree, parent.node, std::forward<decltype(proposal)>(proposal), std::move(state));
+          if (place.node == parent.node) place = below(parent, child);
+        }
+      }
+    });
+  }
+
+  /// Enters the value of a node that cannot grow once more; nothing if it has none.
+  template <class Tree>
+  void enter_again(Tree& tree, NodeId node) const {
+    if (tree[node].status != Status::pruned) back_(tree, node, tree[node].mean());
   }
 
   Options options_;

@@ -2,8 +2,10 @@
 
 #include <espalier/core/concepts.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace espalier::toy {
@@ -13,7 +15,7 @@ namespace espalier::toy {
 class UniformTree {
  public:
   struct Options {
-    std::uint32_t branching = 3;
+    std::uint32_t branching = 3;  ///< > 0
     std::uint32_t depth = 16;
   };
   struct State {
@@ -24,6 +26,7 @@ class UniformTree {
 
   explicit UniformTree(Options options) : options_(options) {
     if (options.branching == 0) bad_option("branching", options.branching, "1 or more");
+    for (Action a = 0; a < options.branching; ++a) moves_.emplace_back(a, Kind(0), 1.0F / static_cast<float>(options.branching));
   }
   [[nodiscard]] State root() const { return {}; }
   [[nodiscard]] std::span<const Kind> kinds(const State& s) const {
@@ -31,17 +34,16 @@ class UniformTree {
     return std::span<const Kind>(move).first(s.depth < options_.depth ? 1 : 0);
   }
   /// The n actions from the context's first one on.
-  [[nodiscard]] std::vector<Proposal<Action>> propose(const State&, Kind kind, std::uint32_t n, const Context& context) const {
-    std::vector<Proposal<Action>> proposals;
-    for (std::uint32_t a = context.first; a < std::min(context.first + n, options_.branching); ++a)
-      proposals.emplace_back(a, kind, 1.0F / static_cast<float>(options_.branching));
-    return proposals;
+  [[nodiscard]] std::span<const Proposal<Action>> propose(const State&, Kind, std::uint32_t n, const Context& context) const {
+    const std::size_t first = std::min<std::size_t>(context.first, moves_.size());
+    return std::span(moves_).subspan(first, std::min<std::size_t>(n, moves_.size() - first));
   }
   [[nodiscard]] State step(const State& s, Action a) const { return {mix64(3 * s.hash + a + 1), s.depth + 1}; }
   [[nodiscard]] static double value(const State& s) { return static_cast<double>(s.hash >> 11) * 0x1p-53; }
 
  private:
   Options options_;
+  std::vector<Proposal<Action>> moves_;
 };
 
 }  // namespace espalier::toy
