@@ -1,0 +1,166 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/output/html.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::output {
+
+/// The head of report.html: a run's summary as static HTML, readable without scripts. It knows the members that deserve a
+/// place of their own and shows every object in the summary as a table, so a method may count what it likes.
+class ReportSummary {
+ public:
+  /// Throws InputError if `json` is not an object.
+  explicit ReportSummary(std::string_view json) {
+    if (parser_.parse(json.data(), json.size()).get(summary_) != simdjson::SUCCESS) throw InputError("summary.json", 0, "", "is not a JSON object");
+    const std::string model = text("model");
+    if (flag("oracle")) label_ = "oracle";
+    if (model == "simulated") label_ += label_.empty() ? "simulated model" : ", simulated model";
+  }
+  /// What every score of the run must be called: "oracle", "simulated model", both or nothing.
+  [[nodiscard]] const std::string& label() const { return label_; }
+  [[nodiscard]] std::string title() const { return text("method") + " on " + shown(summary_["questions"]) + " questions"; }
+
+  void append(std::string& out) const {
+    out += "<header class=\"top\">\n<p class=\"brand\">Espalier</p>\n<h1>";
+    append_html(out, title());
+    out += "</h1>\n<div class=\"badges\">";
+    if (flag("oracle")) badge(out, "oracle", "gold answers steered these searches: no comparison with methods that do not see them");
+    if (text("model") == "simulated") badge(out, "simulated model", "a program with set skills wrote all model texts: no measure of a real model");
+    out += "</div>\n<div class=\"tiles\">\n";
+    for (const Tile& tile : tiles) append(out, tile);
+    out += "</div>\n<div class=\"cards\">\n";
+    append_facts(out);
+    for (const auto field : summary_) append_table(out, field.key, field.value);
+    out += "</div>\n</header>\n";
+  }
+
+ private:
+  using Element = simdjson::dom::element;
+  struct Tile {
+    const char *name, *label;
+    bool score;
+  };
+  static constexpr Tile tiles[] = {{"em", "exact match", true},     {"f1", "F1", true},
+                                   {"acc", "accuracy", true},       {"calls", "calls", false},
+                                   {"retrievals", "retrievals", false}, {"seconds", "seconds", false}};
+
+  [[nodiscard]] std::string text(const char* name) const {
+    std::string_view value;
+    return summary_[name].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
+  }
+  [[nodiscard]] bool flag(const char* name) const {
+    bool value = false;
+    return summary_[name].get(value) == simdjson::SUCCESS && value;
+  }
+  static std::optional<double> number(simdjson::simdjson_result<Element> element) {
+    double value = 0;
+    return element.get(value) == simdjson::SUCCESS ? std::optional(value) : std::nullopt;
+  }
+  /// A scalar in few characters: whole numbers in groups of three, others with three decimals. Null is a dash.
+  static std::string shown(simdjson::simdjson_result<Element> element) {
+    std::string_view words;
+    if (element.get(words) == simdjson::SUCCESS) return std::string(words);
+    bool truth = false;
+    if (element.get(truth) == simdjson::SUCCESS) return truth ? "yes" : "no";
+    const auto value = number(element);
+    if (!value) return "\u2013";
+    std::int64_t whole = 0;
+    if (element.get(whole) == simdjson::SUCCESS) {
+      std::string digits = std::to_string(whole);
+      for (std::size_t at = digits.size(); at > 3 + (whole < 0); at -= 3) digits.insert(at - 3, ",");
+      return digits;
+    }
+    char buffer[400];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, *value, std::chars_format::fixed, 3).ptr};
+  }
+  static void append_words(std::string& out, std::string_view name) {
+    std::string words(name);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    append_html(out, words);
+  }
+  /// A bar that fills `share` in [0, 1] of its place.
+  static void append_bar(std::string& out, double share) {
+    const std::string width = std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 1000 + 0.5));
+    out += "<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" width=\"1000\" height=\"10\"/>"
+           "<rect class=\"bar\" width=\"" + width + "\" height=\"10\"/></svg>";
+  }
+  static void badge(std::string& out, const char* name, const char* meaning) {
+    (((out += "<span class=\"badge\"><b>") += name) += "</b>: ") += meaning;
+    out += "</span>";
+  }
+  void append(std::string& out, const Tile& tile) const {
+    const auto value = summary_[tile.name];
+    if (value.error() != simdjson::SUCCESS) return;
+    out += "<div class=\"tile\"><b>";
+    append_html(out, shown(value));
+    out += "</b>";
+    if (tile.score) append_bar(out, number(value).value_or(0));
+    ((out += "<span>") += tile.label) += "</span>";
+    if (tile.score && !label_.empty()) ((out += "<em>") += label_) += "</em>";
+    out += "</div>\n";
+  }
+  /// The scalars without a tile.
+  void append_facts(std::string& out) const {
+    out += "<section class=\"card\"><h3>Run</h3><table><tbody>\n";
+    for (const auto field : summary_) {
+      const bool tiled = std::any_of(std::begin(tiles), std::end(tiles), [&](const Tile& tile) { return field.key == tile.name; });
+      if (!tiled && !field.value.is_object() && !field.value.is_array()) append_row(out, field.key, {shown(field.value)});
+    }
+    out += "</tbody></table></section>\n";
+  }
+  static void append_row(std::string& out, std::string_view name, const std::vector<std::string>& cells, std::optional<double> share = std::nullopt) {
+    out += "<tr><td>";
+    append_words(out, name);
+    for (const std::string& cell : cells) append_html(out += "</td><td>", cell);
+    if (share) append_bar(out += "</td><td class=\"chart\">", *share);
+    out += "</td></tr>\n";
+  }
+  /// An object of numbers, with bars, or an object of such objects, a row each.
+  static void append_table(std::string& out, std::string_view name, Element element) {
+    simdjson::dom::object rows;
+    if (element.get(rows) != simdjson::SUCCESS || rows.size() == 0) return;
+    simdjson::dom::object columns;
+    const bool nested = (*rows.begin()).value.get(columns) == simdjson::SUCCESS;
+    (out += "<section class=\"card") += nested ? " wide\"><h3>" : "\"><h3>";
+    append_words(out, name);
+    out += "</h3><table>";
+    if (nested) {
+      out += "<thead><tr><th></th>";
+      for (const auto column : columns) {
+        out += "<th scope=\"col\">";
+        append_words(out, column.key);
+        out += "</th>";
+      }
+      out += "</tr></thead>";
+    }
+    out += "<tbody>\n";
+    double most = 0;
+    for (const auto row : rows) most = std::max(most, number(row.value).value_or(0));
+    for (const auto row : rows) {
+      if (!nested) {
+        append_row(out, row.key, {shown(row.value)}, most > 0 ? number(row.value).value_or(0) / most : 0);
+        continue;
+      }
+      std::vector<std::string> cells;
+      for (const auto column : columns) cells.push_back(shown(row.value[column.key]));
+      append_row(out, row.key, cells);
+    }
+    out += "</tbody></table></section>\n";
+  }
+
+  simdjson::dom::parser parser_;
+  simdjson::dom::object summary_;
+  std::string label_;
+};
+
+}  // namespace espalier::output

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <espalier/output/chain.hpp>
+#include <espalier/output/policy_form.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::output {
+
+struct SftOptions {
+  ChainChoice choice = ChainChoice::most;
+};
+
+/// Unicode code points in well-formed UTF-8.
+inline std::size_t code_points(std::string_view text) {
+  std::size_t n = 0;
+  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  return n;
+}
+
+/// Appends the tree's SFT rows (DecEx-RAG, section 2.3): a correct chain with m retrievals gives m + 1 rows. Row i shows the
+/// question and everything up to the i-th retrieval's documents; its completion is what the policy writes next, up to the
+/// next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion; documents stand in
+/// the prompt alone, so they are never in the loss.
+inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options, std::string& out) {
+  static constexpr const char* choices[] = {"best", "most", "least", "random"};
+  const rag::Tree& tree = record.tree;
+  const std::optional<NodeId> end = correct_chain(tree, options.choice);
+  if (!end) return;
+  const rag::Question& question = tree.state(*end).question();
+  const auto own = rewards(tree);
+  PolicyForm form(prompts, question);
+  std::vector<NodeId> nodes;
+  std::string completion;
+  std::size_t row = 0;
+  for (const NodeId id : tree.path(*end)) {
+    if (id == tree.root()) continue;
+    const rag::Action& action = tree.action(id);
+    nodes.push_back(id);
+    completion += form.step(action);
+    if (action.kind == rag::SegmentKind::query || action.kind == rag::SegmentKind::answer) {
+      const std::string prompt = form.prompt();
+      const std::size_t begin = code_points(prompt);
+      JsonWriter json(out);
+      json.begin_object().field("id", question.id + '#' + std::to_string(row++)).field("prompt", prompt).field("completion", completion);
+      json.key("loss_spans").begin_array().begin_array().value(begin).value(begin + code_points(completion)).end_array().end_array();
+      json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
+      for (const NodeId node : nodes) json.value(node);
+      json.end_array().key("rewards").begin_array();
+      for (const NodeId node : nodes)
+        if (own[node]) json.value(*own[node]);
+        else json.null();
+      json.end_array().field("answer_reward", own[*end].value_or(0)).field("choice", choices[static_cast<std::size_t>(options.choice)]);
+      json.field("method", record.method).field("seed", record.seed).key("options").raw(record.options).end_object().end_object();
+      out += '\n';
+      nodes.clear();
+      completion.clear();
+    }
+    form.add(action, tree.state(id).transcript());
+  }
+}
+
+}  // namespace espalier::output
