@@ -89,7 +89,8 @@ float bare_loop(std::span<const std::span<const backend::Posting>> lists, std::v
 void compare(const char* name, backend::Bm25& bm25, const std::vector<Query>& queries) {
   std::vector<std::vector<std::span<const backend::Posting>>> lists(queries.size());
   for (std::size_t q = 0; q < queries.size(); ++q)
-    for (std::string term : backend::simple_analyzer()(queries[q].text)) lists[q].push_back(bm25.index().postings(term));
+    for (std::string term : backend::simple_analyzer()(queries[q].text))
+      lists[q].push_back(bm25.index().postings(term));
   std::vector<float> scores(bm25.size());
   double ours = 1e9, bare = 1e9, check = 0, expected = 0;
   for (int round = 0; round < 5; ++round) {  // interleaved, the best of each
@@ -114,7 +115,8 @@ int main(int argc, char** argv) {
   auto start = std::chrono::steady_clock::now();
   std::vector<Passage> corpus = zipf_corpus(passages);
   const double text = resident();
-  std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start), text);
+  std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start),
+              text);
   for (unsigned threads : {1u, 0u}) {
     start = std::chrono::steady_clock::now();
     backend::Bm25 bm25(corpus, {.threads = threads});

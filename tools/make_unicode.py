@@ -33,7 +33,8 @@ def flags(c):
     cased = (char + "\u03a3").lower().endswith("\u03c2")
     category = unicodedata.category(char)
     return (ALNUM * char.isalnum() + SPACE * char.isspace() + CASED * cased + IGNORABLE * (after_letter and not cased)
-            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf") + FIGURE * (category == "No"))
+            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf")
+            + FIGURE * (category == "No"))
 
 
 def runs(value):

@@ -23,7 +23,8 @@ TEST_CASE("the English analyzer splits, drops possessives and stop words, lowers
   const Analyzer english = english_lucene_analyzer();
   CHECK(english.name() == "english-lucene");
   CHECK(english("The cat's toys") == Terms{"cat", "toi"});
-  CHECK(english("Who is the spouse of the actor who played in Titanic?") == Terms{"who", "spous", "actor", "who", "plai", "titan"});
+  CHECK(english("Who is the spouse of the actor who played in Titanic?") ==
+        Terms{"who", "spous", "actor", "who", "plai", "titan"});
   CHECK(english("O\u2019Neill\u2019s U.S. ponies\uFF07s CAT'S") == Terms{"o\u2019neil", "u.", "poni", "cat"});
   CHECK(english("To be, or not to be") == Terms{});
   CHECK(english("Universities of the \u00C9cole 1990s") == Terms{"univers", "\u00E9cole", "1990"});
@@ -31,10 +32,12 @@ TEST_CASE("the English analyzer splits, drops possessives and stop words, lowers
 
 TEST_CASE("exactly the 33 stop words are dropped") {
   const Analyzer english = english_lucene_analyzer();
-  for (const char* word : {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
-                           "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with"})
+  for (const char* word : {"a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
+                           "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
+                           "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"})
     CHECK_MESSAGE(english(word).empty(), word);
-  for (const char* word : {"i", "he", "who", "from", "has", "were", "its"}) CHECK_MESSAGE(english(word).size() == 1, word);
+  for (const char* word : {"i", "he", "who", "from", "has", "were", "its"})
+    CHECK_MESSAGE(english(word).size() == 1, word);
 }
 
 TEST_CASE("analyzers are found by name, and a bad name is answered with the nearest") {

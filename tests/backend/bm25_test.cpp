@@ -74,7 +74,9 @@ std::vector<double> plain_scores(const std::vector<Passage>& corpus, const std::
     for (const auto& w : words) with += std::count(w.begin(), w.end(), word) > 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const double f = double(std::count(words[i].begin(), words[i].end(), word));
-      if (f > 0) scores[i] += std::log(1 + (n - with + 0.5) / (with + 0.5)) * f / (f + o.k1 * (1 - o.b + o.b * double(words[i].size()) / mean));
+      if (f > 0)
+        scores[i] += std::log(1 + (n - with + 0.5) / (with + 0.5)) * f /
+                     (f + o.k1 * (1 - o.b + o.b * double(words[i].size()) / mean));
     }
   }
   return scores;
@@ -90,7 +92,8 @@ TEST_CASE("BM25 gives the published Lucene scores") {
   struct Row {
     double k1, b, scores[4];
   };
-  for (const Row& row : {Row{1.5, 0.75, {1.070769, 0.501180, 0.062205, 0.519182}}, Row{1.2, 0.75, {1.208962, 0.571761, 0.067756, 0.589801}},
+  for (const Row& row : {Row{1.5, 0.75, {1.070769, 0.501180, 0.062205, 0.519182}},
+                         Row{1.2, 0.75, {1.208962, 0.571761, 0.067756, 0.589801}},
                          Row{0.9, 0.4, {1.365392, 0.676309, 0.073576, 0.693658}}}) {
     Bm25 bm25(corpus, {.k1 = row.k1, .b = row.b, .analyzer = lower_blanks()});
     const Passages found = ask(bm25, "does the fish purr like a cat", 10);
@@ -104,13 +107,15 @@ TEST_CASE("BM25 agrees with the formula applied passage by passage") {
   for (const auto& [k1, b] : {std::pair{1.2, 0.75}, {0.9, 0.4}, {0.0, 0.0}, {2.0, 1.0}}) {
     const Bm25Options options{.k1 = k1, .b = b};
     Bm25 bm25(corpus, options);
-    for (const std::string query : {"w0 w1 w5", "w900 w901 w902 w903", "w0", "t3 w2 W2 w2", "w17 unknown", "w0 w0 w1500"}) {
+    for (const std::string query :
+         {"w0 w1 w5", "w900 w901 w902 w903", "w0", "t3 w2 W2 w2", "w17 unknown", "w0 w0 w1500"}) {
       const std::vector<double> expected = plain_scores(corpus, query, options);
       const auto matching = std::count_if(expected.begin(), expected.end(), [](double s) { return s > 0; });
       const Passages found = ask(bm25, query, 2000);
       CHECK(found.size() == std::size_t(matching));
       for (std::size_t i = 0; i < found.size(); ++i) {
-        const auto at = std::find_if(corpus.begin(), corpus.end(), [&](const Passage& p) { return p.id() == found[i].id(); });
+        const auto at =
+            std::find_if(corpus.begin(), corpus.end(), [&](const Passage& p) { return p.id() == found[i].id(); });
         CHECK(found[i].score() == doctest::Approx(expected[std::size_t(at - corpus.begin())]).epsilon(1e-5));
         if (i > 0) CHECK(found[i - 1].score() >= found[i].score());
       }
@@ -165,7 +170,8 @@ TEST_CASE("what cannot match gives an empty list, and k is cut to what there is"
 }
 
 TEST_CASE("a corpus with one id twice is refused") {
-  CHECK_THROWS_WITH_AS(Bm25({{"x", "", "1"}, {"y", "", "2"}, {"x", "", "3"}}), "corpus:3: field 'id': 'x' is the id of passage 1 too", InputError);
+  CHECK_THROWS_WITH_AS(Bm25({{"x", "", "1"}, {"y", "", "2"}, {"x", "", "3"}}),
+                       "corpus:3: field 'id': 'x' is the id of passage 1 too", InputError);
 }
 
 TEST_CASE("options out of range are refused by name") {
@@ -175,7 +181,8 @@ TEST_CASE("options out of range are refused by name") {
 }
 
 TEST_CASE("an analyzer that throws stops the build with its own error") {
-  const Analyzer broken("broken", [](std::string_view) -> std::vector<std::string> { throw std::runtime_error("no terms today"); });
+  const Analyzer broken(
+      "broken", [](std::string_view) -> std::vector<std::string> { throw std::runtime_error("no terms today"); });
   CHECK_THROWS_WITH(Bm25(generated_corpus(20000, 10), {.analyzer = broken, .threads = 3}), "no terms today");
 }
 
@@ -236,7 +243,8 @@ std::vector<std::string> json_field(const std::string& line, const std::string& 
 }
 
 /// Mean share of a question's gold titles among the titles of the first k passages, in percent, for each k.
-std::vector<double> title_recall(const std::string& folder, Bm25Options options, const std::vector<std::uint32_t>& cuts) {
+std::vector<double> title_recall(const std::string& folder, Bm25Options options,
+                                 const std::vector<std::uint32_t>& cuts) {
   std::vector<Passage> corpus;
   std::ifstream passages(folder + "/corpus.jsonl"), questions(folder + "/questions.jsonl");
   for (std::string line; std::getline(passages, line);) {

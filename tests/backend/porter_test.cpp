@@ -2,33 +2,32 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
-#include <utility>
 
 using espalier::backend::PorterStemmer;
 
 // Pairs are the examples that the algorithm's description gives for each rule, carried through all steps by hand and
 // confirmed with an independent implementation (Snowball's).
 TEST_CASE("Porter stems follow the rules of each step") {
-  const std::pair<const char*, const char*> known[] = {
-      {"caresses", "caress"}, {"ponies", "poni"}, {"ties", "ti"}, {"caress", "caress"}, {"cats", "cat"},               // 1a
-      {"feed", "feed"}, {"agreed", "agre"}, {"plastered", "plaster"}, {"bled", "bled"}, {"motoring", "motor"}, {"sing", "sing"},
-      {"conflated", "conflat"}, {"troubled", "troubl"}, {"sized", "size"}, {"hopping", "hop"}, {"tanned", "tan"},      // 1b
-      {"falling", "fall"}, {"hissing", "hiss"}, {"fizzed", "fizz"}, {"failing", "fail"}, {"filing", "file"},
-      {"happy", "happi"}, {"sky", "sky"},                                                                            // 1c
-      {"relational", "relat"}, {"conditional", "condit"}, {"rational", "ration"}, {"digitizer", "digit"},              // 2
-      {"radically", "radic"}, {"differently", "differ"}, {"vilely", "vile"}, {"analogously", "analog"},
-      {"vietnamization", "vietnam"}, {"predication", "predic"}, {"operator", "oper"}, {"feudalism", "feudal"},
-      {"decisiveness", "decis"}, {"hopefulness", "hope"}, {"callousness", "callous"}, {"formality", "formal"},
-      {"sensitivity", "sensit"}, {"sensibility", "sensibl"},
-      {"triplicate", "triplic"}, {"formative", "form"}, {"formalize", "formal"}, {"electricity", "electr"},            // 3
-      {"electrical", "electr"}, {"goodness", "good"},
-      {"revival", "reviv"}, {"allowance", "allow"}, {"airliner", "airlin"}, {"adjustable", "adjust"},                  // 4
-      {"replacement", "replac"}, {"adjustment", "adjust"}, {"dependent", "depend"}, {"adoption", "adopt"},
-      {"extension", "extens"}, {"communism", "commun"}, {"homologous", "homolog"}, {"effective", "effect"},
-      {"probate", "probat"}, {"rate", "rate"}, {"cease", "ceas"}, {"controll", "control"}, {"roll", "roll"},           // 5
-      {"generalizations", "gener"}, {"oscillators", "oscil"}, {"university", "univers"}, {"queen", "queen"}};
-  for (const auto& [word, stem] : known) CHECK_MESSAGE(PorterStemmer::stem(word) == stem, word);
+  std::istringstream known(R"(
+      caresses caress  ponies poni  ties ti  caress caress  cats cat
+      feed feed  agreed agre  plastered plaster  bled bled  motoring motor  sing sing  conflated conflat
+      troubled troubl  sized size  hopping hop  tanned tan  falling fall  hissing hiss  fizzed fizz  failing fail
+      filing file
+      happy happi  sky sky
+      relational relat  conditional condit  rational ration  digitizer digit  radically radic  differently differ
+      vilely vile  analogously analog  vietnamization vietnam  predication predic  operator oper  feudalism feudal
+      decisiveness decis  hopefulness hope  callousness callous  formality formal  sensitivity sensit
+      sensibility sensibl
+      triplicate triplic  formative form  formalize formal  electricity electr  electrical electr  goodness good
+      revival reviv  allowance allow  airliner airlin  adjustable adjust  replacement replac  adjustment adjust
+      dependent depend  adoption adopt  extension extens  communism commun  homologous homolog  effective effect
+      probate probat  rate rate  cease ceas  controll control  roll roll
+      generalizations gener  oscillators oscil  university univers  queen queen)");
+  int words = 0;
+  for (std::string word, stem; known >> word >> stem; ++words) CHECK_MESSAGE(PorterStemmer::stem(word) == stem, word);
+  CHECK(words == 68);
 }
 
 TEST_CASE("the author's two later changes hold") {

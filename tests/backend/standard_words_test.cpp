@@ -13,7 +13,8 @@ TEST_CASE("words are runs of letters and digits") {
   CHECK(standard_words("") == Words{});
   CHECK(standard_words("  ...!? ") == Words{});
   CHECK(standard_words("Jean-Luc, b2b (R2-D2)") == Words{"Jean", "Luc", "b2b", "R2", "D2"});
-  CHECK(standard_words("caf\u00E9 \u041C\u043E\u0441\u043A\u0432\u0430") == Words{"caf\u00E9", "\u041C\u043E\u0441\u043A\u0432\u0430"});
+  CHECK(standard_words("caf\u00E9 \u041C\u043E\u0441\u043A\u0432\u0430") ==
+        Words{"caf\u00E9", "\u041C\u043E\u0441\u043A\u0432\u0430"});
 }
 
 TEST_CASE("one mark inside a word joins it, two or one of the wrong kind do not") {
@@ -34,7 +35,8 @@ TEST_CASE("marks belong to the character before them") {
 }
 
 TEST_CASE("ideographs and hiragana stand alone, katakana runs on, superscripts are no letters") {
-  CHECK(standard_words("\u6771\u4EAC\u306E\u30BF\u30EF\u30FC") == Words{"\u6771", "\u4EAC", "\u306E", "\u30BF\u30EF\u30FC"});
+  CHECK(standard_words("\u6771\u4EAC\u306E\u30BF\u30EF\u30FC") ==
+        Words{"\u6771", "\u4EAC", "\u306E", "\u30BF\u30EF\u30FC"});
   CHECK(standard_words("km\u00B2 \u00BD") == Words{"km"});
   CHECK(standard_words("x\u6771y") == Words{"x", "\u6771", "y"});
 }

@@ -34,7 +34,8 @@ void everywhere_but(std::initializer_list<Profile> exceptions, F f) {
 }  // namespace
 
 TEST_CASE("an empty prediction equals a gold answer that is only an article") {
-  everywhere_but({Profile::prorag, Profile::reasonrag, Profile::search_o1}, [](Profile p) { CHECK(score(p, "", "The").em == 1); });
+  everywhere_but({Profile::prorag, Profile::reasonrag, Profile::search_o1},
+                 [](Profile p) { CHECK(score(p, "", "The").em == 1); });
   CHECK(score(Profile::prorag, "", "The").em == 0);     // articles stay
   CHECK(score(Profile::reasonrag, "", "The").em == 0);  // articles stay
   CHECK(score(Profile::search_o1, "", "The").em == 0);  // no word in common
@@ -45,7 +46,8 @@ TEST_CASE("an empty prediction equals a gold answer that is only an article") {
 }
 
 TEST_CASE("a sentence that starts with yes is no exact yes") {
-  everywhere_but({Profile::hiprag, Profile::decouple}, [](Profile p) { CHECK(score(p, "yes, they are", "yes").em == 0); });
+  everywhere_but({Profile::hiprag, Profile::decouple},
+                 [](Profile p) { CHECK(score(p, "yes, they are", "yes").em == 0); });
   CHECK(score(Profile::hotpot, "yes, they are", "yes").f1 == 0);
   CHECK(score(Profile::flashrag, "yes, they are", "yes").f1 == 0);
   CHECK(score(Profile::musique, "yes, they are", "yes").f1 == 0.5);  // precision 1/3, recall 1
@@ -76,14 +78,16 @@ TEST_CASE("the article in Vitamin A is deleted") {
 }
 
 TEST_CASE("stops in abbreviations vanish, except where they become blanks, cut the text or stay") {
-  everywhere_but({Profile::hiprag, Profile::decouple, Profile::prorag}, [](Profile p) { CHECK(score(p, "U.S.", "US").em == 1); });
+  everywhere_but({Profile::hiprag, Profile::decouple, Profile::prorag},
+                 [](Profile p) { CHECK(score(p, "U.S.", "US").em == 1); });
   for (Profile p : {Profile::hiprag, Profile::decouple, Profile::prorag}) CHECK(score(p, "U.S.", "US").em == 0);
   everywhere_but({Profile::hiprag}, [](Profile p) { CHECK(score(p, "U.S.", "U S").em == 0); });
   CHECK(score(Profile::hiprag, "U.S.", "U S").em == 1);
 }
 
 TEST_CASE("a comma in a number vanishes, except where it becomes a blank, cuts the text or stays") {
-  everywhere_but({Profile::prorag, Profile::hiprag, Profile::decouple}, [](Profile p) { CHECK(score(p, "1,000", "1000").em == 1); });
+  everywhere_but({Profile::prorag, Profile::hiprag, Profile::decouple},
+                 [](Profile p) { CHECK(score(p, "1,000", "1000").em == 1); });
   for (Profile p : {Profile::prorag, Profile::hiprag, Profile::decouple}) CHECK(score(p, "1,000", "1000").em == 0);
 }
 
@@ -150,7 +154,8 @@ TEST_CASE("the best gold answer counts") {
 
 TEST_CASE("FlashRAG takes the maxima of F1, precision and recall independently") {
   const Gold gold = {"x y z w", "x"};  // prediction "x y q": (2/3, 1/2, F1 4/7) and (1/3, 1, F1 1/2)
-  const Scores flash = espalier::rag::score(Profile::flashrag, "x y q", gold), hotpot = espalier::rag::score(Profile::hotpot, "x y q", gold);
+  const Scores flash = espalier::rag::score(Profile::flashrag, "x y q", gold),
+               hotpot = espalier::rag::score(Profile::hotpot, "x y q", gold);
   CHECK(flash.f1 == doctest::Approx(4.0 / 7));
   CHECK(flash.precision == doctest::Approx(2.0 / 3));
   CHECK(flash.recall == 1);

@@ -46,23 +46,26 @@ inline Analyzer simple_analyzer() {
           }};
 }
 
-/// `english-lucene`: Lucene's analyzer for English. Standard words, a possessive 's taken off, lower case, 33 stop words
-/// dropped, Porter stems.
+/// `english-lucene`: Lucene's analyzer for English. Standard words, a possessive 's taken off, lower case, 33 stop
+/// words dropped, Porter stems.
 inline Analyzer english_lucene_analyzer() {
-  return {"english-lucene", [](std::string_view text) {
-            static constexpr std::string_view stop_words[] = {
-                "a",  "an", "and", "are",  "as",  "at",    "be",   "but",   "by",    "for",  "if",  "in",   "into", "is", "it",  "no",  "not",
-                "of", "on", "or",  "such", "that", "the", "their", "then", "there", "these", "they", "this", "to",  "was",  "will", "with"};
-            std::vector<std::string> terms;
-            for (std::string_view word : standard_words(text)) {
-              for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
-                if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
-                  word.remove_suffix(apostrophe.size() + 1);
-              std::string term = to_lower(word);
-              if (!std::ranges::binary_search(stop_words, std::string_view(term))) terms.push_back(PorterStemmer::stem(std::move(term)));
-            }
-            return terms;
-          }};
+  return {
+      "english-lucene", [](std::string_view text) {
+        static constexpr std::string_view stop_words[] = {
+            "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
+            "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
+            "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
+        std::vector<std::string> terms;
+        for (std::string_view word : standard_words(text)) {
+          for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
+            if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
+              word.remove_suffix(apostrophe.size() + 1);
+          std::string term = to_lower(word);
+          if (!std::ranges::binary_search(stop_words, std::string_view(term)))
+            terms.push_back(PorterStemmer::stem(std::move(term)));
+        }
+        return terms;
+      }};
 }
 
 /// The analyzer of this name. Throws std::invalid_argument that lists the names and the nearest one.

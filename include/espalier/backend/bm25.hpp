@@ -39,7 +39,8 @@ class Bm25 {
     const std::size_t workers = worker_count(state_->options.threads, queries.size() / queries_worth_a_thread);
     if (scores_.size() < workers) scores_.resize(workers);
     std::vector<Passages> answers(queries.size());
-    parallel_for(queries.size(), workers, [&](std::size_t i, std::size_t worker) { answers[i] = search(queries[i], scores_[worker]); });
+    parallel_for(queries.size(), workers,
+                 [&](std::size_t i, std::size_t worker) { answers[i] = search(queries[i], scores_[worker]); });
     return answers;
   }
 
@@ -79,7 +80,8 @@ class Bm25 {
     lines.reserve(corpus.size());
     for (std::size_t i = 0; i < corpus.size(); ++i)
       if (const auto [at, added] = lines.try_emplace(corpus[i].id(), i + 1); !added)
-        throw InputError("corpus", i + 1, "id", "'" + corpus[i].id() + "' is the id of passage " + std::to_string(at->second) + " too");
+        throw InputError("corpus", i + 1, "id",
+                         "'" + corpus[i].id() + "' is the id of passage " + std::to_string(at->second) + " too");
     return corpus;
   }
 
@@ -97,7 +99,8 @@ class Bm25 {
       if (const auto times = next - word; times == 1) {
         for (const Posting& p : lists.back()) scores[p.passage] += p.impact;
       } else {
-        for (const Posting& p : lists.back()) scores[p.passage] += static_cast<float>(p.impact * static_cast<double>(times));
+        for (const Posting& p : lists.back())
+          scores[p.passage] += static_cast<float>(p.impact * static_cast<double>(times));
       }
       word = next;
     }

@@ -55,7 +55,9 @@ class InvertedIndex {
  private:
   struct TermHash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view term) const noexcept { return static_cast<std::size_t>(Hasher().add(term).finish().low); }
+    std::size_t operator()(std::string_view term) const noexcept {
+      return static_cast<std::size_t>(Hasher().add(term).finish().low);
+    }
   };
   using Terms = std::unordered_map<std::string, std::uint32_t, TermHash, std::equal_to<>>;
   /// Passages read by one thread. Terms are numbered within the block, in order of appearance.
@@ -120,7 +122,8 @@ class InvertedIndex {
     for (Block& block : blocks) {
       hasher.add(block.hash);
       for (std::size_t i = 0; i < block.terms.size(); ++i) {
-        const auto [at, added] = terms_.try_emplace(std::move(block.terms[i]), static_cast<std::uint32_t>(sizes.size()));
+        const auto [at, added] =
+            terms_.try_emplace(std::move(block.terms[i]), static_cast<std::uint32_t>(sizes.size()));
         if (added) sizes.push_back(0);
         sizes[at->second] += block.passages[i];
         block.numbers.push_back(at->second);

@@ -15,8 +15,8 @@ inline std::size_t worker_count(unsigned threads, std::size_t most) {
   return std::max<std::size_t>(1, std::min(wanted, most));
 }
 
-/// Calls f(i, worker) once for every i in [0, n), worker in [0, workers). Which worker gets which i is left to chance, so
-/// f must not let it show. After an exception what has begun ends, and the one of the lowest i is thrown.
+/// Calls f(i, worker) once for every i in [0, n), worker in [0, workers). Which worker gets which i is left to
+/// chance, so f must not let it show. After an exception what has begun ends, and the one of the lowest i is thrown.
 template <class F>
 void parallel_for(std::size_t n, std::size_t workers, F f) {
   std::atomic<std::size_t> next{0};

@@ -16,10 +16,11 @@ struct PorterRule {
 };
 // Longer suffixes stand before their own endings.
 inline constexpr PorterRule porter_step_2[] = {
-    {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"},   {"anci", "ance"},   {"izer", "ize"},    {"bli", "ble"},
-    {"alli", "al"},     {"entli", "ent"},   {"eli", "e"},       {"ousli", "ous"},   {"ization", "ize"}, {"ation", "ate"},
-    {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},
-    {"iviti", "ive"},   {"biliti", "ble"},  {"logi", "log"}};
+    {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"},
+    {"bli", "ble"},     {"alli", "al"},     {"entli", "ent"}, {"eli", "e"},     {"ousli", "ous"},
+    {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},  {"alism", "al"},  {"iveness", "ive"},
+    {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},  {"iviti", "ive"}, {"biliti", "ble"},
+    {"logi", "log"}};
 inline constexpr PorterRule porter_step_3[] = {
     {"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""}, {"ness", ""}};
 inline constexpr PorterRule porter_step_4[] = {
@@ -83,7 +84,8 @@ class PorterStemmer {
   }
   /// *o: the first n letters end in consonant, vowel, consonant, the last not w, x or y.
   [[nodiscard]] bool short_end(std::size_t n) const {
-    return n >= 3 && consonant(n - 3) && !consonant(n - 2) && consonant(n - 1) && word_[n - 1] != 'w' && word_[n - 1] != 'x' && word_[n - 1] != 'y';
+    return n >= 3 && consonant(n - 3) && !consonant(n - 2) && consonant(n - 1) && word_[n - 1] != 'w' &&
+           word_[n - 1] != 'x' && word_[n - 1] != 'y';
   }
   void drop(std::size_t n) { word_.resize(word_.size() - n); }
 

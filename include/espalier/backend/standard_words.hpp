@@ -12,23 +12,20 @@ namespace espalier::backend {
 namespace detail {
 
 /// The classes of Unicode's word boundaries (Annex 29) that decide about words.
-enum class WordClass : std::uint8_t { other, letter, digit, katakana, single, joiner, mark, mid_letter, mid_digit, mid_both };
+enum class WordClass { other, letter, digit, katakana, single, joiner, mark, mid_letter, mid_digit, mid };
 
 inline WordClass word_class(char32_t c) {
   using enum WordClass;
   const auto in = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
-  switch (c) {
-    case '_': case 0x203F: case 0x2040: case 0x2054: case 0xFE33: case 0xFE34: case 0xFE4D: case 0xFE4E: case 0xFE4F: case 0xFF3F:
-      return joiner;
-    case '.': case '\'': case 0x2018: case 0x2019: case 0x2024: case 0xFE52: case 0xFF07: case 0xFF0E: return mid_both;
-    case ':': case 0xB7: case 0x387: case 0x5F4: case 0x2027: case 0xFE13: case 0xFE55: case 0xFF1A: return mid_letter;
-    case ',': case ';': case 0x37E: case 0x589: case 0x60C: case 0x60D: case 0x66C: case 0x7F8: case 0x2044: case 0xFE10:
-    case 0xFE14: case 0xFE50: case 0xFE54: case 0xFF0C: case 0xFF1B: return mid_digit;
-    default: break;
-  }
-  if (c < 0x80) return c >= '0' && c <= '9' ? digit : is_alnum(c) ? letter : other;
+  const auto among = [c](std::u32string_view set) { return set.find(c) != set.npos; };
+  if (c < 0x80 && is_alnum(c)) return c <= '9' ? digit : letter;
+  if (among(U"_\u203F\u2040\u2054\uFE33\uFE34\uFE4D\uFE4E\uFE4F\uFF3F")) return joiner;
+  if (among(U".'\u2018\u2019\u2024\uFE52\uFF07\uFF0E")) return mid;
+  if (among(U":\u00B7\u0387\u05F4\u2027\uFE13\uFE55\uFF1A")) return mid_letter;
+  if (among(U",;\u037E\u0589\u060C\u060D\u066C\u07F8\u2044\uFE10\uFE14\uFE50\uFE54\uFF0C\uFF1B")) return mid_digit;
   if (in(0x3005, 0x3007) || in(0x3021, 0x3029) || in(0x3041, 0x309F) || in(0x3400, 0x4DBF) || in(0x4E00, 0x9FFF) ||
-      in(0xF900, 0xFAFF) || in(0x20000, 0x3FFFF)) return single;
+      in(0xF900, 0xFAFF) || in(0x20000, 0x3FFFF))
+    return single;
   if (in(0x30A1, 0x30FA) || in(0x30FC, 0x30FF) || in(0x31F0, 0x31FF) || in(0xFF66, 0xFF9D)) return katakana;
   const std::uint8_t flags = espalier::detail::unicode_flags_of(c);
   if (flags & espalier::detail::flag_decimal) return digit;
@@ -39,8 +36,8 @@ inline WordClass word_class(char32_t c) {
 }  // namespace detail
 
 /// The words of a text, close to Lucene's standard tokenizer: letters and digits run on across _, letters across one
-/// of . ' : and digits across one of . ' , ; and katakana among themselves; ideographs and hiragana stand alone. No word
-/// is longer than 255 code points: what is left begins another.
+/// of . ' : and digits across one of . ' , ; and katakana among themselves; ideographs and hiragana stand alone. No
+/// word is longer than 255 code points: what is left begins another.
 inline std::vector<std::string_view> standard_words(std::string_view text) {
   using enum detail::WordClass;
   constexpr std::size_t longest = 255;
@@ -65,7 +62,7 @@ inline std::vector<std::string_view> standard_words(std::string_view text) {
         word = word || next != joiner;
         last = next;
         end = i;
-      } else if (next == mid_both || (next == mid_letter && last == letter) || (next == mid_digit && last == digit)) {
+      } else if (next == mid || (next == mid_letter && last == letter) || (next == mid_digit && last == digit)) {
         std::size_t behind = i;  // joins only if more of the same kind follows
         detail::WordClass after = other;
         do after = behind < text.size() ? detail::word_class(decode_utf8(text, behind)) : other;

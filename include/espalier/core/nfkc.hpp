@@ -38,14 +38,16 @@ class Normaliser {
 
   /// Puts the marks behind each starter into canonical order.
   void order(std::u32string& points) const {
-    for (auto at = points.begin(); at != points.end();) {
-      if (combining(*at) == 0) {
-        ++at;
-        continue;
+    std::vector<std::uint64_t> marks;  // class, place, code point: sorted, they are in order of class, then of place
+    for (std::size_t i = 0; i <= points.size(); ++i) {
+      const std::uint64_t own = i < points.size() ? combining(points[i]) : 0;
+      if (own != 0) {
+        marks.push_back(own << 56 | std::uint64_t(i) << 21 | points[i]);
+      } else if (!marks.empty()) {
+        std::sort(marks.begin(), marks.end());
+        for (std::size_t k = 0; k < marks.size(); ++k) points[i - marks.size() + k] = marks[k] & 0x1FFFFF;
+        marks.clear();
       }
-      const auto end = std::find_if(at, points.end(), [&](char32_t c) { return combining(c) == 0; });
-      std::stable_sort(at, end, [&](char32_t a, char32_t b) { return combining(a) < combining(b); });
-      at = end;
     }
   }
 
@@ -79,7 +81,9 @@ class Normaliser {
       if (e.tag & 2) pairs_.push_back({steps_.targets(e)[0], steps_.targets(e)[1], e.from});
     std::sort(pairs_.begin(), pairs_.end(), before);
   }
-  static bool before(const Pair& a, const Pair& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; }
+  static bool before(const Pair& a, const Pair& b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  }
   std::uint8_t combining(char32_t c) const { return c < 0x300 ? 0 : combining_(c); }
 
   /// What the two compose to, or 0.

@@ -57,7 +57,7 @@ inline bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// --- The Unicode tables, unpacked at first use ------------------------------------------------------------------------
+// --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
 
 namespace detail {
 
@@ -71,8 +71,7 @@ class UnicodeStream {
   std::uint32_t number() {
     std::uint32_t n = 0, digit = 32;
     for (unsigned shift = 0; digit & 32; shift += 5) {
-      const char c = text_[i_++];
-      digit = static_cast<std::uint32_t>(c >= 'a' ? c - 'a' + 26 : c >= 'A' ? c - 'A' : c >= '0' ? c - '0' + 52 : c == '+' ? 62 : 63);
+      digit = static_cast<std::uint32_t>(digits.find(text_[i_++]));
       n |= (digit & 31) << shift;
     }
     return n;
@@ -83,6 +82,7 @@ class UnicodeStream {
   }
 
  private:
+  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string_view text_;
   std::size_t i_ = 0;
 };
@@ -130,7 +130,8 @@ class UnicodeMapping {
   [[nodiscard]] std::u32string_view targets(const Entry& e) const { return {targets_.data() + e.begin, e.length}; }
   /// The targets of c; empty if it stays as it is.
   std::u32string_view operator()(char32_t c) const {
-    const auto e = std::lower_bound(entries_.begin(), entries_.end(), c, [](const Entry& a, char32_t b) { return a.from < b; });
+    const auto e =
+        std::lower_bound(entries_.begin(), entries_.end(), c, [](const Entry& a, char32_t b) { return a.from < b; });
     return e != entries_.end() && e->from == c ? targets(*e) : std::u32string_view();
   }
 
@@ -172,7 +173,7 @@ inline std::string ascii_lower(std::string_view text) {
 
 }  // namespace detail
 
-// --- Classes of code points, as Python has them -------------------------------------------------------------------------
+// --- Classes of code points, as Python has them ----------------------------------------------------------------------
 
 /// Python's str.isalnum.
 inline bool is_alnum(char32_t c) {
@@ -205,7 +206,8 @@ inline std::string to_lower(std::string_view text) {
   out.clear();
   for (auto at = points.begin(); at != points.end(); ++at) {
     const auto targets = lower(*at);
-    if (*at == U'\u03A3' && cased(std::make_reverse_iterator(at), points.rend()) && !cased(at + 1, points.end())) out += "\xCF\x82";
+    if (*at == U'\u03A3' && cased(std::make_reverse_iterator(at), points.rend()) && !cased(at + 1, points.end()))
+      out += "\xCF\x82";
     else if (targets.empty()) append_utf8(out, *at);
     else for (char32_t t : targets) append_utf8(out, t);
   }

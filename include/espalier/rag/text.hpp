@@ -54,7 +54,8 @@ inline std::string delete_punctuation(std::string text) {
 }
 
 /// Replaces each of `words` by `by` where it is a whole run of word characters; words are lower-case ASCII.
-inline std::string replace_words(std::string_view text, std::initializer_list<std::string_view> words, std::string_view by) {
+inline std::string replace_words(std::string_view text, std::initializer_list<std::string_view> words,
+                                 std::string_view by) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
