@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/core/frame.hpp>
+
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -53,9 +55,8 @@ struct PromiseBase {
   FinalAwaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() noexcept { error = std::current_exception(); }
 
-  // 64-byte frames: compilers of this age misalign over-aligned locals otherwise.
-  static void* operator new(std::size_t size) { return ::operator new(size, std::align_val_t{64}); }
-  static void operator delete(void* frame) { ::operator delete(frame, std::align_val_t{64}); }
+  static void* operator new(std::size_t size) { return FrameMemory::allocate(size); }
+  static void operator delete(void* frame, std::size_t size) { FrameMemory::release(frame, size); }
 };
 
 template <class T>
