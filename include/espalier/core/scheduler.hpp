@@ -162,7 +162,7 @@ class Scheduler {
   void drive(Finished finished) {
     try {
       while (!finished()) {
-        if (step() || !ready_.empty() || finished()) continue;
+        if (step() || finished() || !ready_.empty()) continue;  // finished() may start more
         throw Error("searches wait for requests that nobody answers: drive a port without a backend by step() and resume()");
       }
     } catch (...) {

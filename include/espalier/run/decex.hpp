@@ -31,7 +31,6 @@ struct NoValue {
 class DecExMethod final : public Method {
  public:
   DecExMethod() {
-    using O = method::DecExOptions;
     table_.add("k", options_.k, "samples a decision", "1 or more")
         .add("n", options_.n, "rollouts an execution", "1 or more")
         .add("T_max", options_.T_max, "rounds; then the answer is forced", "1 or more")

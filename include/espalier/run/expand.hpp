@@ -69,20 +69,19 @@ class Run {
     auto model = journaled(make_model(settings_, examples_, skills_), settings_, folder);
     auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus)),
                                settings_, folder);
-    summary_.model = model.label;
-    summary_.retriever = retriever.label;
+    summary_.emplace(examples_.size());
+    summary_->method = settings_.method;
+    summary_->model = model.label;
+    summary_->retriever = retriever.label;
+    summary_->oracle = expanding();
     const ModelPort models = scheduler.model(std::move(model.service), settings_.in_flight);
     const RetrieverPort retrievers = scheduler.retriever(std::move(retriever.service), settings_.in_flight);
     method_->prepare(models, retrievers, prompts);
     if (hook) scheduler.on_turn([&] { hook(progress(models, start)); });
     grow_all(scheduler, folder);
 
-    summary_.method = settings_.method;
-    summary_.oracle = expanding();
-    summary_.questions = examples_.size();
-    summary_.model_accounts = balanced(models.accounts(), model.accounts());
-    summary_.retriever_accounts = balanced(retrievers.accounts(), retriever.accounts());
-    summary_.seconds = seconds_since(start);
+    write_file(folder / "accounts.json", accounts_json(balanced(models.accounts(), model.accounts()), balanced(retrievers.accounts(), retriever.accounts())));
+    summary_->seconds = seconds_since(start);
     if (hook) hook(progress(models, start));
     return finish(folder);
   }
@@ -109,7 +108,7 @@ class Run {
     record.add_text("model.api", settings_.chat ? "chat" : "completions");
     record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
     record.add_text("retriever.name", settings_.retriever_name);
-    record.add("options", method_->options().json());
+    for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
     return record;
   }
 
@@ -142,14 +141,15 @@ class Run {
           return expanding() ? method_->grow(rag::State(examples_[i]), settings_.seed) : method_->answer(rag::State(examples_[i].question), settings_.seed);
         },
         [&](std::size_t i, Outcome<rag::Tree> outcome) {
-          files.put(i, pieces(examples_[i], std::move(outcome), products, options, seconds_since(starts[i])));
+          files.put(i, pieces(i, std::move(outcome), products, options, seconds_since(starts[i])));
         });
     files.commit();
   }
 
   /// What one question contributes to each file.
-  std::vector<std::string> pieces(const rag::Example& example, Outcome<rag::Tree> outcome, const std::vector<Product>& products,
+  std::vector<std::string> pieces(std::size_t index, Outcome<rag::Tree> outcome, const std::vector<Product>& products,
                                   const std::string& options, double seconds) {
+    const rag::Example& example = examples_[index];
     std::vector<std::string> parts(3 + products.size());
     output::AnswerRow row;
     Ledger::Execution execution;
@@ -160,7 +160,7 @@ class Run {
       row = output::answer_row(record);
       execution = tree.ledger.execution;
       for (std::size_t i = 0; i < products.size(); ++i) products[i].rows(record, parts[3 + i]);
-      summary_.add(tree);
+      summary_->add(tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
       const Costs costs = tree.ledger.total();
@@ -173,7 +173,7 @@ class Run {
     json.begin_object().field("id", example.question.id).field("seconds", seconds).field("cached", execution.cached);
     json.field("attempts", execution.attempts).end_object();
     parts[2] += '\n';
-    summary_.add(row);
+    summary_->add(index, row);
     ++done_;
     return parts;
   }
@@ -183,19 +183,23 @@ class Run {
   }
 
   RunResult finish(const std::filesystem::path& folder) const {
-    const std::string json = summary_.json();
+    const std::string json = summary_->json();
     output::write_report(folder, json);
-    output::AtomicFile file((folder / "summary.json").string());
-    file.write(json + "\n");
+    write_file(folder / "summary.json", json + '\n');
+    return RunResult(json, summary_->open(), false);
+  }
+
+  static void write_file(const std::filesystem::path& path, const std::string& text) {
+    output::AtomicFile file(path.string());
+    file.write(text);
     file.commit();
-    return RunResult(json, summary_.open(), false);
   }
 
   Settings settings_;
   std::unique_ptr<Method> method_;
   sim::Skills skills_;
   std::vector<rag::Example> examples_;
-  Summary summary_;
+  std::optional<Summary> summary_;
   std::size_t done_ = 0;
   std::uint64_t tokens_ = 0;
   double reward_ = 0;

@@ -2,6 +2,7 @@
 
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/run/backends.hpp>
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
@@ -63,6 +64,20 @@ inline Accounts balanced(Accounts port, const Accounts* journal) {
     throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " + std::to_string(port.paid_applied) +
                 " paid, " + std::to_string(port.cached) + " cached, " + std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
   return port;
+}
+
+/// DIR/accounts.json: how a run's requests were answered. A matter of execution, so it stands apart from the results.
+inline std::string accounts_json(const Accounts& model, const Accounts& retriever) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  for (const auto& [name, a] : {std::pair<const char*, const Accounts&>{"model", model}, std::pair<const char*, const Accounts&>{"retriever", retriever}}) {
+    json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied).field("cached", a.cached);
+    json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled).end_object();
+  }
+  json.end_object();
+  out += '\n';
+  return out;
 }
 
 }  // namespace espalier::run

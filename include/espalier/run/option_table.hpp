@@ -20,6 +20,7 @@ class OptionTable {
  public:
   /// Adds a number, a flag or a text. `allowed` is shown in errors and in help.
   template <class T>
+    requires(!std::is_enum_v<T>)
   OptionTable& add(std::string name, T& field, std::string help, std::string allowed) {
     entries_.push_back({name, std::move(help), allowed, [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); },
                         [&field](JsonWriter& json) { json.value(field); }});

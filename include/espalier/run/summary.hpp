@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace espalier::run {
 
@@ -18,19 +19,16 @@ class Summary {
  public:
   std::string method, model, retriever;  ///< as results call them; "simulated" is such a name
   bool oracle = false;                   ///< trees were steered by gold answers
-  std::size_t questions = 0;
-  double seconds = 0;
-  Accounts model_accounts, retriever_accounts;
+  double seconds = 0;                    ///< the one field that differs between equal runs
 
-  void add(const output::AnswerRow& row) {
+  explicit Summary(std::size_t questions) : scores_(questions) {}
+
+  /// Question `index`'s row; in any order.
+  void add(std::size_t index, const output::AnswerRow& row) {
     ++by_status_[row.status];
     null_predictions_ += row.status != "open" && !row.answer;
-    if (row.em) {
-      em_ += *row.em;
-      f1_ += *row.f1;
-      acc_ += *row.acc;
-      scored_ = true;
-    }
+    if (row.em) scores_[index] = {*row.em, *row.f1, *row.acc};
+    scored_ = scored_ || row.em;
   }
   void add(const rag::Tree& tree) {
     ledger_ += tree.ledger;
@@ -41,19 +39,21 @@ class Summary {
   }
 
   [[nodiscard]] std::size_t open() const { return count("open"); }
-  [[nodiscard]] double mean_f1() const { return questions ? f1_ / static_cast<double>(questions) : 0; }
 
   [[nodiscard]] std::string json() const {
-    const auto n = static_cast<double>(questions ? questions : 1);
     std::string out;
     JsonWriter json(out);
     json.begin_object().field("method", method).field("model", model).field("simulated", model == "simulated").field("retriever", retriever);
-    json.field("oracle", oracle).field("questions", questions);
+    json.field("oracle", oracle).field("questions", scores_.size());
     for (const char* status : {"done", "budget", "open", "failed"}) json.field(status, count(status));
     json.field("null_predictions", null_predictions_);
-    for (const auto& [name, sum] : {std::pair{"em", em_}, std::pair{"f1", f1_}, std::pair{"acc", acc_}})
-      if (scored_) json.field(name, sum / n);
-      else json.key(name).null();
+    for (std::size_t metric = 0; metric < 3; ++metric) {
+      static constexpr const char* names[] = {"em", "f1", "acc"};
+      double sum = 0;
+      for (const auto& scores : scores_) sum += scores[metric];
+      if (scored_) json.field(names[metric], sum / static_cast<double>(scores_.size()));
+      else json.key(names[metric]).null();
+    }
     const Costs total = ledger_.total();
     json.field("calls", total.completions).field("prompt_tokens", total.prompt_tokens).field("completion_tokens", total.completion_tokens);
     json.field("retrievals", total.retrievals).field("nodes", nodes_).key("by_purpose").begin_object();
@@ -63,9 +63,6 @@ class Summary {
     }
     json.end_object().key("pruned").begin_object();
     for (std::size_t reason = 1; reason < pruned_.size(); ++reason) json.field(output::name(static_cast<Reason>(reason)), pruned_[reason]);
-    json.end_object().key("accounts").begin_object();
-    write(json, "model", model_accounts);
-    write(json, "retriever", retriever_accounts);
     json.end_object().field("seconds", seconds).end_object();
     return out;
   }
@@ -75,15 +72,9 @@ class Summary {
     const auto it = by_status_.find(status);
     return it == by_status_.end() ? 0 : it->second;
   }
-  static void write(JsonWriter& json, const char* name, const Accounts& a) {
-    json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied).field("cached", a.cached);
-    json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled).field("paid_failed", a.paid_failed);
-    json.end_object();
-  }
-
   std::map<std::string, std::size_t> by_status_;
   std::size_t null_predictions_ = 0, nodes_ = 0;
-  double em_ = 0, f1_ = 0, acc_ = 0;
+  std::vector<std::array<double, 3>> scores_;  ///< em, f1, acc of each question
   bool scored_ = false;
   Ledger ledger_;
   std::array<std::uint64_t, 7> pruned_{};
