@@ -16,4 +16,6 @@
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/rollout.hpp>
+#include <espalier/sim/model.hpp>
+#include <espalier/sim/world.hpp>
 #include <espalier/version.hpp>

@@ -44,6 +44,7 @@ class Run {
     for (const auto& [name, value] : settings_.set) method_->options().set(name, value);
     if (settings_.in_flight == 0) bad_option("in-flight", settings_.in_flight, "1 or more");
     if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
+    if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
     if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
     skills_.check();
   }
@@ -58,7 +59,7 @@ class Run {
     const std::filesystem::path folder = open_folder();
     if (!settings_.overwrite) {
       record.compare_with(folder / "run.json");
-      if (std::filesystem::exists(folder / "summary.json")) {
+      if (std::filesystem::exists(folder / "summary.json") && !settings_.replay) {
         if (auto json = finished_summary(folder / "summary.json")) return RunResult(std::move(*json), 0, true);
       }
     }
@@ -80,7 +81,7 @@ class Run {
     if (hook) scheduler.on_turn([&] { hook(progress(models, start)); });
     grow_all(scheduler, folder);
 
-    write_file(folder / "accounts.json", accounts_json(balanced(models.accounts(), model.accounts()), balanced(retrievers.accounts(), retriever.accounts())));
+    write_file(folder / "accounts.json", accounts_json(balanced(models.accounts(), model.accounts), balanced(retrievers.accounts(), retriever.accounts)));
     summary_->seconds = seconds_since(start);
     if (hook) hook(progress(models, start));
     return finish(folder);

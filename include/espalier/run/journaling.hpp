@@ -2,6 +2,7 @@
 
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/replay.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/run/backends.hpp>
 #ifdef ESPALIER_HAS_SQLITE
@@ -21,10 +22,7 @@ class RunBackend {
  public:
   std::unique_ptr<Service<In, Out>> service;
   std::string label;
-  const backend::Journaled<In, Out>* journal = nullptr;  ///< lives as long as the scheduler
-
-  /// What the journal counted; null without one.
-  [[nodiscard]] const Accounts* accounts() const { return journal ? &journal->accounts() : nullptr; }
+  const Accounts* accounts = nullptr;  ///< what the journal counts, as long as the scheduler lives; null without one
 };
 
 /// The folder's journal. Throws MissingPart without SQLite.
@@ -38,7 +36,7 @@ inline std::shared_ptr<backend::Store> open_journal(const std::filesystem::path&
 }
 
 /// Puts a backend whose answers are worth it behind the folder's journal; one without a fingerprint behind one that lives
-/// as long as the process.
+/// as long as the process. A replay answers from the journal alone.
 template <class In, class Out>
 RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings, const std::filesystem::path& folder) {
   RunBackend<In, Out> result;
@@ -48,9 +46,13 @@ RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings
   std::shared_ptr<backend::Store> store;
   if (backend.fingerprint) store = open_journal(folder);
   else store = std::make_shared<backend::MemoryStore>();
-  auto journal = std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), backend.fingerprint.value_or(Hash()));
-  result.journal = journal.get();
-  result.service = std::move(journal);
+  const auto take = [&](auto journal) {
+    result.accounts = &journal->accounts();
+    result.service = std::move(journal);
+  };
+  const Hash fingerprint = backend.fingerprint.value_or(Hash());
+  if (settings.replay) take(std::make_unique<backend::Replay<In, Out>>(std::move(store), fingerprint));
+  else take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint));
   return result;
 }
 

@@ -39,6 +39,7 @@ struct Settings {
   int attempts = 0;                     ///< attempts a request, 0 = as many as the deadline allows
   bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
   bool journal = true;
+  bool replay = false;                  ///< answer from the folder's journal alone; what is not in it leaves a question open
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
 };
 
