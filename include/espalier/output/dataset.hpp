@@ -19,37 +19,37 @@ struct ReadOptions {
 
 namespace detail {
 
-/// MuSiQue's decomposition, 2Wiki's evidence triples, PopQA's one triple: whichever is there.
+inline bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+/// Adds the triple (subject, relation, object) to a chain as one step.
+inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std::string>& titles, const std::string& subject,
+                       const std::string& relation, std::string object) {
+  const auto earlier = std::find_if(chain.begin(), chain.end(), [&](const rag::ChainStep& step) { return step.answer == subject; });
+  const std::string from = earlier == chain.end() ? subject : '#' + std::to_string(earlier - chain.begin() + 1);
+  const bool support = std::find(titles.begin(), titles.end(), subject) != titles.end();
+  chain.push_back({from + " >> " + relation, std::move(object), support ? subject : "", ""});
+}
+
+/// MuSiQue's decomposition, 2Wiki's evidence triples or PopQA's one triple: whichever is there.
 inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const std::vector<std::string>& titles) {
   std::vector<rag::ChainStep> chain;
   for (const JsonLine& step : metadata.objects("decomposition"))
     chain.push_back({step.text("question"), step.text("answer"), step.text_or("support_title", ""), step.text_or("support_doc_id", "")});
   if (!chain.empty()) return chain;
-  const auto add = [&](const std::string& subject, const std::string& relation, const std::string& object) {
-    std::string from = subject;
-    for (std::size_t i = 0; i < chain.size(); ++i)
-      if (chain[i].answer == subject) from = "#" + std::to_string(i + 1);
-    const bool support = std::find(titles.begin(), titles.end(), subject) != titles.end();
-    chain.push_back({from + " >> " + relation, object, support ? subject : "", ""});
-  };
-  if (metadata.has("evidences")) {
-    simdjson::dom::array triples;
-    if (metadata.element()["evidences"].get(triples) != simdjson::SUCCESS) metadata.fail("evidences", "is not a list");
-    for (const simdjson::dom::element item : triples) {
-      std::vector<std::string> triple;
-      simdjson::dom::array parts;
-      if (item.get(parts) != simdjson::SUCCESS) metadata.fail("evidences", "holds something that is not a list");
-      for (const simdjson::dom::element part : parts) {
-        std::string_view text;
-        if (part.get(text) != simdjson::SUCCESS) metadata.fail("evidences", "holds something that is not a text");
-        triple.emplace_back(text);
-      }
-      if (triple.size() != 3) metadata.fail("evidences", "holds a list that has not three parts");
-      add(triple[0], triple[1], triple[2]);
+  for (const simdjson::dom::element item : metadata.items("evidences")) {
+    std::vector<std::string> triple;
+    simdjson::dom::array parts;
+    if (item.get(parts) != simdjson::SUCCESS) metadata.fail("evidences", "holds something that is not a list");
+    for (const simdjson::dom::element part : parts) {
+      std::string_view text;
+      if (part.get(text) != simdjson::SUCCESS) metadata.fail("evidences", "holds something that is not a text");
+      triple.emplace_back(text);
     }
-  } else if (metadata.has("subject") && metadata.has("relation") && metadata.has("object")) {
-    add(metadata.text("subject"), metadata.text("relation"), metadata.text("object"));
+    if (triple.size() != 3) metadata.fail("evidences", "holds a list that has not three parts");
+    add_triple(chain, titles, triple[0], triple[1], triple[2]);
   }
+  if (chain.empty() && metadata.has("subject") && metadata.has("relation") && metadata.has("object"))
+    add_triple(chain, titles, metadata.text("subject"), metadata.text("relation"), metadata.text("object"));
   return chain;
 }
 
@@ -76,17 +76,18 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
     rag::Example example;
     example.question = {row.text("id"), row.text("question")};
     ids.add(row, example.question.id);
-    if (example.question.text.empty()) row.fail("question", "is empty");
+    if (detail::blank(example.question.text)) row.fail("question", "is empty");
     if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     example.gold = row.texts("golden_answers");
     if (options.require_gold && example.gold.empty()) row.fail("golden_answers", "is empty");
+    if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank)) row.fail("golden_answers", "holds an empty answer");
     if (row.has("metadata")) {
       const JsonLine metadata = row.object("metadata");
       example.supporting_titles = metadata.texts("supporting_titles");
       example.type = metadata.text_or("type", "");
       if (metadata.has("hops")) {
-        const double hops = metadata.number("hops");
-        if (!(hops >= 0 && hops < 1000)) metadata.fail("hops", "is not a number of hops");
+        const std::uint64_t hops = metadata.count("hops");
+        if (hops > 1000) metadata.fail("hops", "is above 1000");
         example.hops = static_cast<std::uint32_t>(hops);
       }
       example.chain = detail::read_chain(metadata, example.supporting_titles);
@@ -97,8 +98,8 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   return examples;
 }
 
-/// Passages: {"id", "title", "contents"} a line, contents = title, newline, text. Without "title" the first line of the
-/// contents is the title, quotes around it taken off; "text" in place of contents is the text itself. Throws InputError.
+/// Passages: {"id", "title", "contents"} a line, contents = title, newline, text. Without "title" the first of several lines
+/// is the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;
@@ -106,19 +107,17 @@ inline std::vector<Passage> read_passages(const std::string& path, const ReadOpt
     const std::string id = row.text("id");
     ids.add(row, id);
     std::string title = row.text_or("title", "");
-    if (!row.has("contents") && row.has("text")) {
-      passages.emplace_back(id, std::move(title), row.text("text"));
-    } else {
-      const std::string contents = row.text("contents");
-      const auto end = contents.find('\n');
-      std::string first = contents.substr(0, end);
-      if (!row.has("title")) {
-        if (first.size() >= 2 && first.front() == '"' && first.back() == '"') first = first.substr(1, first.size() - 2);
-        title = first;
-      }
-      const bool titled = first == title && end != std::string::npos;
-      passages.emplace_back(id, std::move(title), titled ? contents.substr(end + 1) : contents);
+    std::string text = row.text(!row.has("contents") && row.has("text") ? "text" : "contents");
+    const auto end = text.find('\n');
+    if (row.has("contents") && end != std::string::npos) {
+      std::string_view first = std::string_view(text).substr(0, end);
+      if (first.ends_with('\r')) first.remove_suffix(1);
+      const bool quoted = first.size() >= 2 && first.front() == '"' && first.back() == '"';
+      if (quoted && first != title) first = first.substr(1, first.size() - 2);
+      if (!row.has("title")) title = first;
+      if (first == title) text.erase(0, end + 1);
     }
+    passages.emplace_back(id, std::move(title), std::move(text));
     return options.limit == 0 || passages.size() < options.limit;
   });
   return passages;

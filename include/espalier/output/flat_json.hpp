@@ -1,12 +1,9 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
-
-#include <simdjson.h>
+#include <espalier/output/json_line.hpp>
 
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace espalier::output {
 
@@ -18,8 +15,12 @@ inline std::map<std::string, std::string> read_flat_json(const std::string& path
     for (const auto field : object) {
       const std::string name = prefix + std::string(field.key);
       simdjson::dom::object inner;
-      if (field.value.get(inner) == simdjson::SUCCESS) self(self, inner, name + ".");
-      else fields[name] = simdjson::minify(field.value);
+      if (field.value.get(inner) == simdjson::SUCCESS) {
+        self(self, inner, name + ".");
+      } else {
+        JsonWriter json(fields[name] = "");
+        append_json(json, field.value);
+      }
     }
   };
   try {

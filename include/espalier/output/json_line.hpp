@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
 
 #include <simdjson.h>
 
@@ -8,35 +9,62 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace espalier::output {
 
-/// One object of a JSONL file, with errors that name file, line and field.
+/// Appends a parsed value as compact JSON in the writer's own forms: what a JsonWriter wrote comes back byte for byte.
+inline void append_json(JsonWriter& json, simdjson::dom::element value) {
+  using simdjson::dom::element_type;
+  switch (value.type()) {
+    case element_type::OBJECT:
+      json.begin_object();
+      for (const auto member : value.get_object()) append_json(json.key(member.key), member.value);
+      json.end_object();
+      break;
+    case element_type::ARRAY:
+      json.begin_array();
+      for (const simdjson::dom::element item : value.get_array()) append_json(json, item);
+      json.end_array();
+      break;
+    case element_type::INT64: json.value(value.get_int64().value_unsafe()); break;
+    case element_type::UINT64: json.value(value.get_uint64().value_unsafe()); break;
+    case element_type::DOUBLE: json.value(value.get_double().value_unsafe()); break;
+    case element_type::STRING: json.value(value.get_string().value_unsafe()); break;
+    case element_type::BOOL: json.value(value.get_bool().value_unsafe()); break;
+    case element_type::NULL_VALUE: json.null(); break;
+  }
+}
+
+/// An object in a line of a JSONL file, with errors that name file, line and field. Valid while its line is being read.
 class JsonLine {
  public:
-  JsonLine(std::string_view file, std::size_t line, simdjson::dom::element object) : file_(file), line_(line), object_(object) {}
+  JsonLine(std::string_view file, std::size_t line, simdjson::dom::element object, std::string path = "")
+      : file_(file), line_(line), object_(object), path_(std::move(path)) {}
 
-  [[noreturn]] void fail(std::string_view field, std::string_view what) const { throw InputError(file_, line_, field, what); }
+  [[noreturn]] void fail(std::string_view field, std::string_view what) const { throw InputError(file_, line_, path_ + std::string(field), what); }
+  /// True if the field is there and not null.
   [[nodiscard]] bool has(std::string_view field) const {
     simdjson::dom::element value;
     return object_[field].get(value) == simdjson::SUCCESS && !value.is_null();
   }
-  /// A text that must be there.
-  [[nodiscard]] std::string text(std::string_view field) const {
+  /// What must be there, of the type T: a string_view, double, uint64_t, bool, dom::array or dom::object, called `sort`.
+  template <class T>
+  [[nodiscard]] T as(std::string_view field, std::string_view sort) const {
     if (!has(field)) fail(field, "is missing");
-    std::string_view value;
-    if (object_[field].get(value) != simdjson::SUCCESS) fail(field, "is not a text");
-    return std::string(value);
+    T value;
+    if (object_[field].get(value) != simdjson::SUCCESS) fail(field, "is not " + std::string(sort));
+    return value;
   }
+  [[nodiscard]] std::string text(std::string_view field) const { return std::string(as<std::string_view>(field, "a text")); }
   [[nodiscard]] std::string text_or(std::string_view field, std::string otherwise) const { return has(field) ? text(field) : otherwise; }
+  [[nodiscard]] double number(std::string_view field) const { return as<double>(field, "a number"); }
+  [[nodiscard]] std::uint64_t count(std::string_view field) const { return as<std::uint64_t>(field, "a whole number from 0"); }
   /// A list of texts; empty if it is missing or null.
   [[nodiscard]] std::vector<std::string> texts(std::string_view field) const {
     std::vector<std::string> all;
-    if (!has(field)) return all;
-    simdjson::dom::array array;
-    if (object_[field].get(array) != simdjson::SUCCESS) fail(field, "is not a list");
-    for (const simdjson::dom::element item : array) {
+    for (const simdjson::dom::element item : items(field)) {
       std::string_view value;
       if (item.get(value) != simdjson::SUCCESS) fail(field, "holds something that is not a text");
       all.emplace_back(value);
@@ -46,40 +74,50 @@ class JsonLine {
   /// The objects of a list; empty if it is missing or null.
   [[nodiscard]] std::vector<JsonLine> objects(std::string_view field) const {
     std::vector<JsonLine> all;
-    if (!has(field)) return all;
-    simdjson::dom::array array;
-    if (object_[field].get(array) != simdjson::SUCCESS) fail(field, "is not a list");
-    for (const simdjson::dom::element item : array) {
+    for (const simdjson::dom::element item : items(field)) {
       if (!item.is_object()) fail(field, "holds something that is not an object");
-      all.emplace_back(file_, line_, item);
+      all.push_back(inner(std::string(field) + '[' + std::to_string(all.size()) + ']', item));
     }
     return all;
   }
-  [[nodiscard]] double number(std::string_view field) const {
-    if (!has(field)) fail(field, "is missing");
-    double value = 0;
-    if (object_[field].get(value) != simdjson::SUCCESS) fail(field, "is not a number");
-    return value;
+  /// The elements of a list; empty if it is missing or null.
+  [[nodiscard]] std::vector<simdjson::dom::element> items(std::string_view field) const {
+    std::vector<simdjson::dom::element> all;
+    if (!has(field)) return all;
+    for (const simdjson::dom::element item : as<simdjson::dom::array>(field, "a list")) all.push_back(item);
+    return all;
   }
   [[nodiscard]] JsonLine object(std::string_view field) const {
-    simdjson::dom::element value;
-    if (object_[field].get(value) != simdjson::SUCCESS || !value.is_object()) fail(field, "is missing or not an object");
-    return {file_, line_, value};
+    const auto value = as<simdjson::dom::element>(field, "JSON");
+    if (!value.is_object()) fail(field, "is not an object");
+    return inner(std::string(field), value);
+  }
+  /// The members of an object whose members are objects, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, JsonLine>> members(std::string_view field) const {
+    std::vector<std::pair<std::string, JsonLine>> all;
+    for (const auto member : as<simdjson::dom::object>(field, "an object")) {
+      if (!member.value.is_object()) fail(field, "holds something that is not an object");
+      all.emplace_back(std::string(member.key), inner(std::string(field) + '.' + std::string(member.key), member.value));
+    }
+    return all;
   }
   [[nodiscard]] simdjson::dom::element element() const { return object_; }
   [[nodiscard]] std::size_t line() const { return line_; }
 
  private:
+  [[nodiscard]] JsonLine inner(const std::string& field, simdjson::dom::element value) const { return {file_, line_, value, path_ + field + '.'}; }
+
   std::string_view file_;
   std::size_t line_;
   simdjson::dom::element object_;
+  std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
 /// Calls `take` with every object of a JSONL file until it returns false. Blank lines, a byte-order mark and CRLF are let
 /// pass. Throws InputError for a file that is missing or empty and for a line that is not a JSON object.
 inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(path, 0, "", "cannot be read");
+  if (!file || file.peek() == std::ifstream::traits_type::eof()) throw InputError(path, 0, "", file.eof() ? "is empty" : "cannot be read");
   simdjson::dom::parser parser;
   std::string text;
   std::size_t line = 0, objects = 0;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,7 @@
 namespace espalier::output {
 
 /// A file that appears whole or not at all: written under a temporary name beside its own, synchronised and renamed by
-/// commit(), removed if that is never called. Throws InputError that names the path.
+/// commit(), removed if that is never called or fails. Throws InputError that names the path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".part"), file_(std::fopen(temporary_.c_str(), "wb")) {
@@ -34,8 +35,8 @@ class AtomicFile {
   }
   void commit() {
     if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail("cannot be written");
-    std::fclose(std::exchange(file_, nullptr));
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
+    std::fclose(std::exchange(file_, nullptr));
   }
 
  private:
@@ -43,5 +44,15 @@ class AtomicFile {
   std::string path_, temporary_;
   std::FILE* file_;
 };
+
+/// Writes a file of these lines, whole or not at all. Throws like AtomicFile.
+inline void write_lines(const std::string& path, std::span<const std::string> lines) {
+  AtomicFile file(path);
+  for (const std::string& line : lines) {
+    file.write(line);
+    file.write("\n");
+  }
+  file.commit();
+}
 
 }  // namespace espalier::output

@@ -1,0 +1,219 @@
+#include <espalier/core/seed.hpp>
+#include <espalier/output/dataset.hpp>
+
+#include <backend/temporary_folder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+namespace {
+
+using namespace espalier;
+using output::read_passages;
+using output::read_questions;
+using test::TemporaryFolder;
+using test::write_bytes;
+
+/// What reading these bytes as questions is refused with, the folder left out; "" if it is not.
+std::string refusal(const std::string& bytes, bool passages = false) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "f.jsonl", bytes);
+  try {
+    if (passages) (void)read_passages(folder / "f.jsonl");
+    else (void)read_questions(folder / "f.jsonl");
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    CHECK(what.starts_with(folder / "f.jsonl"));
+    return what.substr((folder / "").size());
+  }
+  return "";
+}
+
+std::vector<rag::Example> questions(const std::string& bytes, output::ReadOptions options = {}) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "f.jsonl", bytes);
+  return read_questions(folder / "f.jsonl", options);
+}
+
+Passage passage(const std::string& bytes) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "f.jsonl", bytes);
+  return read_passages(folder / "f.jsonl").at(0);
+}
+
+const std::string good = R"({"id":"a","question":"Who?","golden_answers":["Ada","A. L."]})";
+
+}  // namespace
+
+TEST_CASE("a MuSiQue row brings its decomposition as it stands") {
+  const auto rows = questions(
+      R"({"id":"2hop","question":"Spouse of the actor?","golden_answers":["Katharine Ross"],"metadata":{"type":"2hop","hops":2,)"
+      R"("supporting_titles":["Basil","Murder"],"decomposition":[{"question":"who acted","answer":"Sam Elliott","support_title":"Basil",)"
+      R"("support_doc_id":"mq-1"},{"question":"#1 >> spouse","answer":"Katharine Ross","support_title":null}]}})");
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].question.id == "2hop");
+  CHECK(rows[0].question.text == "Spouse of the actor?");
+  CHECK(rows[0].gold == rag::Gold{"Katharine Ross"});
+  CHECK(rows[0].type == "2hop");
+  CHECK(rows[0].hops == 2);
+  CHECK(rows[0].supporting_titles == std::vector<std::string>{"Basil", "Murder"});
+  REQUIRE(rows[0].chain.size() == 2);
+  CHECK(rows[0].chain[0].question == "who acted");
+  CHECK(rows[0].chain[0].answer == "Sam Elliott");
+  CHECK(rows[0].chain[0].support_title == "Basil");
+  CHECK(rows[0].chain[0].support_id == "mq-1");
+  CHECK(rows[0].chain[1].question == "#1 >> spouse");
+  CHECK(rows[0].chain[1].support_title == "");
+}
+
+TEST_CASE("gold triples become steps in which an earlier object is referred to by number") {
+  const auto rows = questions(
+      R"({"id":"w","question":"?","golden_answers":["Janggyeong"],"metadata":{"supporting_titles":["Inseong","Injong"],)"
+      R"("evidences":[["Inseong","spouse","Injong"],["Injong","mother","Janggyeong"],["Elsewhere","country","Injong"]]}})"
+      "\n"
+      R"({"id":"p","question":"?","golden_answers":["poet"],"metadata":{"subject":"Ada","relation":"occupation","object":"poet","supporting_titles":["Ada"]}})");
+  REQUIRE(rows[0].chain.size() == 3);
+  CHECK(rows[0].chain[0].question == "Inseong >> spouse");
+  CHECK(rows[0].chain[0].answer == "Injong");
+  CHECK(rows[0].chain[0].support_title == "Inseong");
+  CHECK(rows[0].chain[1].question == "#1 >> mother");
+  CHECK(rows[0].chain[1].support_title == "Injong");
+  CHECK(rows[0].chain[2].question == "Elsewhere >> country");
+  CHECK(rows[0].chain[2].support_title == "");
+  REQUIRE(rows[1].chain.size() == 1);
+  CHECK(rows[1].chain[0].question == "Ada >> occupation");
+  CHECK(rows[1].chain[0].answer == "poet");
+  CHECK(rows[1].chain[0].support_title == "Ada");
+}
+
+TEST_CASE("a byte-order mark, CRLF, blank lines and a missing last line end are let pass") {
+  const auto rows = questions("\xEF\xBB\xBF" + good + "\r\n\r\n  \n" R"({"question":"Q","golden_answers":["x"],"id":"b"})");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].question.text == "Who?");
+  CHECK(rows[0].gold == rag::Gold{"Ada", "A. L."});
+  CHECK(rows[1].question.id == "b");
+  CHECK(rows[1].chain.empty());
+}
+
+TEST_CASE("the limit stops before what comes later, and a question of 10 MB is read") {
+  CHECK(questions(good + "\nnot JSON\n", {.limit = 1}).size() == 1);
+  const std::string text(10'000'000, 'x');
+  const auto rows = questions(R"({"id":"a","golden_answers":["y"],"question":")" + text + "\"}\n");
+  CHECK(rows[0].question.text == text);
+}
+
+TEST_CASE("gold answers may be missing only where nobody needs them") {
+  const std::string bare = R"({"id":"a","question":"Who?"})", none = R"({"id":"a","question":"Who?","golden_answers":[]})";
+  for (const auto& row : {bare, none}) CHECK(questions(row, {.require_gold = false}).at(0).gold.empty());
+  CHECK(refusal(bare) == "f.jsonl:1: field 'golden_answers': is missing");
+  CHECK(refusal(none) == "f.jsonl:1: field 'golden_answers': is empty");
+}
+
+TEST_CASE("bad input is refused with file, line and field") {
+  const std::string first = good + "\n";
+  CHECK(refusal("") == "f.jsonl: is empty");
+  CHECK(refusal("\n \r\n") == "f.jsonl: is empty");
+  CHECK(refusal(first + "{oops").starts_with("f.jsonl:2: is not JSON: "));
+  CHECK(refusal(first + good.substr(0, 30)).starts_with("f.jsonl:2: is not JSON: "));
+  CHECK(refusal(good + " {}").starts_with("f.jsonl:1: is not JSON: "));
+  CHECK(refusal(first + "[1]") == "f.jsonl:2: is not a JSON object");
+  CHECK(refusal(first + "17") == "f.jsonl:2: is not a JSON object");
+  CHECK(refusal("\n" + first + R"({"id":"b","golden_answers":["x"]})") == "f.jsonl:3: field 'question': is missing");
+  CHECK(refusal(R"({"id":7,"question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is not a text");
+  CHECK(refusal(R"({"id":"","question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is empty");
+  CHECK(refusal(R"({"id":"a","question":" ","golden_answers":["x"]})") == "f.jsonl:1: field 'question': is empty");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":"x"})") == "f.jsonl:1: field 'golden_answers': is not a list");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",1]})") == "f.jsonl:1: field 'golden_answers': holds something that is not a text");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",""]})") == "f.jsonl:1: field 'golden_answers': holds an empty answer");
+  CHECK(refusal(first + first) == "f.jsonl:2: field 'id': 'a' stands in line 1 too");
+  CHECK(refusal("{\"id\":\"a\",\"question\":\"\xFF\",\"golden_answers\":[\"x\"]}") == "f.jsonl:1: holds bytes that are not UTF-8");
+  const auto with = [](const std::string& metadata) { return R"({"id":"a","question":"q","golden_answers":["x"],"metadata":)" + metadata + "}"; };
+  CHECK(refusal(with("3")) == "f.jsonl:1: field 'metadata': is not an object");
+  CHECK(refusal(with(R"({"hops":"two"})")) == "f.jsonl:1: field 'metadata.hops': is not a whole number from 0");
+  CHECK(refusal(with(R"({"decomposition":[{"question":"q","answer":"a"},{"question":"q"}]})")) ==
+        "f.jsonl:1: field 'metadata.decomposition[1].answer': is missing");
+  CHECK(refusal(with(R"({"evidences":[["a","b"]]})")) == "f.jsonl:1: field 'metadata.evidences': holds a list that has not three parts");
+  CHECK_THROWS_WITH_AS((void)read_questions("no/such/file.jsonl"), "no/such/file.jsonl: cannot be read", InputError);
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH_AS((void)read_questions(folder.path().string()), (folder.path().string() + ": cannot be read").c_str(), InputError);
+}
+
+TEST_CASE("passages come in three forms") {
+  const Passage flash = passage(R"({"id":"p","title":"Ada","contents":"Ada\nAda wrote.\nAnd more."})");
+  CHECK(flash == Passage("p", "Ada", "Ada wrote.\nAnd more."));
+  CHECK(passage(R"({"id":"0","contents":"\"Ada\"\nAda wrote."})") == Passage("0", "Ada", "Ada wrote."));        // wiki-18
+  CHECK(passage(R"({"id":"0","contents":"Ada\r\nAda wrote."})") == Passage("0", "Ada", "Ada wrote."));
+  CHECK(passage(R"({"id":"p","title":"Ada","contents":"\"Ada\"\nAda wrote."})") == Passage("p", "Ada", "Ada wrote."));
+  CHECK(passage(R"({"id":"p","title":"\"Heroes\"","contents":"\"Heroes\"\nA song."})") == Passage("p", "\"Heroes\"", "A song."));
+  CHECK(passage(R"({"id":"p","text":"Ada wrote.\nMore.","title":"Ada"})") == Passage("p", "Ada", "Ada wrote.\nMore."));
+  CHECK(passage(R"({"id":"p","title":"Ada","contents":"No title line.\nMore."})") == Passage("p", "Ada", "No title line.\nMore."));
+  CHECK(passage(R"({"id":"p","contents":"One line."})") == Passage("p", "", "One line."));
+}
+
+TEST_CASE("bad passages are refused with file, line and field") {
+  const std::string first = R"({"id":"p","title":"T","contents":"T\nt"})" "\n";
+  CHECK(refusal(first + first, true) == "f.jsonl:2: field 'id': 'p' stands in line 1 too");
+  CHECK(refusal(first + R"({"id":"q","title":"T"})", true) == "f.jsonl:2: field 'contents': is missing");
+  CHECK(refusal(first + R"({"title":"T","contents":"c"})", true) == "f.jsonl:2: field 'id': is missing");
+  CHECK(refusal(first + R"({"id":"q","title":["T"],"contents":"c"})", true) == "f.jsonl:2: field 'title': is not a text");
+}
+
+TEST_CASE("random damage to valid files never crashes the readers") {
+  const std::string whole = good + "\n" +
+                            R"({"id":"b","question":"Où?","golden_answers":["x"],"metadata":{"hops":2,"type":"t","supporting_titles":["s"],)"
+                            R"("decomposition":[{"question":"q","answer":"a","support_title":"s","support_doc_id":"d"}],"evidences":[["s","r","o"]]}})"
+                            "\n" R"({"id":"c","title":"T","contents":"T\ntext","question":"q","golden_answers":["g"]})" "\n";
+  const TemporaryFolder folder;
+  Random random{Seed(5)};
+  int refused = 0, accepted = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string bytes = whole;
+    for (std::uint32_t change = 0; change <= random.below(3); ++change) {
+      const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size()));
+      switch (random.below(4)) {
+        case 0: bytes[at] = static_cast<char>(random.below(256)); break;
+        case 1: bytes.insert(at, bytes.substr(at, random.below(40))); break;
+        case 2: bytes.erase(at, 1 + random.below(12)); break;
+        default: bytes[at] = "\"{}[],:\n\\0"[random.below(10)]; break;
+      }
+    }
+    write_bytes(folder / "f.jsonl", bytes);
+    for (const bool passages : {false, true}) try {
+        if (passages) (void)read_passages(folder / "f.jsonl");
+        else (void)read_questions(folder / "f.jsonl");
+        ++accepted;
+      } catch (const InputError& error) {
+        ++refused;
+        REQUIRE(std::string(error.what()).starts_with(folder / "f.jsonl"));
+      }
+  }
+  CHECK(refused > 1000);
+  CHECK(accepted > 100);
+}
+
+TEST_CASE("the public question sets read in full") {
+  const char* data = std::getenv("ESPALIER_DATA");
+  if (!data) return;
+  struct Set {
+    const char* name;
+    std::size_t questions, passages, chained;
+  };
+  for (const Set& set : {Set{"hotpotqa", 300, 11858, 0}, Set{"2wikimultihopqa", 300, 11274, 300}, Set{"musique", 300, 8662, 300},
+                         Set{"bamboogle", 125, 0, 0}, Set{"popqa", 500, 4910, 500}, Set{"nq_open", 500, 7058, 0}}) {
+    CAPTURE(set.name);
+    const std::string folder = std::string(data) + "/" + set.name;
+    const auto rows = read_questions(folder + "/questions.jsonl");
+    CHECK(rows.size() == set.questions);
+    std::size_t chained = 0;
+    for (const auto& row : rows) {
+      CHECK(row.hops > 0);
+      chained += !row.chain.empty();
+    }
+    CHECK(chained == set.chained);
+    if (!set.passages) continue;
+    const auto passages = read_passages(folder + "/corpus.jsonl");
+    CHECK(passages.size() == set.passages);
+    for (const Passage& p : passages) REQUIRE_FALSE((p.title().empty() || p.text().empty()));
+  }
+}
