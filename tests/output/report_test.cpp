@@ -1,238 +1,192 @@
-#include <espalier/output/answers.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/output/report.hpp>
 
-#include "backend/temporary_folder.hpp"
-
 #include <doctest/doctest.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <utility>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
+
+using namespace espalier;
+namespace out = espalier::output;
 
 namespace {
 
-using namespace espalier;
-using output::write_report;
-using test::read_bytes;
-using test::TemporaryFolder;
-using test::write_bytes;
-
-/// What a text would have to contain to leave its element, open another, or break a script or an attribute.
+/// Everything that has ended a script, an attribute, a comment or a CDATA section, and characters that end lines or strings.
 const std::string hostile =
-    "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- --> ]]> \"quoted\" 'b' &lt;i&gt; </title></style> \\u003c "
-    "\xE2\x80\xA8 \xE2\x80\xA9 \x01 \x7F";
+    std::string("</script><script>alert(1)</script><img src=x onerror=alert(2)>--><!--]]>\xE2\x80\xA8\xE2\x80\xA9\"'&amp;\\ ") + '\0' + "\x1b\x7f" +
+    "\xE2\x80\xAE end";
 
-/// A row of trees.jsonl whose every text, and every name a run may choose, is `text`.
-std::string tree_line(const std::string& id, const std::string& text) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().field("id", id).field("question", text).key("golden_answers").begin_array().value(text).end_array();
-  json.field("method", text).field("status", "done").field("seed", 1).key("options").begin_object().field(text, text).end_object();
-  json.key("documents").begin_object().key(text).begin_object().field("title", text).field("text", text).end_object().end_object();
-  json.key("nodes").begin_array();
-  json.begin_object().field("id", 0).key("parent").null().field("visits", 0).field("value", 0.0).field("status", "expanded").end_object();
-  json.begin_object().field("id", 1).field("parent", 0).field("kind", text).field("text", text).field("thought", text).field("key", text);
-  json.key("documents").begin_array().begin_object().field("id", text).field("score", 1.5).end_object().end_array();
-  json.field("visits", 1).field("value", 1.0).field("reward", 1.0).field("prior", 1.0).field("status", "pruned").field("reason", text);
-  json.end_object().end_array().key("rollouts").begin_array();
-  json.begin_object().field("node", 1).field("reward", 1.0).field("answer", text).key("steps").begin_array();
-  json.begin_object().field("query", text).end_object().end_array().end_object().end_array();
-  json.key("skips").begin_array().begin_object().field("node", 0).field("kind", text).end_object().end_array();
-  json.key("costs").begin_object().key(text).begin_object().field("completions", 1).end_object().end_object().end_object();
-  return out;
+/// A record with the hostile text in every name and value that a run may choose.
+std::string hostile_tree(const std::string& id) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().field("id", id).field("question", hostile).key("golden_answers").begin_array().value(hostile).end_array();
+  json.field("method", hostile).field("status", "done").field("seed", 1).key("options").begin_object().field(hostile, hostile).end_object();
+  json.key("documents").begin_object().key(hostile).begin_object().field("title", hostile).field("text", hostile).end_object().end_object();
+  json.key("nodes").begin_array().begin_object().field("id", 0).key("parent").null().end_object();
+  json.begin_object().field("id", 1).field("parent", 0).field("kind", hostile).field("text", hostile).field("thought", hostile);
+  json.field("status", hostile).field("reason", hostile).end_object().end_array();
+  json.key("rollouts").begin_array().begin_object().field("node", 1).field("answer", hostile).end_object().end_array();
+  json.key("skips").begin_array().end_array().key("costs").begin_object().key(hostile).begin_object().end_object().end_object().end_object();
+  return text;
 }
-std::string answer_line(const std::string& id, const std::string& text, const std::string& status = "done") {
-  output::AnswerRow row;
-  row.id = id;
-  row.question = text;
-  row.status = status;
-  if (status == "done") row.answer = text;
-  else row.error = text;
-  std::string out;
-  output::append_answer_row(row, out);
-  out.pop_back();
-  return out;
+std::string hostile_answer(const std::string& id) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().field("id", id).field("question", hostile).field("answer", hostile).field("status", "done").field("error", hostile).end_object();
+  return text;
 }
-std::string summary_line(const std::string& text, bool simulated, bool oracle) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().field("method", text).field("model", simulated ? "simulated" : text).field("simulated", simulated);
-  json.field("retriever", text).field("oracle", oracle).field("questions", 12345).field("em", 0.25).field("f1", 0.5).key("acc").null();
-  json.field("calls", 77).key("by_purpose").begin_object().key(text).begin_object().field("calls", 77).end_object().end_object();
-  json.key("pruned").begin_object().field(text, 3).field("not_best", 9).end_object().field("seconds", 1.25).end_object();
-  return out;
-}
-std::string lines(const std::vector<std::string>& rows) {
-  std::string out;
-  for (const auto& row : rows) (out += row) += '\n';
-  return out;
+std::string hostile_summary() {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().field("method", hostile).field("model", hostile).field("oracle", true).field(hostile, hostile);
+  json.key("by_purpose").begin_object().key(hostile).begin_object().field(hostile, 3).end_object().end_object();
+  json.key(hostile).begin_object().field(hostile, 2).end_object().end_object();
+  return text;
 }
 
-/// A run of three questions whose middle one was left open.
-struct Run {
-  explicit Run(const std::string& text = "plain")
-      : answers{answer_line("a", text), answer_line("b", text, "open"), answer_line("c", text)}, trees{tree_line("a", text), tree_line("c", text)} {
-    write();
+std::string page(const std::string& summary, const std::vector<std::pair<std::string, std::string>>& questions) {
+  std::string text;
+  out::append_report_head(text, summary);
+  for (const auto& [answer, tree] : questions) out::append_report_question(text, answer, tree);
+  out::append_report_tail(text, text.size());
+  return text;
+}
+std::size_t count(std::string_view text, std::string_view what) {
+  std::size_t n = 0;
+  for (auto at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++n;
+  return n;
+}
+/// The content of every data block of that name.
+std::vector<std::string> blocks(const std::string& html, const std::string& name) {
+  const std::string start = "<script type=\"application/json\" data-block=\"" + name + "\">", end = "</script>";
+  std::vector<std::string> all;
+  for (auto at = html.find(start); at != html.npos; at = html.find(start, at)) {
+    at += start.size();
+    all.push_back(html.substr(at, html.find(end, at) - at));
   }
-  void write() const {
-    write_bytes(folder / "answers.jsonl", lines(answers));
-    write_bytes(folder / "trees.jsonl", lines(trees));
+  return all;
+}
+std::string same_json(const std::string& text) {
+  simdjson::dom::parser parser;
+  return simdjson::minify(parser.parse(text).value());
+}
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("espalier_report_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(const char* name, const std::string& text) const { std::ofstream(path / name, std::ios::binary) << text; }
+  [[nodiscard]] std::string read(const char* name) const {
+    std::ifstream file(path / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
-  std::string page(const std::string& summary = summary_line("plain", false, false)) const {
-    write_report(folder.path(), summary);
-    return read_bytes(folder / "report.html");
-  }
-  TemporaryFolder folder;
-  std::vector<std::string> answers, trees;
 };
 
-std::size_t count(std::string_view page, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = page.find(part); at != page.npos; at = page.find(part, at + part.size())) ++found;
-  return found;
-}
-/// What stands in the page's data blocks of one name, as a browser cuts them out: up to the next end tag.
-std::vector<std::string> blocks(const std::string& page, const std::string& name) {
-  const std::string begin = "<script type=\"application/json\" data-block=\"" + name + "\">";
-  std::vector<std::string> found;
-  for (std::size_t at = page.find(begin); at != page.npos; at = page.find(begin, at)) {
-    at += begin.size();
-    found.push_back(page.substr(at, page.find("</script", at) - at));
-  }
-  return found;
-}
-/// The JSON read and written again, so that two spellings of the same values compare equal.
-std::string values(const std::string& json) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element element;
-  REQUIRE(parser.parse(json).get(element) == simdjson::SUCCESS);
-  return simdjson::minify(element);
-}
-
-TEST_CASE("hostile text in every field stands nowhere in the page as it is") {
-  const std::string page = Run(hostile).page(summary_line(hostile, false, true));
-  const std::string plain = Run().page(summary_line("plain", false, true));
-  for (const std::string part : {"alert(1)</script>", "<img", "<!--", "-->", "]]>", "<i>", "&lt;i&gt;", "\"quoted\""}) {
-    CAPTURE(part);
-    CHECK(count(page, part) == 0);
-  }
-  CHECK(count(page.substr(0, page.find("<noscript>")), "'b'") == 0);  // would end an attribute
-  for (const std::string part : {"<script", "</script", "</title", "</style", "<td", "<section", "<meta"}) {
-    CAPTURE(part);
-    CHECK(count(page, part) == count(plain, part));
-  }
-}
-
-TEST_CASE("the data in the page reads back to the rows of the run, an open question without a tree") {
-  const Run run(hostile);
-  const std::string page = run.page();
-  const auto answers = blocks(page, "answer"), trees = blocks(page, "tree");
-  REQUIRE(answers.size() == 3);
-  REQUIRE(trees.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(values(answers[i]) == values(run.answers[i]));
-  CHECK(values(trees[0]) == values(run.trees[0]));
-  CHECK(trees[1].empty());
-  CHECK(values(trees[2]) == values(run.trees[1]));
-  for (const auto& block : {answers[0], trees[0]})
-    for (const char* part : {"<", ">", "&", "\xE2\x80\xA8", "\xE2\x80\xA9"}) CHECK(count(block, part) == 0);
-}
-
-TEST_CASE("the same run gives the same bytes, and a report in place is replaced") {
-  const Run run(hostile), twin(hostile);
-  const std::string page = run.page();
-  CHECK(run.page() == page);
-  CHECK(twin.page() == page);
-  CHECK(!std::filesystem::exists(run.folder / "report.html.part"));
-}
-
-TEST_CASE("the page allows its own script and style only and names no other address") {
-  const std::string page = Run().page();
-  CHECK(count(page, "default-src 'none'; script-src 'sha256-") == 1);
-  CHECK(count(page, "'unsafe-") == 0);
-  for (const std::string part : {"http://", "https://", " src=", "@import", "url(", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(",
-                           "fetch(", "XMLHttpRequest", " onclick=", " onload="}) {
-    CAPTURE(part);
-    CHECK(count(page, part) == 0);
-  }
-}
-
-TEST_CASE("the summary stands in the page as text, without a script") {
-  std::string page = Run().page();
-  page.resize(page.find("<noscript>"));
-  CHECK(count(page, "<b>0.250</b>") == 1);          // em
-  CHECK(count(page, "<b>12,345</b>") == 1);         // questions
-  CHECK(count(page, "<b>\xE2\x80\x93</b>") == 1);   // acc, null
-  CHECK(count(page, "<td>plain</td><td>77</td>") == 1);
-  CHECK(count(page, "<td>not best</td><td>9</td><td class=\"chart\">") == 1);
-}
-
-TEST_CASE("scores of a simulated model and of an oracle say so, others do not") {
-  const Run run;
-  for (const bool simulated : {false, true})
-    for (const bool oracle : {false, true}) {
-      const std::string page = run.page(summary_line("plain", simulated, oracle));
-      const std::string head = page.substr(0, page.find("<noscript>"));
-      CAPTURE(simulated);
-      CAPTURE(oracle);
-      CHECK(count(head, "<b>simulated model</b>") == std::size_t{simulated});
-      CHECK(count(head, "<b>oracle</b>") == std::size_t{oracle});
-      const std::string label = std::string(oracle ? "oracle" : "") + (oracle && simulated ? ", " : "") + (simulated ? "simulated model" : "");
-      CHECK(count(head, "<body data-label=\"" + label + "\">") == 1);
-      CHECK(count(head, "<em>" + label + "</em>") == (label.empty() ? 0 : 3));  // beside em, f1 and acc
-    }
-}
-
-TEST_CASE("a run without questions gives a page") {
-  Run run;
-  run.answers.clear();
-  run.trees.clear();
-  run.write();
-  const std::string page = run.page();
-  CHECK(blocks(page, "answer").empty());
-  CHECK(page.ends_with("</html>\n"));
-}
-
-TEST_CASE("what is missing or out of order is named, and no page is left") {
-  const auto refused = [](const Run& run, const std::string& summary, const std::string& file) {
-    try {
-      write_report(run.folder.path(), summary);
-      FAIL("was accepted");
-    } catch (const InputError& error) {
-      CHECK(std::string(error.what()).find(file) != std::string::npos);
-    }
-    CHECK(!std::filesystem::exists(run.folder / "report.html"));
-    CHECK(!std::filesystem::exists(run.folder / "report.html.part"));
-  };
-  const std::string summary = summary_line("plain", false, false);
-  SUBCASE("no trees") {
-    const Run run;
-    std::filesystem::remove(run.folder / "trees.jsonl");
-    refused(run, summary, "trees.jsonl");
-  }
-  SUBCASE("no answers") {
-    const Run run;
-    std::filesystem::remove(run.folder / "answers.jsonl");
-    refused(run, summary, "answers.jsonl");
-  }
-  SUBCASE("a tree that no answer names") {
-    Run run;
-    run.trees.push_back(tree_line("d", "plain"));
-    run.write();
-    refused(run, summary, "trees.jsonl");
-  }
-  SUBCASE("trees in another order") {
-    Run run;
-    std::swap(run.trees[0], run.trees[1]);
-    run.write();
-    refused(run, summary, "trees.jsonl");
-  }
-  SUBCASE("an answer that is not JSON") {
-    Run run;
-    run.answers[1] = "{\"id\":";
-    run.write();
-    refused(run, summary, "answers.jsonl");
-  }
-  SUBCASE("a summary that is not an object") { refused(Run(), "[1]", "summary.json"); }
-}
-
 }  // namespace
+
+TEST_CASE("HTML text escapes all five characters and replaces NUL") {
+  std::string text;
+  out::append_html(text, std::string_view("a<b>&\"'\0é", 10));
+  CHECK(text == "a&lt;b&gt;&amp;&quot;&#39;\xEF\xBF\xBDé");
+}
+
+TEST_CASE("JSON in a page keeps its meaning and loses every character that markup could see") {
+  std::string text;
+  out::append_json_in_html(text, "[\"</script>&\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\"]");
+  CHECK(text == "[\"\\u003c/script\\u003e\\u0026\\u2028\\u2029\xE2\x80\xAA\"]");
+  std::string cut;
+  out::append_json_in_html(cut, "\xE2\x80");  // a sequence that ends too early is left alone
+  CHECK(cut == "\xE2\x80");
+}
+
+TEST_CASE("no text of a run becomes markup") {
+  const std::string html = page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a")}, {hostile_answer("b"), ""}});
+  const std::string clean = page("{}", {{"{}", "{}"}, {"{}", ""}});
+  CHECK(count(html, "<script") == count(clean, "<script"));
+  CHECK(count(html, "</script") == count(clean, "</script"));
+  for (const std::string piece : {"<img", "<!--", "-->", "]]>"}) CHECK_MESSAGE(count(html, piece) == count(clean, piece), piece);
+  for (const char* name : {"answer", "tree"})
+    for (const std::string& block : blocks(html, name)) CHECK(block.find_first_of("<>&") == block.npos);
+  CHECK(count(html, "onerror=alert(2)&gt;--&gt;&lt;!--]]&gt;") > 0);
+  CHECK(count(html, "&quot;&#39;&amp;amp;") > 0);
+  CHECK(html.find('\0') == std::string::npos);
+  CHECK(html.find("&lt;/script&gt;&lt;script&gt;alert(1)") != std::string::npos);  // the summary shows it as text
+}
+
+TEST_CASE("the records in the page read back as they were") {
+  const std::string html = page("{}", {{hostile_answer("a"), hostile_tree("a") + "\n"}, {hostile_answer("b"), ""}});
+  const auto trees = blocks(html, "tree"), answers = blocks(html, "answer");
+  REQUIRE(trees.size() == 2);
+  REQUIRE(answers.size() == 2);
+  CHECK(same_json(trees[0]) == same_json(hostile_tree("a")));
+  CHECK(trees[1].empty());
+  CHECK(same_json(answers[0]) == same_json(hostile_answer("a")));
+  CHECK(same_json(answers[1]) == same_json(hostile_answer("b")));
+}
+
+TEST_CASE("the summary is there without scripts, and says oracle and simulated model beside its scores") {
+  const std::string summary = R"({"method":"decex","model":"simulated","oracle":true,"questions":1200,"em":0.4375,"f1":null,"calls":1234567,)"
+                              R"("seconds":2.5,"by_purpose":{"sub_query":{"calls":12,"prompt_tokens":3400}},"pruned":{"not_best":8,"outvoted":2}})";
+  const std::string html = page(summary, {});
+  CHECK(html.find("<title>decex on 1,200 questions") != html.npos);
+  CHECK(html.find("<b>0.438</b>") != html.npos);   // 0.4375 with three decimals
+  CHECK(html.find("width=\"438\"") != html.npos);  // of a bar 1000 wide
+  CHECK(html.find("<b>\xE2\x80\x93</b>") != html.npos);  // no F1: a dash
+  CHECK(html.find("<b>1,234,567</b>") != html.npos);
+  CHECK(html.find("<td>sub query</td><td>12</td><td>3,400</td>") != html.npos);
+  CHECK(html.find("<td>not best</td><td>8</td>") != html.npos);
+  CHECK(html.find("<rect class=\"bar\" width=\"250\"") != html.npos);  // outvoted beside not_best: 2 of 8
+  CHECK(count(html, "<em>oracle, simulated model</em>") == 2);        // under EM and F1; acc is not in this summary
+  CHECK(html.find("<body data-label=\"oracle, simulated model\">") != html.npos);
+  const std::string own = page(R"({"method":"decex","model":"qwen","oracle":false,"em":0.5})", {});
+  CHECK(own.find("<body data-label=\"\">") != own.npos);
+  CHECK(count(own, "class=\"badge\"") == 0);
+  CHECK_THROWS_AS(page("[1]", {}), InputError);
+}
+
+TEST_CASE("the page lets its own script run and nothing else, and names nothing to load") {
+  const std::string html = page("{}", {});
+  CHECK(html.find("default-src 'none'; script-src 'sha256-") != html.npos);
+  for (const std::string piece : {"unsafe-inline", "unsafe-eval", " src=", " href=", "url(", "@import", "innerHTML", "eval(", " style=", "http://", "https://"})
+    CHECK_MESSAGE(html.find(piece) == html.npos, piece);
+}
+
+TEST_CASE("the page adds little to its records, and a heavy one says so") {
+  const std::string tree = hostile_tree("a"), answer = hostile_answer("a");
+  std::string question;
+  out::append_report_question(question, answer, tree);
+  CHECK(question.size() < 2 * (answer.size() + tree.size()));
+  CHECK(page("{}", {}).size() < 65'536);
+  std::string light, heavy;
+  out::append_report_tail(light, 20'000'000);
+  out::append_report_tail(heavy, 23'400'000);
+  CHECK(light.find(" MB") == light.npos);
+  CHECK(heavy.find("It holds 23 MB") != heavy.npos);
+}
+
+TEST_CASE("a run's folder becomes the same report each time; an open question has no tree") {
+  const Folder folder;
+  folder.write("answers.jsonl", hostile_answer("a") + "\n" + hostile_answer("b") + "\n" + hostile_answer("c") + "\n");
+  folder.write("trees.jsonl", hostile_tree("a") + "\n" + hostile_tree("c") + "\n");
+  out::write_report(folder.path, hostile_summary());
+  const std::string first = folder.read("report.html");
+  CHECK(first == page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a")}, {hostile_answer("b"), ""}, {hostile_answer("c"), hostile_tree("c")}}));
+  out::write_report(folder.path, hostile_summary());
+  CHECK(folder.read("report.html") == first);
+}
+
+TEST_CASE("records that do not belong together are refused by file") {
+  const Folder folder;
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("answers.jsonl"), InputError);
+  folder.write("answers.jsonl", hostile_answer("a") + "\n");
+  folder.write("trees.jsonl", hostile_tree("other") + "\n");
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
+  folder.write("trees.jsonl", "{\"id\":\n");
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
+  CHECK_FALSE(std::filesystem::exists(folder.path / "report.html"));
+}

@@ -38,14 +38,14 @@ class ReportSummary {
     if (text("model") == "simulated") badge(out, "simulated model", "a program with set skills wrote all model texts: no measure of a real model");
     out += "</div>\n<div class=\"tiles\">\n";
     for (const Tile& tile : tiles) append(out, tile);
-    out += "</div>\n<div class=\"cards\">\n";
+    out += "</div>\n";
     append_facts(out);
+    out += "<div class=\"cards\">\n";
     for (const auto field : summary_) append_table(out, field.key, field.value);
     out += "</div>\n</header>\n";
   }
 
  private:
-  using Element = simdjson::dom::element;
   struct Tile {
     const char *name, *label;
     bool score;
@@ -62,12 +62,12 @@ class ReportSummary {
     bool value = false;
     return summary_[name].get(value) == simdjson::SUCCESS && value;
   }
-  static std::optional<double> number(simdjson::simdjson_result<Element> element) {
+  static std::optional<double> number(const auto& element) {
     double value = 0;
     return element.get(value) == simdjson::SUCCESS ? std::optional(value) : std::nullopt;
   }
   /// A scalar in few characters: whole numbers in groups of three, others with three decimals. Null is a dash.
-  static std::string shown(simdjson::simdjson_result<Element> element) {
+  static std::string shown(const auto& element) {
     std::string_view words;
     if (element.get(words) == simdjson::SUCCESS) return std::string(words);
     bool truth = false;
@@ -111,22 +111,24 @@ class ReportSummary {
   }
   /// The scalars without a tile.
   void append_facts(std::string& out) const {
-    out += "<section class=\"card\"><h3>Run</h3><table><tbody>\n";
+    out += "<p class=\"card facts\">";
     for (const auto field : summary_) {
       const bool tiled = std::any_of(std::begin(tiles), std::end(tiles), [&](const Tile& tile) { return field.key == tile.name; });
-      if (!tiled && !field.value.is_object() && !field.value.is_array()) append_row(out, field.key, {shown(field.value)});
+      if (tiled || field.value.is_object() || field.value.is_array()) continue;
+      append_words(out += "<span>", field.key);
+      append_html(out += " <b>", shown(field.value));
+      out += "</b></span>\n";
     }
-    out += "</tbody></table></section>\n";
+    out += "</p>\n";
   }
   static void append_row(std::string& out, std::string_view name, const std::vector<std::string>& cells, std::optional<double> share = std::nullopt) {
-    out += "<tr><td>";
-    append_words(out, name);
+    append_words(out += "<tr><td>", name);
     for (const std::string& cell : cells) append_html(out += "</td><td>", cell);
     if (share) append_bar(out += "</td><td class=\"chart\">", *share);
     out += "</td></tr>\n";
   }
   /// An object of numbers, with bars, or an object of such objects, a row each.
-  static void append_table(std::string& out, std::string_view name, Element element) {
+  static void append_table(std::string& out, std::string_view name, const simdjson::dom::element& element) {
     simdjson::dom::object rows;
     if (element.get(rows) != simdjson::SUCCESS || rows.size() == 0) return;
     simdjson::dom::object columns;
@@ -135,13 +137,9 @@ class ReportSummary {
     append_words(out, name);
     out += "</h3><table>";
     if (nested) {
-      out += "<thead><tr><th></th>";
-      for (const auto column : columns) {
-        out += "<th scope=\"col\">";
-        append_words(out, column.key);
-        out += "</th>";
-      }
-      out += "</tr></thead>";
+      out += "<thead><tr><th>";
+      for (const auto column : columns) append_words(out += "</th><th scope=\"col\">", column.key);
+      out += "</th></tr></thead>";
     }
     out += "<tbody>\n";
     double most = 0;
