@@ -1,0 +1,83 @@
+#include <espalier/core/json_writer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+using namespace espalier;
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+template <class T>
+std::string written(T v) {
+  std::string out;
+  JsonWriter(out).value(v);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("objects and arrays nest, with commas where they belong") {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().field("a", 1).key("b").begin_array().value(true).null().value("x").begin_object().end_object().end_array();
+  json.field("c", std::string("d")).key("e").begin_array().end_array().key("f").raw("[1,2]").end_object();
+  CHECK(out == R"({"a":1,"b":[true,null,"x",{}],"c":"d","e":[],"f":[1,2]})");
+}
+
+TEST_CASE("strings are escaped where JSON asks for it and nowhere else") {
+  CHECK(quoted("plain / 'text'") == "\"plain / 'text'\"");
+  CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
+  CHECK(quoted("\n\r\t") == R"("\n\r\t")");
+  CHECK(quoted(std::string_view("\0\x01\x1f\x7f", 4)) == "\"\\u0000\\u0001\\u001f\x7f\"");
+  CHECK(quoted("") == "\"\"");
+}
+
+TEST_CASE("UTF-8 passes, what is none becomes U+FFFD") {
+  const std::string bad = "\xEF\xBF\xBD";
+  for (const char* good : {"é", "漢字", "😀", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80", "\xED\x9F\xBF"}) CHECK(quoted(good) == "\"" + std::string(good) + "\"");
+  CHECK(quoted("a\x80z") == "\"a" + bad + "z\"");                        // a stray tail
+  CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");                  // overlong
+  CHECK(quoted("\xE0\x80\xAF") == "\"" + bad + bad + bad + "\"");        // overlong
+  CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");        // a surrogate
+  CHECK(quoted("\xF4\x90\x80\x80") == "\"" + bad + bad + bad + bad + "\"");  // above U+10FFFF
+  CHECK(quoted("\xF8\x88\x80\x80\x80").size() == 2 + 5 * bad.size());
+  CHECK(quoted("é\xC3") == "\"é" + bad + "\"");                          // cut off at the end
+  CHECK(quoted("\xE6\xBC\"x") == "\"" + bad + bad + "\\\"x\"");          // cut off by a quote
+}
+
+TEST_CASE("integers of every width are written whole") {
+  CHECK(written(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+  CHECK(written(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
+  CHECK(written(std::uint8_t(200)) == "200");
+  CHECK(written(false) == "false");
+}
+
+TEST_CASE("doubles read back to the same bits, in the shortest form") {
+  CHECK(written(0.1) == "0.1");
+  CHECK(written(1.0) == "1");
+  CHECK(written(-0.0) == "-0");
+  CHECK(written(1e300) == "1e+300");
+  CHECK(written(0.1F) == "0.1");
+  std::uint64_t bits = 0x0123456789abcdefULL;
+  for (int i = 0; i < 20'000; ++i) {
+    bits = bits * 6364136223846793005ULL + 1442695040888963407ULL;
+    const double number = std::bit_cast<double>(bits);
+    if (number - number != 0) continue;  // not finite
+    CHECK(std::bit_cast<std::uint64_t>(std::strtod(written(number).c_str(), nullptr)) == bits);
+  }
+}
+
+TEST_CASE("what is no number in JSON is null") {
+  CHECK(written(std::numeric_limits<double>::infinity()) == "null");
+  CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "null");
+}

@@ -1,0 +1,88 @@
+#include <espalier/core/tree.hpp>
+
+#include <espalier/core/context.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace espalier;
+
+namespace {
+
+using Words = Tree<std::string, char>;
+
+/// root -> a(1), b(2); a -> c(3); root -> d(4)
+Words small() {
+  Words tree("root", Seed(9));
+  tree.add(0, 'a', "a", 1, 0.5F);
+  tree.add(0, 'b', "b", 2, 0.25F);
+  tree.add(1, 'c', "c", 1, 1);
+  tree.add(0, 'd', "d", 1, 0.25F);
+  return tree;
+}
+
+}  // namespace
+
+TEST_CASE("children stand in order of creation, parents before their children") {
+  const Words tree = small();
+  CHECK(tree.size() == 5);
+  CHECK(tree.children(0) == std::vector<NodeId>{1, 2, 4});
+  CHECK(tree.children(1) == std::vector<NodeId>{3});
+  CHECK(tree.children(4).empty());
+  CHECK(tree[3].parent == 1);
+  CHECK(tree[tree.root()].parent == no_node);
+  CHECK(tree.state(2) == "b");
+  CHECK(tree.action(4) == 'd');
+  CHECK(tree[2].kind == 2);
+  CHECK(tree[2].prior == 0.25F);
+}
+
+TEST_CASE("a path leads from the root to the node, both included") {
+  const Words tree = small();
+  CHECK(tree.path(3) == std::vector<NodeId>{0, 1, 3});
+  CHECK(tree.path(0) == std::vector<NodeId>{0});
+}
+
+TEST_CASE("a new node is open, unvisited and without a value") {
+  const Words tree = small();
+  CHECK(tree[1].status == Status::open);
+  CHECK(tree[1].visits == 0);
+  CHECK(tree[1].mean() == 0);
+  CHECK(!tree[1].evaluated);
+}
+
+TEST_CASE("a pruned node stays in the tree with its reason") {
+  Words tree = small();
+  tree.prune(1, Reason::not_best);
+  CHECK(tree[1].status == Status::pruned);
+  CHECK(tree[1].reason == Reason::not_best);
+  CHECK(tree.children(0).size() == 3);
+}
+
+TEST_CASE("a node costs 40 bytes for a double") { CHECK(sizeof(Node<double>) == 40); }
+
+TEST_CASE("ledgers add up by purpose, whatever the order") {
+  Ledger a, b;
+  a["rollout"] += Costs{2, 30, 4, 0};
+  a["search"].retrievals = 3;
+  b["rollout"] += Costs{1, 10, 1, 0};
+  b["judge"].completions = 5;
+  Ledger ab = a, ba = b;
+  ab += b;
+  ba += a;
+  CHECK(ab == ba);
+  CHECK(ab.by_purpose().at("rollout") == Costs{3, 40, 5, 0});
+  CHECK(ab.total() == Costs{8, 40, 5, 3});
+  CHECK(!(a == b));
+}
+
+TEST_CASE("a context hands on its ledger under another seed or from another sample") {
+  Ledger ledger;
+  const Context context(Seed(1), 2, &ledger);
+  CHECK(context.under(Seed(5)).seed.value() == 5);
+  CHECK(context.under(Seed(5)).first == 2);
+  CHECK(context.from(7).first == 7);
+  CHECK(context.from(7).ledger == &ledger);
+}
