@@ -66,6 +66,13 @@ struct Accounts {
   std::uint64_t paid_failed = 0;     ///< paid, but unusable
   std::uint64_t requests = 0;        ///< messages to a server, retries included
   std::uint64_t flushes = 0;         ///< calls of a synchronous batch function
+
+  Accounts& operator+=(const Accounts& o) {
+    logical += o.logical, cached += o.cached, shared += o.shared, failed += o.failed;
+    paid_applied += o.paid_applied, paid_cancelled += o.paid_cancelled, paid_failed += o.paid_failed;
+    requests += o.requests, flushes += o.flushes;
+    return *this;
+  }
 };
 
 }  // namespace espalier

@@ -45,30 +45,35 @@ inline backend::HttpOptions http_options(const Settings& settings) {
   http.timeout_s = settings.timeout;
   http.deadline_s = settings.deadline;
   http.max_attempts = settings.attempts;
+  http.ca_file = settings.ca_file;
   return http;
 }
 #endif
 
-/// The language model that the settings name. The simulated one knows the chains of the examples.
-inline ModelBackend make_model(const Settings& settings, const std::vector<rag::Example>& examples, const sim::Skills& skills) {
-  if (settings.model == "simulated") {
+/// A language model: the simulated one, which knows the chains of the examples, or one at a server.
+inline ModelBackend make_model(const std::string& source, const std::string& model_name, const Settings& settings,
+                               const std::vector<rag::Example>& examples, const sim::Skills& skills) {
+  if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
     return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated", true};
   }
-  if (!is_url(settings.model)) bad_option("model", settings.model, "'simulated' or a URL that starts with http:// or https://");
+  if (!is_url(source)) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
   backend::OpenAiOptions options;
-  options.url = settings.model;
-  options.model = settings.model_name;
+  options.url = source;
+  options.model = model_name;
   options.revision = settings.model_revision;
   options.chat = settings.chat;
   options.native_n = settings.native_n;
+  options.extra_body = settings.extra_body;
+  options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, settings.model_name, true};
+  return {std::move(service), fingerprint, model_name, true};
 #else
+  (void)model_name, (void)settings;
   throw MissingPart("the client for language model servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }

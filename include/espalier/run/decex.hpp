@@ -62,20 +62,25 @@ class DecExMethod final : public Method {
   OptionTable& options() override { return table_; }
   [[nodiscard]] rag::PromptSet prompts() const override { return method::decex_prompts(); }
 
-  void prepare(ModelPort model, RetrieverPort retriever, const rag::PromptSet& prompts) override {
+  void check() const override {
     checked(options_);
+    if (documents_ == 0) bad_option("documents", documents_, "1 or more");
     if (!(sampling_.temperature >= 0)) bad_option("temperature", sampling_.temperature, "0 or more");
     if (!(sampling_.top_p > 0 && sampling_.top_p <= 1)) bad_option("top_p", sampling_.top_p, "above 0, up to 1");
     if (sampling_.max_tokens < 1) bad_option("max_tokens", sampling_.max_tokens, "1 or more");
     if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
+  }
+
+  void prepare(const Ports& ports, const rag::PromptSet& prompts) override {
     rag::Sampler::Options sampling{sampling_, {}, resample_};
     for (const auto& [purpose, temperature] : own_temperatures_) {
       if (temperature < 0) continue;
       sampling.by_purpose.emplace(purpose, sampling_).first->second.temperature = temperature;
     }
     prompts_ = prompts;
-    loop_.emplace(rag::Sampler(std::move(model), prompts, std::move(sampling)), std::move(retriever),
-                  rag::Environment::Options{documents_, options_.rollout_rounds, dedup_});
+    rag::Sampler sampler(ports.model, prompts, std::move(sampling));
+    for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
+    loop_.emplace(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, options_.rollout_rounds, dedup_});
     search_ = std::make_unique<method::DecExRag<rag::AnyReward>>(options_, *loop_, reward());
     label_free_ = std::make_unique<method::DecExRag<rag::AnyReward>>(options_, *loop_, rag::AnyReward(rag::Agreement()));
   }

@@ -47,6 +47,9 @@ class Run {
     if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
     if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
     skills_.check();
+    method_->check();
+    for (const ModelFor& other : settings_.models)
+      if (!method_->prompts().protocol()->purpose(other.purpose)) throw std::invalid_argument("option 'model-for': " + settings_.method + " has no purpose '" + other.purpose + "'");
   }
 
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, std::invalid_argument for options that
@@ -67,7 +70,7 @@ class Run {
     record.write(folder / "run.json", version);
 
     Scheduler scheduler;
-    auto model = journaled(make_model(settings_, examples_, skills_), settings_, folder);
+    auto model = journaled(make_model(settings_.model, settings_.model_name, settings_, examples_, skills_), settings_, folder);
     auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus)),
                                settings_, folder);
     summary_.emplace(examples_.size());
@@ -75,15 +78,28 @@ class Run {
     summary_->model = model.label;
     summary_->retriever = retriever.label;
     summary_->oracle = expanding();
-    const ModelPort models = scheduler.model(std::move(model.service), settings_.in_flight);
-    const RetrieverPort retrievers = scheduler.retriever(std::move(retriever.service), settings_.in_flight);
-    method_->prepare(models, retrievers, prompts);
-    if (hook) scheduler.on_turn([&] { hook(progress(models, start)); });
+    Ports ports(scheduler.model(std::move(model.service), settings_.in_flight), scheduler.retriever(std::move(retriever.service), settings_.in_flight));
+    std::vector<std::pair<ModelPort, const Accounts*>> asked{{ports.model, model.accounts}};
+    for (const ModelFor& other : settings_.models) {
+      auto backend = journaled(make_model(other.model, other.name, settings_, examples_, skills_), settings_, folder);
+      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings_.in_flight));
+      asked.emplace_back(ports.models.at(other.purpose), backend.accounts);
+      if (backend.label != model.label) summary_->model += ", " + other.purpose + ": " + backend.label;
+    }
+    method_->prepare(ports, prompts);
+    const auto calls = [&] {
+      std::uint64_t sum = 0;
+      for (const auto& [port, journal] : asked) sum += port.accounts().logical;
+      return sum;
+    };
+    if (hook) scheduler.on_turn([&] { hook(progress(calls(), start)); });
     grow_all(scheduler, folder);
 
-    write_file(folder / "accounts.json", accounts_json(balanced(models.accounts(), model.accounts), balanced(retrievers.accounts(), retriever.accounts)));
+    Accounts models;
+    for (const auto& [port, journal] : asked) models += balanced(port.accounts(), journal);
+    write_file(folder / "accounts.json", accounts_json(models, balanced(ports.retriever.accounts(), retriever.accounts)));
     summary_->seconds = seconds_since(start);
-    if (hook) hook(progress(models, start));
+    if (hook) hook(progress(calls(), start));
     return finish(folder);
   }
 
@@ -107,6 +123,10 @@ class Run {
     record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);
     record.add_text("model.revision", settings_.model_revision);
     record.add_text("model.api", settings_.chat ? "chat" : "completions");
+    record.add_text("model.extra_body", settings_.extra_body);
+    std::string others;
+    for (const ModelFor& other : settings_.models) others += (others.empty() ? "" : ", ") + other.purpose + "=" + (other.model == "simulated" ? other.model : other.name);
+    record.add_text("model.for", others);
     record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
     record.add_text("retriever.name", settings_.retriever_name);
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
@@ -179,8 +199,8 @@ class Run {
     return parts;
   }
 
-  [[nodiscard]] Progress progress(const ModelPort& models, Clock::time_point start) const {
-    return {done_, examples_.size(), models.accounts().logical, tokens_, done_ ? reward_ / static_cast<double>(done_) : 0, seconds_since(start)};
+  [[nodiscard]] Progress progress(std::uint64_t calls, Clock::time_point start) const {
+    return {done_, examples_.size(), calls, tokens_, done_ ? reward_ / static_cast<double>(done_) : 0, seconds_since(start)};
   }
 
   RunResult finish(const std::filesystem::path& folder) const {

@@ -8,7 +8,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::run {
@@ -22,6 +25,15 @@ class Product {
   Rows rows;
 };
 
+/// What a method's searches run on.
+class Ports {
+ public:
+  Ports(ModelPort main_model, RetrieverPort documents) : model(std::move(main_model)), retriever(std::move(documents)) {}
+  ModelPort model;
+  RetrieverPort retriever;
+  std::map<std::string, ModelPort> models;  ///< by purpose, where another model than the main one is asked
+};
+
 /// What a run needs to know of a method. Register a class of one's own in make_method.
 class Method {
  public:
@@ -32,8 +44,10 @@ class Method {
 
   virtual OptionTable& options() = 0;
   [[nodiscard]] virtual rag::PromptSet prompts() const = 0;
-  /// Checks the options and takes what searches run on. Called once, before the first tree.
-  virtual void prepare(ModelPort model, RetrieverPort retriever, const rag::PromptSet& prompts) = 0;
+  /// Checks the options. Throws std::invalid_argument.
+  virtual void check() const = 0;
+  /// Takes what searches run on. Called once, before the first tree.
+  virtual void prepare(const Ports& ports, const rag::PromptSet& prompts) = 0;
   /// Grows a question's tree; the state carries gold.
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
   /// The method's inference form: answers without gold.

@@ -8,6 +8,13 @@
 
 namespace espalier::run {
 
+/// Another model for one purpose of a method.
+struct ModelFor {
+  std::string purpose;
+  std::string model;  ///< "simulated" or a URL
+  std::string name;   ///< at the server
+};
+
 /// What `espalier expand` and `espalier answer` are asked to do. Search options are in `set`; all other numbers are
 /// execution options and change no tree.
 struct Settings {
@@ -24,6 +31,9 @@ struct Settings {
   std::string model_revision;           ///< of its weights, part of the journal's key
   bool chat = true;                     ///< chat completions, or plain ones
   bool native_n = false;                ///< the server knows `n`
+  std::string extra_body;               ///< a JSON object merged into every request to a model; part of the journal's key
+  std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
+  std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
   std::string retriever = "bm25";       ///< "bm25", "faiss:INDEX" or the URL of a retrieval server
   std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
   std::string encoder;                  ///< URL of an embeddings server, for faiss
@@ -40,6 +50,7 @@ struct Settings {
   bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
   bool journal = true;
   bool replay = false;                  ///< answer from the folder's journal alone; what is not in it leaves a question open
+  std::vector<ModelFor> models;         ///< other models for single purposes
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
 };
 

@@ -43,7 +43,7 @@ class Summary {
   [[nodiscard]] std::string json() const {
     std::string out;
     JsonWriter json(out);
-    json.begin_object().field("method", method).field("model", model).field("simulated", model == "simulated").field("retriever", retriever);
+    json.begin_object().field("method", method).field("model", model).field("simulated", model.find("simulated") != std::string::npos).field("retriever", retriever);
     json.field("oracle", oracle).field("questions", scores_.size());
     for (const char* status : {"done", "budget", "open", "failed"}) json.field(status, count(status));
     json.field("null_predictions", null_predictions_);
