@@ -5,7 +5,7 @@ include(cmake/programs.cmake)
 
 file(GLOB bindings CONFIGURE_DEPENDS bindings/*.cpp)
 if(bindings)
-  pybind11_add_module(_core ${bindings})
+  pybind11_add_module(_core NO_EXTRAS ${bindings})  # no link-time optimisation: g++ 12 warns about coroutine frames
   espalier_program(_core)
   foreach(component IN LISTS espalier_components)
     if(TARGET espalier::${component})

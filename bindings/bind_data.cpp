@@ -1,0 +1,108 @@
+#include <espalier/core/passage.hpp>
+#include <espalier/rag/question.hpp>
+
+#include "callable.hpp"
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+bool read_floats(py::handle object, std::vector<float>& numbers) {
+  if (PyObject_CheckBuffer(object.ptr()) && !PyBytes_Check(object.ptr())) {
+    const py::buffer_info info = py::reinterpret_borrow<py::buffer>(object).request();
+    if (info.ndim == 1 && (info.format == "f" || info.format == "d")) {
+      const auto* at = static_cast<const char*>(info.ptr);
+      numbers.reserve(static_cast<std::size_t>(info.shape[0]));
+      for (py::ssize_t i = 0; i < info.shape[0]; ++i, at += info.strides[0])
+        numbers.push_back(info.format == "f" ? *reinterpret_cast<const float*>(at)
+                                             : static_cast<float>(*reinterpret_cast<const double*>(at)));
+      return true;
+    }
+  }
+  if (!PySequence_Check(object.ptr()) || PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr())) return false;
+  for (const py::handle item : object) {
+    const double number = PyFloat_AsDouble(item.ptr());
+    if (number == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    numbers.push_back(static_cast<float>(number));
+  }
+  return true;
+}
+
+void bind_data(py::module_& m) {
+  py::class_<Passage>(m, "Passage", "A passage of a corpus; `score` is what the retriever gave, higher is better.")
+      .def(py::init<std::string, std::string, std::string, double>(), py::arg("id"), py::arg("title"), py::arg("text"),
+           py::arg("score") = 0)
+      .def_property_readonly("id", &Passage::id)
+      .def_property_readonly("title", &Passage::title)
+      .def_property_readonly("text", &Passage::text, "The body, without the title line.")
+      .def_property_readonly("score", &Passage::score)
+      .def(
+          "__eq__", [](const Passage& a, const Passage& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const Passage& p) { return py::hash(py::str(p.id())); })
+      .def("__repr__", [](const Passage& p) {
+        return py::str("Passage(id={!r}, title={!r}, score={!r})").format(p.id(), p.title(), p.score());
+      });
+
+  py::class_<Query>(m, "Query", "One request to a retriever: a text and the number of passages wanted.")
+      .def(py::init<std::string, std::uint32_t>(), py::arg("text"), py::arg("k") = 3)
+      .def_readonly("text", &Query::text)
+      .def_readonly("k", &Query::k)
+      .def("__repr__", [](const Query& q) { return py::str("Query({!r}, k={})").format(q.text, q.k); });
+
+  py::class_<EncodeRequest>(m, "EncodeRequest", "One request to an encoder; `role` is 'query' or 'passage'.")
+      .def(py::init([](std::string text, const std::string& role) {
+             if (role != "query" && role != "passage") bad_option("role", role, "query, passage");
+             return EncodeRequest(std::move(text),
+                                  role == "query" ? EncodeRequest::Role::query : EncodeRequest::Role::passage);
+           }),
+           py::arg("text"), py::arg("role") = "query")
+      .def_readonly("text", &EncodeRequest::text)
+      .def_property_readonly(
+          "role", [](const EncodeRequest& r) { return r.role == EncodeRequest::Role::query ? "query" : "passage"; })
+      .def("__repr__", [](const EncodeRequest& r) {
+        return py::str("EncodeRequest({!r}, role={!r})")
+            .format(r.text, r.role == EncodeRequest::Role::query ? "query" : "passage");
+      });
+
+  using rag::ChainStep;
+  py::class_<ChainStep>(m, "ChainStep",
+                        "One step of a question's gold chain; '#1' in its question stands for the answer of step 1.")
+      .def(py::init([](std::string question, std::string answer, std::string title, std::string id) {
+             return ChainStep{std::move(question), std::move(answer), std::move(title), std::move(id)};
+           }),
+           py::arg("question"), py::arg("answer"), py::arg("support_title") = "", py::arg("support_id") = "")
+      .def_readonly("question", &ChainStep::question)
+      .def_readonly("answer", &ChainStep::answer)
+      .def_readonly("support_title", &ChainStep::support_title)
+      .def_readonly("support_id", &ChainStep::support_id);
+
+  using rag::Example;
+  py::class_<Example>(
+      m, "Question",
+      "A question with what is known about it. `gold` is for rewards and outputs only; no prompt sees it.")
+      .def(py::init([](std::string text, std::string id, std::vector<std::string> gold, std::vector<ChainStep> chain) {
+             if (id.empty()) id = text;
+             Example example{{std::move(id), std::move(text)}, std::move(gold), std::move(chain), {}, 0, {}};
+             example.hops = static_cast<std::uint32_t>(example.chain.size());
+             return example;
+           }),
+           py::arg("text"), py::arg("id") = "", py::arg("gold") = std::vector<std::string>(),
+           py::arg("chain") = std::vector<ChainStep>(), "Without an id the text is the id.")
+      .def_property_readonly("id", [](const Example& e) { return e.question.id; })
+      .def_property_readonly("text", [](const Example& e) { return e.question.text; })
+      .def_readonly("gold", &Example::gold)
+      .def_readonly("chain", &Example::chain)
+      .def_readonly("supporting_titles", &Example::supporting_titles)
+      .def_readonly("hops", &Example::hops)
+      .def_readonly("type", &Example::type)
+      .def("__repr__",
+           [](const Example& e) { return py::str("Question({!r}, id={!r})").format(e.question.text, e.question.id); });
+}
+
+}  // namespace espalier::python

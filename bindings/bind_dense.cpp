@@ -1,0 +1,118 @@
+#include "parts.hpp"
+
+#ifdef ESPALIER_HAS_EIGEN
+#include <espalier/backend/dense.hpp>
+#endif
+#ifdef ESPALIER_HAS_FAISS
+#include <espalier/backend/faiss.hpp>
+#endif
+
+namespace espalier::python {
+
+namespace {
+
+class Dense : public RetrieverPart {
+ public:
+  using RetrieverPart::RetrieverPart;
+};
+class Faiss : public RetrieverPart {
+ public:
+  using RetrieverPart::RetrieverPart;
+};
+
+#if defined(ESPALIER_HAS_EIGEN) || defined(ESPALIER_HAS_FAISS)
+
+/// An encoder as a batch function; a part is asked and waited for.
+backend::AnyEncoder make_encoder(const py::object& encoder) {
+  if (!py::isinstance<EncoderPart>(encoder)) {
+    if (!PyCallable_Check(encoder.ptr()))
+      throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
+                           type_name(encoder));
+    return Callable<EncodeRequest, Embedding>(encoder, "encoder");
+  }
+  return [part = encoder.cast<std::shared_ptr<EncoderPart>>()](std::span<const EncodeRequest> texts) {
+    const py::gil_scoped_acquire lock;
+    return (*part)(std::vector<EncodeRequest>(texts.begin(), texts.end()));
+  };
+}
+
+/// A matrix of floats [passages, dimension]: an array, or rows of numbers.
+backend::Vectors make_vectors(const py::object& matrix) {
+  std::vector<float> values;
+  std::size_t dimension = 0, row = 0;
+  for (const py::handle item : matrix) {
+    std::vector<float> numbers;
+    if (!read_floats(item, numbers))
+      throw py::type_error("vectors: row " + std::to_string(row) + " is no row of floats but " + type_name(item));
+    if (row == 0) dimension = numbers.size();
+    if (numbers.size() != dimension)
+      throw std::invalid_argument("vectors: row " + std::to_string(row) + " has " + std::to_string(numbers.size()) +
+                                  " numbers, row 0 has " + std::to_string(dimension));
+    values.insert(values.end(), numbers.begin(), numbers.end());
+    ++row;
+  }
+  return backend::Vectors(std::move(values), dimension);
+}
+
+backend::Metric metric_of(const std::string& name) {
+  if (name == "inner_product") return backend::Metric::inner_product;
+  if (name == "cosine") return backend::Metric::cosine;
+  if (name == "l2") return backend::Metric::l2;
+  bad_option("metric", name, "inner_product, cosine, l2");
+}
+
+/// Every run searches the same index.
+template <class Retriever>
+RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
+  return opens<Query, Passages>([retriever](std::span<const Query> queries) { return (*retriever)(queries); });
+}
+
+#endif
+
+}  // namespace
+
+void bind_dense(py::module_& m) {
+  py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
+  py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(
+      m, "Faiss", "Search by an index of faiss that was read from a file or is built from a factory string.");
+#ifdef ESPALIER_HAS_EIGEN
+  dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
+                        const std::string& metric, std::size_t threads) -> Dense {
+              using Index = backend::VectorRetriever<backend::DenseIndex>;
+              const backend::DenseOptions options{metric_of(metric), threads};
+              auto encode = make_encoder(encoder);
+              return Dense(shares(vectors.is_none()
+                                      ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                      : std::make_shared<Index>(std::move(passages),
+                                                                backend::DenseIndex(make_vectors(vectors), options),
+                                                                std::move(encode))));
+            }),
+            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(),
+            py::arg("metric") = "inner_product", py::arg("threads") = 1,
+            "Without `vectors`, one row a passage, the encoder encodes the passages too.");
+
+#else
+  dense.def(left_out<Dense>("dense retrieval", "libeigen3-dev"));
+#endif
+#ifdef ESPALIER_HAS_FAISS
+  faiss.def(
+      py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
+                  const std::string& factory, const std::string& metric, std::size_t nprobe, std::size_t ef_search,
+                  std::size_t threads) -> Faiss {
+        using Index = backend::VectorRetriever<backend::FaissIndex>;
+        const backend::FaissOptions options{factory, metric_of(metric), nprobe, ef_search, threads};
+        auto encode = make_encoder(encoder);
+        return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                         : std::make_shared<Index>(std::move(passages),
+                                                                   backend::FaissIndex::load(file, false, options),
+                                                                   std::move(encode))));
+      }),
+      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
+      py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,
+      "With `file` the index is read, row i being passage i.");
+#else
+  faiss.def(left_out<Faiss>("faiss retrieval", "libfaiss-dev and libopenblas-dev"));
+#endif
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,38 @@
+#include "errors.hpp"
+
+namespace espalier::python {
+
+py::object error_class(const char* name) { return py::module_::import("espalier._errors").attr(name); }
+
+py::object python_error(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PythonBackendError& python) {
+    return py::reinterpret_borrow<py::object>(python.error());
+  } catch (const BackendError& ours) {
+    return error_class("BackendError")(ours.what(),
+                                       py::arg("permanent") = ours.kind() == BackendError::Kind::permanent);
+  }
+}
+
+void bind_errors() {
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    const auto raise_as = [](const char* name, const std::exception& error) {
+      PyErr_SetString(error_class(name).ptr(), error.what());
+    };
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const BackendError&) {
+      const py::object error = python_error(thrown);
+      PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+    } catch (const InputError& error) {
+      raise_as("InputError", error);
+    } catch (const MissingPart& error) {
+      raise_as("MissingPart", error);
+    } catch (const Error& error) {
+      raise_as("Error", error);
+    }
+  });
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,119 @@
+#include "parts.hpp"
+
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/http_encoder.hpp>
+#include <espalier/backend/http_retriever.hpp>
+#include <espalier/backend/openai.hpp>
+#endif
+
+namespace espalier::python {
+
+namespace {
+
+class OpenAi : public ModelPart {
+ public:
+  using ModelPart::ModelPart;
+};
+class HttpRetriever : public RetrieverPart {
+ public:
+  using RetrieverPart::RetrieverPart;
+};
+class HttpEncoder : public EncoderPart {
+ public:
+  using EncoderPart::EncoderPart;
+};
+
+#ifdef ESPALIER_HAS_CURL
+
+backend::HttpOptions http_options(std::size_t in_flight, double timeout, double deadline, int attempts) {
+  backend::HttpOptions http;
+  http.max_in_flight = in_flight;
+  http.timeout_s = timeout;
+  http.deadline_s = deadline;
+  http.max_attempts = attempts;
+  return http;
+}
+
+/// Opens one service now, so that bad options are named at once and its fingerprint is known.
+template <class Wrapped, class Service, class Options>
+Wrapped make(Options options) {
+  const auto fingerprint = Service(options).fingerprint();
+  return Wrapped([options] { return std::make_unique<Service>(options); }, fingerprint);
+}
+
+#endif
+
+}  // namespace
+
+void bind_http(py::module_& m) {
+  py::class_<OpenAi, ModelPart, std::shared_ptr<OpenAi>> openai(
+      m, "OpenAi", "A language model behind a server that speaks OpenAI's protocol.");
+  py::class_<HttpRetriever, RetrieverPart, std::shared_ptr<HttpRetriever>> retriever(
+      m, "HttpRetriever", "A retriever behind a server that speaks Search-R1's protocol.");
+  py::class_<HttpEncoder, EncoderPart, std::shared_ptr<HttpEncoder>> encoder(
+      m, "HttpEncoder", "An encoder behind a server with OpenAI's /embeddings.");
+#ifdef ESPALIER_HAS_CURL
+  const auto in_flight_arg = py::arg("in_flight") = 64;
+  const auto timeout_arg = py::arg("timeout") = 300.0;
+  const auto deadline_arg = py::arg("deadline") = 600.0;
+  const auto attempts_arg = py::arg("attempts") = 0;
+  openai.def(py::init([](std::string url, std::string model, std::string revision, const std::string& api,
+                         bool native_n, std::string extra_body, std::string api_key_env, std::string api_key_file,
+                         std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
+               if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
+               backend::OpenAiOptions options;
+               options.url = std::move(url);
+               options.model = std::move(model);
+               options.revision = std::move(revision);
+               options.chat = api == "chat";
+               options.native_n = native_n;
+               options.extra_body = std::move(extra_body);
+               options.api_key_env = std::move(api_key_env);
+               options.api_key_file = std::move(api_key_file);
+               options.http = http_options(in_flight, timeout, deadline, attempts);
+               return make<OpenAi, backend::OpenAi>(std::move(options));
+             }),
+             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("api") = "chat",
+             py::arg("native_n") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
+             py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+             "The key is read from the file or the environment variable. `deadline` is in seconds, over all attempts "
+             "of a request.");
+
+  retriever.def(py::init([](std::string url, std::string name, std::size_t batch, std::size_t in_flight, double timeout,
+                            double deadline, int attempts) -> HttpRetriever {
+                  backend::HttpRetrieverOptions options;
+                  options.url = std::move(url);
+                  options.name = std::move(name);
+                  options.batch = batch;
+                  options.http = http_options(in_flight, timeout, deadline, attempts);
+                  return make<HttpRetriever, backend::HttpRetriever>(std::move(options));
+                }),
+                py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("batch") = 16, in_flight_arg,
+                timeout_arg, deadline_arg, attempts_arg,
+                "`name` says what is searched, corpus and index; it is part of the journal's key.");
+
+  encoder.def(py::init([](std::string url, std::string model, std::string query_prefix, std::string passage_prefix,
+                          bool normalise, std::size_t batch, std::size_t in_flight, double timeout, double deadline,
+                          int attempts) -> HttpEncoder {
+                backend::HttpEncoderOptions options;
+                options.url = std::move(url);
+                options.model = std::move(model);
+                options.query_prefix = std::move(query_prefix);
+                options.passage_prefix = std::move(passage_prefix);
+                options.normalise = normalise;
+                options.batch = batch;
+                options.http = http_options(in_flight, timeout, deadline, attempts);
+                return make<HttpEncoder, backend::HttpEncoder>(std::move(options));
+              }),
+              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("query_prefix") = "",
+              py::arg("passage_prefix") = "", py::arg("normalise") = false, py::arg("batch") = 64, in_flight_arg,
+              timeout_arg, deadline_arg, attempts_arg);
+#else
+  constexpr const char* packages = "libcurl4-openssl-dev and libsimdjson-dev";
+  openai.def(left_out<OpenAi>("the client for language model servers", packages));
+  retriever.def(left_out<HttpRetriever>("the client for retrieval servers", packages));
+  encoder.def(left_out<HttpEncoder>("the client for embedding servers", packages));
+#endif
+}
+
+}  // namespace espalier::python

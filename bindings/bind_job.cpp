@@ -1,0 +1,156 @@
+#include "errors.hpp"
+
+#ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/core/nearest.hpp>
+#include <espalier/run/expand.hpp>
+#endif
+#include <espalier/run/world.hpp>
+
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+#ifdef ESPALIER_HAS_SIMDJSON
+
+namespace {
+
+/// Sets a field of the settings from a Python object; the field's type decides what it may be.
+using Set = std::function<void(run::Settings&, const py::object&)>;
+
+template <class T>
+Set into(T run::Settings::* field) {
+  return [field](run::Settings& settings, const py::object& value) { settings.*field = value.cast<T>(); };
+}
+
+const std::map<std::string, Set>& fields() {
+  using S = run::Settings;
+  static const std::map<std::string, Set> table{
+      {"method", into(&S::method)},
+      {"questions", into(&S::questions)},
+      {"corpus", into(&S::corpus)},
+      {"model", into(&S::model)},
+      {"model_name", into(&S::model_name)},
+      {"model_revision", into(&S::model_revision)},
+      {"native_n", into(&S::native_n)},
+      {"retriever", into(&S::retriever)},
+      {"retriever_name", into(&S::retriever_name)},
+      {"encoder", into(&S::encoder)},
+      {"encoder_name", into(&S::encoder_name)},
+      {"out", into(&S::out)},
+      {"prompts", into(&S::prompts)},
+      {"limit", into(&S::limit)},
+      {"seed", into(&S::seed)},
+      {"in_flight", into(&S::in_flight)},
+      {"open_questions", into(&S::open_questions)},
+      {"timeout", into(&S::timeout)},
+      {"deadline", into(&S::deadline)},
+      {"attempts", into(&S::attempts)},
+      {"overwrite", into(&S::overwrite)},
+      {"journal", into(&S::journal)},
+      {"api",
+       [](S& settings, const py::object& value) {
+         const auto api = value.cast<std::string>();
+         if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
+         settings.chat = api == "chat";
+       }},
+      {"set", [](S& settings, const py::object& value) {
+         for (const auto& [name, text] : value.cast<std::vector<std::pair<std::string, std::string>>>())
+           settings.set.emplace_back(name, text);
+       }}};
+  return table;
+}
+
+run::Settings make_settings(const std::string& task, const py::dict& values) {
+  run::Settings settings;
+  settings.task = task == "answer" ? run::Settings::Task::answer : run::Settings::Task::expand;
+  for (const auto& [key, value] : values) {
+    const auto name = key.cast<std::string>();
+    const auto field = fields().find(name);
+    if (field == fields().end()) {
+      std::vector<std::string> names;
+      for (const auto& entry : fields()) names.push_back(entry.first);
+      throw std::invalid_argument("unknown setting '" + name + "', did you mean '" + std::string(nearest(name, names)) +
+                                  "'?");
+    }
+    try {
+      field->second(settings, py::reinterpret_borrow<py::object>(value));
+    } catch (const py::cast_error&) {
+      throw std::invalid_argument("setting '" + name + "' cannot be " + py::repr(value).cast<std::string>());
+    }
+  }
+  return settings;
+}
+
+/// A hook that looks for signals and tells Python how far the run is, 20 times a second at most.
+run::ProgressHook hook_of(const py::object& progress) {
+  using Clock = std::chrono::steady_clock;
+  return [told = std::make_shared<Clock::time_point>(),
+          progress = progress.is_none() ? nullptr : shared(progress)](const run::Progress& p) {
+    const auto now = Clock::now();
+    if (now - *told < std::chrono::milliseconds(50) && p.questions_done < p.questions) return;
+    *told = now;
+    const py::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (progress) (*progress)(p);
+  };
+}
+
+py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress) {
+  run::Run job(make_settings(task, values));
+  const run::ProgressHook hook = hook_of(progress);
+  const run::RunResult result = [&] {
+    const py::gil_scoped_release unlock;
+    return job(hook);
+  }();
+  return py::make_tuple(result.summary, result.open, result.recognised);
+}
+
+/// The method's options, the simulated model's rates among them.
+std::vector<std::array<std::string, 4>> options_of(const std::string& method) {
+  return run::make_method(method)->options().help();
+}
+
+}  // namespace
+
+void bind_job(py::module_& m) {
+  py::class_<run::Progress>(m, "Progress", "How far a run is.")
+      .def_readonly("questions_done", &run::Progress::questions_done)
+      .def_readonly("questions", &run::Progress::questions)
+      .def_readonly("calls", &run::Progress::calls, "Completions applied.")
+      .def_readonly("tokens", &run::Progress::tokens, "Prompt and completion tokens of the finished questions.")
+      .def_readonly("best_reward", &run::Progress::best_reward, "Mean reward of the chosen answers.")
+      .def_readonly("seconds", &run::Progress::seconds);
+  m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"),
+        "(summary as JSON, questions left open, whether the run was finished before).");
+  m.def(
+      "check_job", [](const std::string& task, const py::dict& values) { run::Run(make_settings(task, values)); },
+      py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
+  m.def("method_options", &options_of, py::arg("method"),
+        "(name, default as JSON, allowed values, explanation) of each option.");
+  m.def(
+      "write_world",
+      [](const std::string& folder, std::size_t passages, std::size_t questions, std::uint64_t seed,
+         unsigned max_hops) {
+        const py::gil_scoped_release unlock;
+        run::write_world(folder, {passages, questions, seed, max_hops});
+      },
+      py::arg("folder"), py::arg("passages"), py::arg("questions"), py::arg("seed"), py::arg("max_hops"));
+}
+
+#else
+
+void bind_job(py::module_& m) {
+  for (const char* name : {"run_job", "check_job", "method_options", "write_world"})
+    m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
+}
+
+#endif
+
+}  // namespace espalier::python

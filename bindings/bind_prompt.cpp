@@ -1,0 +1,101 @@
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include "bindings.hpp"
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+namespace {
+
+constexpr const char* finishes[] = {"stop", "length", "other"};
+
+Finish finish_of(const std::string& name) {
+  for (int i = 0; i < 3; ++i)
+    if (name == finishes[i]) return static_cast<Finish>(i);
+  bad_option("finish", name, "stop, length, other");
+}
+
+/// The slots of a prompt's purpose with their values; the segments inside them have spans too, but are no slots.
+py::dict slots(const Prompt& prompt) {
+  py::dict found;
+  const auto& body = prompt.body();
+  const Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr;
+  if (purpose)
+    for (const auto& name : purpose->slots)
+      if (const auto value = prompt.slot(name)) found[py::str(name)] = py::str(std::string(*value));
+  return found;
+}
+
+}  // namespace
+
+void bind_prompt(py::module_& m) {
+  py::class_<Prompt>(m, "Prompt", "One request to a language model: one prompt, one sample.")
+      .def(py::init([](std::string text, double temperature, int max_tokens, std::vector<std::string> stop,
+                       std::uint64_t seed, std::uint32_t sample) {
+             return Prompt(std::move(text),
+                           Sampling{.temperature = temperature, .max_tokens = max_tokens, .stop = std::move(stop)},
+                           seed, sample);
+           }),
+           py::arg("text"), py::kw_only(), py::arg("temperature") = 0.0, py::arg("max_tokens") = 512,
+           py::arg("stop") = std::vector<std::string>(), py::arg("seed") = 0, py::arg("sample") = 0,
+           "A bare prompt: one user message.")
+      .def_property_readonly("text", &Prompt::text, "The last message's content.")
+      .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")
+      .def_property_readonly(
+          "messages",
+          [](const Prompt& p) {
+            py::list messages;
+            for (const auto& message : p.body().messages) {
+              py::dict entry;
+              entry["role"] = message.role;
+              entry["content"] = message.content;
+              messages.append(entry);
+            }
+            return messages;
+          },
+          "As a chat server wants them: [{'role', 'content'}].")
+      .def_property_readonly("slots", &slots, "The values that were filled into the prompt's text, by slot.")
+      .def_property_readonly("seed", &Prompt::seed,
+                             "Sample i of a prompt is drawn under seed + i; nothing for greedy requests.")
+      .def_property_readonly("sample", &Prompt::sample)
+      .def_property_readonly(
+          "temperature", [](const Prompt& p) { return p.sampling().temperature; }, "0 = greedy.")
+      .def_property_readonly("top_p", [](const Prompt& p) { return p.sampling().top_p; })
+      .def_property_readonly("max_tokens", [](const Prompt& p) { return p.sampling().max_tokens; })
+      .def_property_readonly(
+          "stop", [](const Prompt& p) { return p.sampling().stop; },
+          "A stop string that ends a text belongs to the text.")
+      .def_property_readonly(
+          "key", [](const Prompt& p) { return p.key().hex(); }, "Identity of the request, 32 hexadecimal digits.")
+      .def("__repr__", [](const Prompt& p) {
+        return py::str("Prompt(purpose={!r}, seed={}, sample={}, text={!r})")
+            .format(p.purpose(), p.seed(), p.sample(), p.text());
+      });
+
+  py::class_<Completion>(m, "Completion", "One sampled text.")
+      .def(py::init([](std::string text, const std::string& finish, std::uint32_t prompt_tokens,
+                       std::uint32_t completion_tokens, std::optional<double> logprob) {
+             Completion completion(std::move(text));
+             completion.finish = finish_of(finish);
+             completion.prompt_tokens = prompt_tokens;
+             completion.completion_tokens = completion_tokens;
+             completion.logprob = logprob;
+             return completion;
+           }),
+           py::arg("text"), py::kw_only(), py::arg("finish") = "stop", py::arg("prompt_tokens") = 0,
+           py::arg("completion_tokens") = 0, py::arg("logprob") = py::none())
+      .def_readonly("text", &Completion::text)
+      .def_property_readonly("finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; })
+      .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
+      .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
+      .def_readonly("logprob", &Completion::logprob, "Sum over the completion's tokens, or None.")
+      .def("__repr__", [](const Completion& c) { return py::str("Completion({!r})").format(c.text); });
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,105 @@
+#include <espalier/rag/render.hpp>
+
+#include "callable.hpp"
+#include "rewards.hpp"
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::python {
+
+template <>
+inline double Callable<RewardRequest, double>::read(const py::object& item, const RewardRequest&, std::size_t i) const {
+  const double value = PyFloat_AsDouble(item.ptr());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    refuse_item(i, "a float", type_name(item));
+  }
+  if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
+  return value;
+}
+
+namespace {
+
+Task<std::vector<double>> values_of(Port<RewardRequest, double> port, std::vector<rag::State> states) {
+  std::vector<Task<double>> asked;
+  for (auto& state : states) asked.push_back(ask(port, RewardRequest(std::move(state))));
+  return gather(std::move(asked));
+}
+
+/// A reward class with the list protocol that Python rewards have: reward(states) -> values.
+template <class Reward>
+void bind_reward(py::class_<Reward>& type) {
+  type.def(
+      "__call__",
+      [](const Reward& reward, const std::vector<rag::State>& states) {
+        if constexpr (requires { reward.group(std::span<const rag::State>(states)); })
+          return reward.group(std::span<const rag::State>(states));
+        else {
+          std::vector<double> values;
+          for (const auto& state : states) values.push_back(reward(state));
+          return values;
+        }
+      },
+      py::arg("states"), "One value a state.");
+}
+template <class Reward>
+void bind_metric(py::module_& m, const char* name, const char* doc) {
+  py::class_<Reward> type(m, name, doc);
+  type.def(py::init([](const std::string& profile) { return Reward(rag::profile(profile)); }),
+           py::arg("profile") = "common");
+  bind_reward(type);
+}
+
+}  // namespace
+
+rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler) {
+  if (py::isinstance<rag::F1>(reward)) return rag::AnyReward(reward.cast<rag::F1>());
+  if (py::isinstance<rag::ExactMatch>(reward)) return rag::AnyReward(reward.cast<rag::ExactMatch>());
+  if (py::isinstance<rag::Accuracy>(reward)) return rag::AnyReward(reward.cast<rag::Accuracy>());
+  if (py::isinstance<rag::Agreement>(reward)) return rag::AnyReward(rag::Agreement());
+  if (!PyCallable_Check(reward.ptr()))
+    throw py::type_error(
+        "a reward is F1(), ExactMatch(), Accuracy(), Agreement() or a function reward(states) -> list of float, not " +
+        type_name(reward));
+  auto port = scheduler.port<RewardRequest, double>(Callable<RewardRequest, double>(reward, "reward"));
+  return rag::AnyReward(
+      rag::AnyReward::Function([port](std::vector<rag::State> states) { return values_of(port, std::move(states)); }));
+}
+
+void bind_rewards(py::module_& m) {
+  py::class_<rag::State>(m, "State",
+                         "Where a search has come to: a question and what happened so far. What rewards see.")
+      .def_property_readonly("question",
+                             [](const rag::State& s) {
+                               return rag::Example{s.question(), s.has_gold() ? s.gold() : rag::Gold(), {}, {}, 0, {}};
+                             })
+      .def_property_readonly("answer", &rag::State::answer, "The final answer, or None.")
+      .def_property_readonly("retrievals", &rag::State::retrievals, "Searches on the path.")
+      .def_property_readonly("iterations", &rag::State::iterations, "Sub-questions dealt with, or searches made.")
+      .def_property_readonly(
+          "segments",
+          [](const rag::State& s) {
+            py::list segments;
+            for (const rag::Segment* segment : s.transcript().segments()) {
+              py::object content =
+                  segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->model_text()->str());
+              segments.append(py::make_tuple(rag::name(segment->kind()), content));
+            }
+            return segments;
+          },
+          "(kind, text) of what the model wrote, ('documents', passages) of what was found; oldest first.");
+
+  bind_metric<rag::F1>(m, "F1", "Reward: F1 of the answer's words, the best over the gold answers.");
+  bind_metric<rag::ExactMatch>(m, "ExactMatch", "Reward: 1 if the normalised answer equals a gold answer.");
+  bind_metric<rag::Accuracy>(m, "Accuracy", "Reward: 1 if a gold answer occurs in the answer.");
+  py::class_<rag::Agreement> agreement(
+      m, "Agreement", "Reward without gold: mean F1 with the other rollouts' answers from the same state.");
+  agreement.def(py::init<>());
+  bind_reward(agreement);
+}
+
+}  // namespace espalier::python

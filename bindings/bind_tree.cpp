@@ -1,0 +1,192 @@
+#include <espalier/core/error.hpp>
+#include <espalier/output/answers.hpp>
+#include <espalier/output/dpo.hpp>
+#include <espalier/output/sft.hpp>
+
+#include "tree.hpp"
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+namespace {
+
+using Tree = std::shared_ptr<GrownTree>;
+
+/// One node of a tree; keeps the tree alive.
+class NodeView {
+ public:
+  NodeView(Tree tree, NodeId id) : tree_(std::move(tree)), id(id) {}
+  [[nodiscard]] const Node<double>& node() const { return tree_->tree[id]; }
+  [[nodiscard]] const rag::Tree& tree() const { return tree_->tree; }
+  [[nodiscard]] std::optional<NodeView> parent() const {
+    if (id == rag::Tree::root()) return std::nullopt;
+    return NodeView(tree_, node().parent);
+  }
+  [[nodiscard]] std::vector<NodeView> children() const {
+    std::vector<NodeView> nodes;
+    for (const NodeId child : tree().children(id)) nodes.emplace_back(tree_, child);
+    return nodes;
+  }
+
+ private:
+  Tree tree_;
+
+ public:
+  NodeId id;
+};
+
+py::object loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
+
+/// Rows that were appended as lines of JSON, as dictionaries.
+py::list rows(const std::string& lines) {
+  py::list all;
+  std::size_t begin = 0;
+  for (std::size_t end = lines.find('\n'); end != lines.npos; begin = end + 1, end = lines.find('\n', begin))
+    all.append(loads(lines.substr(begin, end - begin)));
+  return all;
+}
+
+std::string to_json(const GrownTree& tree) {
+  std::string line;
+  output::append_tree(tree.record(), line);
+  line.pop_back();
+  return line;
+}
+
+output::ChainChoice choice_of(const std::string& name) {
+  constexpr const char* names[] = {"best", "most", "least", "random"};
+  for (int i = 0; i < 4; ++i)
+    if (name == names[i]) return static_cast<output::ChainChoice>(i);
+  bad_option("chain", name, "best, most, least, random");
+}
+
+void bind_node(py::module_& m) {
+  py::class_<NodeView>(m, "Node", "One node of a tree.")
+      .def_readonly("id", &NodeView::id)
+      .def_property_readonly("kind",
+                             [](const NodeView& n) -> std::optional<std::string> {
+                               if (n.id == rag::Tree::root()) return std::nullopt;
+                               return rag::name(n.tree().action(n.id).kind);
+                             })
+      .def_property_readonly(
+          "text", [](const NodeView& n) { return n.tree().action(n.id).text; },
+          "The answer, sub-question or query; the raw reply if it could not be read.")
+      .def_property_readonly("thought", [](const NodeView& n) { return n.tree().action(n.id).thought; })
+      .def_property_readonly("state", [](const NodeView& n) { return n.tree().state(n.id); })
+      .def_property_readonly(
+          "value", [](const NodeView& n) { return n.node().mean(); }, "Mean of the values backed up through it.")
+      .def_property_readonly(
+          "reward", [](const NodeView& n) { return output::rewards(n.tree())[n.id]; },
+          "Its own: the mean over its rollouts, or None.")
+      .def_property_readonly("visits", [](const NodeView& n) { return n.node().visits; })
+      .def_property_readonly("prior", [](const NodeView& n) { return n.node().prior; })
+      .def_property_readonly("status", [](const NodeView& n) { return output::name(n.node().status); })
+      .def_property_readonly(
+          "reason",
+          [](const NodeView& n) -> std::optional<std::string> {
+            if (n.node().reason == Reason::none) return std::nullopt;
+            return output::name(n.node().reason);
+          },
+          "Why it was pruned, or None.")
+      .def_property_readonly("parent", &NodeView::parent)
+      .def_property_readonly("children", &NodeView::children)
+      .def(
+          "__eq__", [](const NodeView& a, const NodeView& b) { return &a.tree() == &b.tree() && a.id == b.id; },
+          py::is_operator())
+      .def("__hash__", [](const NodeView& n) { return n.id; })
+      .def("__repr__", [](const NodeView& n) {
+        return py::str("Node(id={}, text={!r}, value={}, visits={})")
+            .format(n.id, n.tree().action(n.id).text, n.node().mean(), n.node().visits);
+      });
+}
+
+}  // namespace
+
+void bind_tree(py::module_& m) {
+  bind_node(m);
+  py::class_<GrownTree, Tree>(m, "Tree", "A grown tree: what was tried, what it was worth, what was cut and why.")
+      .def_property_readonly("question",
+                             [](const GrownTree& t) {
+                               const rag::State& root = t.tree.state(rag::Tree::root());
+                               return rag::Example{
+                                   root.question(), root.has_gold() ? root.gold() : rag::Gold(), {}, {}, 0, {}};
+                             })
+      .def_readonly("method", &GrownTree::method)
+      .def_readonly("seed", &GrownTree::seed, "Of the run.")
+      .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
+      .def_property_readonly(
+          "status", [](const GrownTree& t) { return output::name(t.tree.ending); }, "'done' or 'budget'.")
+      .def_property_readonly("root", [](const Tree& t) { return NodeView(t, rag::Tree::root()); })
+      .def_property_readonly(
+          "nodes",
+          [](const Tree& t) {
+            std::vector<NodeView> nodes;
+            for (NodeId id = 0; id < t->tree.size(); ++id) nodes.emplace_back(t, id);
+            return nodes;
+          },
+          "Parents before their children.")
+      .def_property_readonly(
+          "costs",
+          [](const GrownTree& t) {
+            py::dict purposes;
+            for (const auto& [purpose, costs] : t.tree.ledger.by_purpose()) {
+              py::dict entry;
+              entry["completions"] = costs.completions;
+              entry["prompt_tokens"] = costs.prompt_tokens;
+              entry["completion_tokens"] = costs.completion_tokens;
+              entry["retrievals"] = costs.retrievals;
+              purposes[py::str(purpose)] = entry;
+            }
+            return purposes;
+          },
+          "Logical costs by purpose.")
+      .def("__len__", [](const GrownTree& t) { return t.tree.size(); })
+      .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
+      .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
+      .def("__repr__", [](const GrownTree& t) {
+        return py::str("Tree({!r}, {} nodes)").format(t.tree.state(rag::Tree::root()).question().text, t.tree.size());
+      });
+
+  m.def(
+      "best_answer",
+      [](const GrownTree& tree) -> std::optional<std::string> {
+        const auto best = output::best_answer(tree.tree);
+        if (!best) return std::nullopt;
+        return best->text;
+      },
+      py::arg("tree"), "The answer of the chain with the highest reward; None if the tree holds none.");
+  m.def(
+      "answer_row",
+      [](const GrownTree& tree) {
+        std::string line;
+        output::append_answer_row(output::answer_row(tree.record()), line);
+        return loads(line);
+      },
+      py::arg("tree"), "The tree's row of answers.jsonl.");
+  m.def(
+      "sft_rows",
+      [](const std::vector<Tree>& trees, const std::string& chain) {
+        std::string lines;
+        for (const Tree& tree : trees)
+          output::append_sft_rows(tree->record(), *tree->prompts, {choice_of(chain)}, lines);
+        return rows(lines);
+      },
+      py::arg("trees"), py::kw_only(), py::arg("chain") = "most",
+      "Fine-tuning rows of one correct chain a tree: 'best', or by its retrievals 'most', 'least', 'random'.");
+  m.def(
+      "dpo_pairs",
+      [](const std::vector<Tree>& trees, double margin) {
+        if (!(margin >= 0)) bad_option("margin", margin, "0 or more");
+        std::string lines;
+        for (const Tree& tree : trees) output::append_dpo_rows(tree->record(), *tree->prompts, {margin}, lines);
+        return rows(lines);
+      },
+      py::arg("trees"), py::kw_only(), py::arg("margin") = 0.1,
+      "Preference pairs of siblings whose rewards differ by the margin or more.");
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+/// The Python extension: one bind_<family>.cpp for each family of types, all registered by module.cpp.
+namespace espalier::python {
+
+namespace py = pybind11;
+
+void bind_errors();
+void bind_build(py::module_& m);
+void bind_data(py::module_& m);
+void bind_prompt(py::module_& m);
+void bind_rewards(py::module_& m);
+void bind_local_backends(py::module_& m);
+void bind_dense(py::module_& m);
+void bind_http(py::module_& m);
+void bind_environment(py::module_& m);
+void bind_tree(py::module_& m);
+void bind_read(py::module_& m);
+void bind_search(py::module_& m);
+void bind_decex(py::module_& m);
+void bind_mcts(py::module_& m);
+void bind_beam(py::module_& m);
+void bind_job(py::module_& m);
+
+}  // namespace espalier::python

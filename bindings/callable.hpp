@@ -1,0 +1,115 @@
+#pragma once
+
+#include <espalier/core/outcome.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include "errors.hpp"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+/// A Python function as a batch function: one call a batch, its reply checked by hand, so that a wrong one is a
+/// BackendError that says what was expected and what came. A BackendError that it raises, or returns in place of an item,
+/// is a failure of the backend; any other exception leaves the run.
+template <class In, class Out>
+class Callable {
+ public:
+  /// `role` is what messages call it: "model", "retriever" ...
+  Callable(py::object function, std::string role) : function_(shared(std::move(function))), role_(std::move(role)) {}
+
+  std::vector<Outcome<Out>> operator()(std::span<const In> requests) const {
+    const py::gil_scoped_acquire lock;
+    const py::object reply = call(requests);
+    const py::object items = rows(reply, requests.size());
+    std::vector<Outcome<Out>> outcomes;
+    outcomes.reserve(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const py::object item = items[py::int_(i)];
+      if (PyExceptionInstance_Check(item.ptr())) {
+        if (!py::isinstance(item, error_class("BackendError"))) raise(item);
+        outcomes.emplace_back(std::make_exception_ptr(PythonBackendError(item)));
+      } else {
+        outcomes.emplace_back(read(item, requests[i], i));
+      }
+    }
+    return outcomes;
+  }
+
+ private:
+  [[nodiscard]] py::object call(std::span<const In> requests) const {
+    py::list list;
+    for (const In& request : requests) list.append(shown(request));
+    try {
+      const py::object reply = (*function_)(list);
+      return PyCoro_CheckExact(reply.ptr()) ? py::module_::import("espalier._background").attr("wait")(reply) : reply;
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(error_class("BackendError"))) throw;
+      throw PythonBackendError(error.value());
+    }
+  }
+
+  /// The reply as something that can be indexed, of the right length.
+  [[nodiscard]] py::object rows(const py::object& reply, std::size_t expected) const {
+    const bool listed = PySequence_Check(reply.ptr()) && !PyUnicode_Check(reply.ptr()) && !PyBytes_Check(reply.ptr());
+    if (!listed) refuse("a list of " + std::to_string(expected), type_name(reply));
+    const std::size_t length = py::len(reply);
+    if (length != expected)
+      refuse("a list of " + std::to_string(expected), "a " + type_name(reply) + " of " + std::to_string(length));
+    return reply;
+  }
+
+  [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {
+    throw BackendError("the " + role_ + " must return " + expected + ", but it returned " + came,
+                       BackendError::Kind::permanent);
+  }
+  [[noreturn]] void refuse_item(std::size_t i, const std::string& expected, const std::string& came) const {
+    refuse(expected + " or a BackendError for each request", came + " for request " + std::to_string(i));
+  }
+
+  /// What the function sees of a request.
+  static const auto& shown(const In& request) {
+    if constexpr (requires { request.state; }) return request.state;
+    else return request;
+  }
+  Out read(const py::object& item, const In& request, std::size_t i) const;
+
+  std::shared_ptr<py::object> function_;
+  std::string role_;
+};
+
+/// The numbers of a Python sequence or of anything with a one-dimensional buffer of floats, such as a row of an array.
+/// False if it is neither.
+bool read_floats(py::handle object, std::vector<float>& numbers);
+
+template <>
+inline Completion Callable<Prompt, Completion>::read(const py::object& item, const Prompt&, std::size_t i) const {
+  if (PyUnicode_Check(item.ptr())) return Completion(item.cast<std::string>());
+  if (!py::isinstance<Completion>(item)) refuse_item(i, "a str, a Completion", type_name(item));
+  return item.cast<Completion>();
+}
+
+template <>
+inline Passages Callable<Query, Passages>::read(const py::object& item, const Query& query, std::size_t i) const {
+  if (!PyList_Check(item.ptr()) && !PyTuple_Check(item.ptr())) refuse_item(i, "a list of Passage", type_name(item));
+  Passages passages;
+  for (const py::handle passage : item) {
+    if (!py::isinstance<Passage>(passage)) refuse_item(i, "a list of Passage", "a list with " + type_name(passage));
+    if (passages.size() < query.k) passages.push_back(passage.cast<Passage>());
+  }
+  return passages;
+}
+
+template <>
+inline Embedding Callable<EncodeRequest, Embedding>::read(const py::object& item, const EncodeRequest&,
+                                                          std::size_t i) const {
+  Embedding embedding;
+  if (!read_floats(item, embedding)) refuse_item(i, "a row of floats", type_name(item));
+  return embedding;
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include "bindings.hpp"
+
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace espalier::python {
+
+/// The class of that name in espalier._errors.
+py::object error_class(const char* name);
+
+/// A Python object that may be dropped by a thread that does not hold the interpreter lock.
+inline std::shared_ptr<py::object> shared(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* last) {
+            const py::gil_scoped_acquire lock;
+            delete last;
+          }};
+}
+
+/// A Python BackendError on its way through C++; leaves it as the same object, with its traceback.
+class PythonBackendError : public BackendError {
+ public:
+  explicit PythonBackendError(const py::object& error)
+      : BackendError(py::str(error).cast<std::string>(),
+                     error.attr("permanent").cast<bool>() ? Kind::permanent : Kind::transport),
+        error_(shared(error)) {}
+  [[nodiscard]] py::handle error() const { return *error_; }
+
+ private:
+  std::shared_ptr<py::object> error_;
+};
+
+/// The Python exception for an error of a backend.
+py::object python_error(const std::exception_ptr& error);
+
+/// Raises an exception object that stands where a value was expected.
+[[noreturn]] inline void raise(py::handle error) {
+  PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+  throw py::error_already_set();
+}
+
+/// The name of an object's type, for messages.
+inline std::string type_name(py::handle object) {
+  return py::type::handle_of(object).attr("__name__").cast<std::string>();
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <espalier/core/batch_service.hpp>
+
+#include "callable.hpp"
+#include <pybind11/stl.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+/// Lets other Python threads run while a service of ours computes or waits.
+template <class In, class Out>
+class Unlocked final : public Service<In, Out> {
+ public:
+  explicit Unlocked(std::unique_ptr<Service<In, Out>> inner) : inner_(std::move(inner)) {}
+  void submit(Ticket ticket, const In& request) override { inner_->submit(ticket, request); }
+  std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
+    const py::gil_scoped_release unlock;
+    return inner_->poll(wait);
+  }
+  [[nodiscard]] bool batch() const override { return inner_->batch(); }
+  void cancel(Ticket ticket) override { inner_->cancel(ticket); }
+
+ private:
+  std::unique_ptr<Service<In, Out>> inner_;
+};
+
+/// A backend of ours as a Python object. Opens a service for each run.
+template <class In, class Out>
+class Part {
+ public:
+  using Open = std::function<std::unique_ptr<Service<In, Out>>()>;
+  /// A fingerprint makes its answers worth a place in a journal.
+  explicit Part(Open open, std::optional<Hash> identity = std::nullopt)
+      : fingerprint(identity), open_(std::move(open)) {}
+  std::optional<Hash> fingerprint;
+
+  [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const { return std::make_unique<Unlocked<In, Out>>(open_()); }
+
+  /// Answers a list of requests; raises the first error.
+  std::vector<Out> operator()(const std::vector<In>& requests) const {
+    const auto service = open();
+    for (std::size_t i = 0; i < requests.size(); ++i) service->submit(i, requests[i]);
+    std::vector<std::optional<Outcome<Out>>> answers(requests.size());
+    for (std::size_t left = requests.size(); left > 0;) {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      for (auto& reply : service->poll(std::chrono::milliseconds(50))) {
+        answers[reply.ticket] = std::move(reply.outcome);
+        --left;
+      }
+    }
+    std::vector<Out> values;
+    for (auto& answer : answers) values.push_back(std::move(*answer).value());
+    return values;
+  }
+
+ private:
+  Open open_;
+};
+
+using ModelPart = Part<Prompt, Completion>;
+using RetrieverPart = Part<Query, Passages>;
+using EncoderPart = Part<EncodeRequest, Embedding>;
+
+/// A batch function of ours as a part; every run gets a copy.
+template <class In, class Out, class F>
+typename Part<In, Out>::Open opens(F f) {
+  return [f = std::move(f)] { return std::make_unique<BatchService<In, Out, F>>(f); };
+}
+
+/// A part, or a Python function behind the same interface. Raises TypeError for anything else.
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const std::string& role) {
+  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().open();
+  if (!PyCallable_Check(backend.ptr()))
+    throw py::type_error("the " + role + " must be a function of a list of requests or a " + role +
+                         " of espalier, not " + type_name(backend));
+  return std::make_unique<BatchService<In, Out, Callable<In, Out>>>(Callable<In, Out>(backend, role));
+}
+
+/// The constructor of a part that is not in this build: names the package that brings it.
+template <class T>
+auto left_out(const char* part, const char* package) {
+  return py::init([part, package](const py::args&, const py::kwargs&) -> T { throw MissingPart(part, package); });
+}
+
+}  // namespace espalier::python

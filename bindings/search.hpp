@@ -1,0 +1,76 @@
+#pragma once
+
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/scheduler.hpp>
+
+#include "bindings.hpp"
+#include "environment.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace espalier::python {
+
+/// An engine that is ready to grow trees; must outlive their tasks.
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+  virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
+};
+
+/// A search as a value: options and parts, no backends.
+class Search {
+ public:
+  Search(std::string name, Loop loop, py::object reward)
+      : method(std::move(name)), environment(std::move(loop)), reward(std::move(reward)) {}
+  virtual ~Search() = default;
+  std::string method;
+  Loop environment;
+  py::object reward;
+
+  /// The options as a JSON object.
+  [[nodiscard]] std::string options() const {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object();
+    show(json);
+    environment.show(json);
+    json.end_object();
+    return out;
+  }
+  /// The engine over backends, under this reward.
+  [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                                                   const py::object& chosen_reward) const = 0;
+
+ protected:
+  virtual void show(JsonWriter& json) const = 0;
+};
+
+/// What Mcts and Beam value a state by: the mean reward of n rollouts.
+struct RolloutPart {
+  py::object reward;
+  std::uint32_t n;
+  std::uint32_t max_steps;
+};
+
+/// An engine of espalier/search over the policy loop.
+template <class Grower>
+class LoopEngine final : public Engine {
+ public:
+  LoopEngine(Grower grower, rag::Environment environment)
+      : grower_(std::move(grower)), environment_(std::move(environment)) {}
+  Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override {
+    const Seed seed(run_seed, root.question().id);
+    return grower_(environment_, std::move(root), seed);
+  }
+
+ private:
+  Grower grower_;
+  rag::Environment environment_;
+};
+
+}  // namespace espalier::python

@@ -1,0 +1,144 @@
+#include "session.hpp"
+
+#include <espalier/backend/journal.hpp>
+#ifdef ESPALIER_HAS_SQLITE
+#include <espalier/backend/sqlite_store.hpp>
+#endif
+
+#include <utility>
+
+namespace espalier::python {
+
+namespace {
+
+/// What stands for the retriever of a search that was given none.
+std::vector<Passages> no_retriever(std::span<const Query>) {
+  throw std::invalid_argument("this search looks something up: give it a retriever");
+}
+
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> journaled(std::unique_ptr<Service<In, Out>> service,
+                                            [[maybe_unused]] const std::string& file,
+                                            [[maybe_unused]] Hash fingerprint) {
+#ifdef ESPALIER_HAS_SQLITE
+  return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
+                                                       fingerprint);
+#else
+  throw MissingPart("the journal", "libsqlite3-dev");
+#endif
+}
+
+/// The identity that a user gave, or that of a part.
+template <class In, class Out>
+std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
+  if (given) return Hasher().add("given").add(*given).finish();
+  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().fingerprint;
+  return std::nullopt;
+}
+
+void check_ids(const std::vector<rag::Example>& questions) {
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (const auto [known, fresh] = seen.emplace(questions[i].question.id, i); !fresh)
+      throw std::invalid_argument("questions " + std::to_string(known->second) + " and " + std::to_string(i) +
+                                  " share the id '" + questions[i].question.id + "'");
+}
+
+}  // namespace
+
+std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model, const JournalPath& journal) {
+  auto service = open_backend<Prompt, Completion>(model, "model");
+  if (journal.file.empty()) return service;
+  const auto known = identity<Prompt, Completion>(model, journal.model_fingerprint);
+  if (!known)
+    throw std::invalid_argument("a journal of a Python function needs fingerprint=, the name of the model behind it");
+  return journaled(std::move(service), journal.file, *known);
+}
+
+std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal) {
+  if (retriever.is_none())
+    return std::make_unique<BatchService<Query, Passages, decltype(&no_retriever)>>(&no_retriever);
+  auto service = open_backend<Query, Passages>(retriever, "retriever");
+  const auto known = identity<Query, Passages>(retriever, journal.retriever_fingerprint);
+  return journal.file.empty() || !known ? std::move(service) : journaled(std::move(service), journal.file, *known);
+}
+
+Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
+                 const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
+                 const JournalPath& journal)
+    : search_(std::move(search)),
+      questions_(std::move(questions)),
+      seed_(seed),
+      options_(search_->options()),
+      trees_(questions_.size()) {
+  check_ids(questions_);
+  model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
+  engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
+                        reward.is_none() ? search_->reward : reward);
+  scheduler_.on_turn([] {
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  });
+}
+
+void Session::run(std::size_t open) {
+  if (open == 0) bad_option("open_questions", open, "1 or more");
+  scheduler_.for_each(
+      questions_.size(), open, [&](std::size_t i) { return grow(i); },
+      [&](std::size_t i, Outcome<rag::Tree> outcome) { finish(i, std::move(outcome)); });
+}
+
+void Session::start() {
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    tasks_.push_back(grow(i));
+    scheduler_.start(tasks_.back());
+  }
+  settle();
+}
+
+std::vector<std::pair<Ticket, Prompt>> Session::pending() {
+  std::vector<std::pair<Ticket, Prompt>> asked;
+  for (const auto& [ticket, prompt] : model_->pending()) asked.emplace_back(ticket, *prompt);
+  return asked;
+}
+
+void Session::resume(const py::dict& replies) {
+  std::vector<std::pair<Ticket, Outcome<Completion>>> outcomes;
+  for (const auto& [ticket, reply] : replies) {
+    if (PyUnicode_Check(reply.ptr()))
+      outcomes.emplace_back(ticket.cast<Ticket>(), Completion(reply.cast<std::string>()));
+    else if (py::isinstance<Completion>(reply)) outcomes.emplace_back(ticket.cast<Ticket>(), reply.cast<Completion>());
+    else if (py::isinstance(reply, error_class("BackendError")))
+      outcomes.emplace_back(ticket.cast<Ticket>(),
+                            std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
+    else throw py::type_error("a reply is a str, a Completion or a BackendError, not " + type_name(reply));
+  }
+  for (auto& [ticket, outcome] : outcomes) scheduler_.resume(*model_, ticket, std::move(outcome));
+  settle();
+}
+
+bool Session::done() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); });
+}
+
+/// Lets everything happen that needs no reply from outside.
+void Session::settle() {
+  while (scheduler_.step()) {
+  }
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;
+    try {
+      finish(i, tasks_[i].take());
+    } catch (const BackendError&) {
+      finish(i, std::current_exception());
+    }
+  }
+}
+
+void Session::finish(std::size_t i, Outcome<rag::Tree> outcome) {
+  if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
+  else
+    trees_[i] = std::make_shared<GrownTree>(
+        GrownTree{std::move(outcome).value(), search_->method, seed_, options_, search_->environment.prompts});
+}
+
+}  // namespace espalier::python

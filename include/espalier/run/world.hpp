@@ -1,0 +1,69 @@
+#pragma once
+
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/jsonl.hpp>
+#include <espalier/sim/world.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace espalier::run {
+
+/// A question with its gold chain as one line of JSON, in the form that output::read_questions reads.
+inline void append_question(const rag::Example& example, std::string& out) {
+  const auto list = [](JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
+    json.key(name).begin_array();
+    for (const std::string& text : texts) json.value(text);
+    json.end_array();
+  };
+  std::vector<std::string> documents;
+  for (const rag::ChainStep& step : example.chain)
+    if (std::find(documents.begin(), documents.end(), step.support_id) == documents.end())
+      documents.push_back(step.support_id);
+  JsonWriter json(out);
+  json.begin_object().field("id", example.question.id).field("question", example.question.text);
+  list(json, "golden_answers", example.gold);
+  json.key("metadata").begin_object().field("type", example.type).field("hops", example.hops);
+  list(json, "supporting_titles", example.supporting_titles);
+  list(json, "gold_doc_ids", documents);
+  json.field("source_repo", "generated").key("decomposition").begin_array();
+  for (const rag::ChainStep& step : example.chain) {
+    json.begin_object().field("question", step.question).field("answer", step.answer);
+    json.field("support_title", step.support_title).field("support_doc_id", step.support_id).end_object();
+  }
+  json.end_array().end_object().end_object();
+  out += '\n';
+}
+
+/// Writes a generated world into a folder: questions.jsonl and corpus.jsonl, each whole or not at all. Throws InputError
+/// where they cannot be written, std::invalid_argument for a bad option.
+inline void write_world(const std::string& folder, const sim::WorldOptions& options) {
+  const sim::World world(options);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder, 0, "", "cannot be made a folder: " + error.message());
+  output::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
+  output::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
+  std::string line;
+  for (const rag::Example& example : world.examples()) {
+    line.clear();
+    append_question(example, line);
+    questions.write(line);
+  }
+  for (std::size_t i = 0; i < world.size(); ++i) {
+    line.clear();
+    const Passage passage = world.passage(i);
+    JsonWriter json(line);
+    json.begin_object().field("id", passage.id()).field("title", passage.title());
+    json.field("contents", passage.title() + "\n" + passage.text()).end_object();
+    line += '\n';
+    corpus.write(line);
+  }
+  questions.commit();
+  corpus.commit();
+}
+
+}  // namespace espalier::run

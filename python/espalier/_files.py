@@ -1,0 +1,43 @@
+"""Reading and writing of data."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from ._core import Passage, Question, Tree
+
+
+def read_questions(path: str | os.PathLike[str], *, limit: int = 0, require_gold: bool = False) -> list[Question]:
+    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}; `limit` 0 = all. Raises InputError."""
+    return _core.read_questions(os.fspath(path), limit, require_gold)
+
+
+def read_passages(path: str | os.PathLike[str], *, limit: int = 0) -> list[Passage]:
+    """Passages from JSON lines {"id", "title", "contents"}; `limit` 0 = all. Raises InputError."""
+    return _core.read_passages(os.fspath(path), limit)
+
+
+def read_trees(path: str | os.PathLike[str]) -> list[Tree]:
+    """The trees of a trees.jsonl. Raises InputError."""
+    return _core.read_trees(os.fspath(path))
+
+
+def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree]) -> None:
+    """Writes rows or trees, a line each. The file appears whole or not at all."""
+    target = Path(path)
+    temporary = target.with_name(target.name + ".part")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for row in rows:
+                text = row.to_json() if isinstance(row, Tree) else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+                file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
