@@ -12,6 +12,7 @@
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
+#include <espalier/run/world.hpp>
 #include <espalier/search/beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>

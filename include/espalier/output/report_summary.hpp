@@ -22,9 +22,8 @@ class ReportSummary {
   /// Throws InputError if `json` is not an object.
   explicit ReportSummary(std::string_view json) {
     if (parser_.parse(json.data(), json.size()).get(summary_) != simdjson::SUCCESS) throw InputError("summary.json", 0, "", "is not a JSON object");
-    const std::string model = text("model");
     if (flag("oracle")) label_ = "oracle";
-    if (model == "simulated") label_ += label_.empty() ? "simulated model" : ", simulated model";
+    if (flag("simulated")) label_ += label_.empty() ? "simulated model" : ", simulated model";
   }
   /// What every score of the run must be called: "oracle", "simulated model", both or nothing.
   [[nodiscard]] const std::string& label() const { return label_; }
@@ -35,7 +34,7 @@ class ReportSummary {
     append_html(out, title());
     out += "</h1>\n<div class=\"badges\">";
     if (flag("oracle")) badge(out, "oracle", "gold answers steered these searches: no comparison with methods that do not see them");
-    if (text("model") == "simulated") badge(out, "simulated model", "a program with set skills wrote all model texts: no measure of a real model");
+    if (flag("simulated")) badge(out, "simulated model", "a program with set skills wrote model texts: no measure of a real model");
     out += "</div>\n<div class=\"tiles\">\n";
     for (const Tile& tile : tiles) append(out, tile);
     out += "</div>\n";
