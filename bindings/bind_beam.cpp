@@ -42,7 +42,7 @@ void bind_beam(py::module_& m) {
              return BeamSearch(chosen, rollout, environment);
            }),
            py::arg("evaluate"), py::kw_only(), py::arg("beam") = options.beam, py::arg("width") = options.width,
-           py::arg("max_depth") = options.max_depth, py::arg("environment") = m.attr("Environment")(),
+           py::arg("max_depth") = options.max_depth, py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`beam`: states kept a depth; `width`: samples a state.");
 }
 

@@ -88,8 +88,8 @@ void bind_decex(py::module_& m) {
            py::arg("threshold") = options.threshold, py::arg("search") = "pruned", py::arg("termination") = "vote",
            py::arg("always_expand_both") = false, py::arg("compare_across") = false,
            py::arg("rollout_rounds") = options.rollout_rounds, py::arg("max_calls") = 0,
-           py::arg("max_tokens_total") = 0, py::arg("reward") = rag::F1(),
-           py::arg("environment") = m.attr("Environment")(),
+           py::arg("max_tokens_total") = 0, py::arg_v("reward", rag::F1(), "F1()"),
+           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "The options are those of `espalier options --method decex`; of the environment, max_rounds is not used.");
 }
 

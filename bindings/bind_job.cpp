@@ -39,6 +39,9 @@ const std::map<std::string, Set>& fields() {
       {"model_name", into(&S::model_name)},
       {"model_revision", into(&S::model_revision)},
       {"native_n", into(&S::native_n)},
+      {"extra_body", into(&S::extra_body)},
+      {"ca_file", into(&S::ca_file)},
+      {"api_key_file", into(&S::api_key_file)},
       {"retriever", into(&S::retriever)},
       {"retriever_name", into(&S::retriever_name)},
       {"encoder", into(&S::encoder)},
@@ -54,6 +57,12 @@ const std::map<std::string, Set>& fields() {
       {"attempts", into(&S::attempts)},
       {"overwrite", into(&S::overwrite)},
       {"journal", into(&S::journal)},
+      {"replay", into(&S::replay)},
+      {"models",
+       [](S& settings, const py::object& value) {
+         for (const auto& [purpose, model] : value.cast<std::map<std::string, std::pair<std::string, std::string>>>())
+           settings.models.push_back({purpose, model.first, model.second});
+       }},
       {"api",
        [](S& settings, const py::object& value) {
          const auto api = value.cast<std::string>();

@@ -85,10 +85,10 @@ void bind_mcts(py::module_& m) {
              Mcts(chosen, Valued({rollout.n, rollout.max_steps}, rag::AnyReward(rag::F1())));  // checks the options
              return MctsSearch(chosen, rollout, select, environment);
            }),
-           py::arg("evaluate"), py::kw_only(), py::arg("select") = Chosen<Uct>(),
+           py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
            py::arg("simulations") = options.simulations, py::arg("width") = options.width,
            py::arg("max_depth") = py::none(), py::arg("window") = options.window, py::arg("expand") = "all",
-           py::arg("environment") = m.attr("Environment")(),
+           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples a node; `window`: simulations under way in one tree, which changes the tree.");
 }
 

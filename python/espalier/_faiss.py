@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._background import wait
-from ._core import EncodeRequest, Encoder, Faiss, Passage, Query, build_info
+from ._core import Encoder, EncodeRequest, Faiss, Passage, Query, build_info
 from ._errors import MissingPart
 from ._types import EncoderLike, RetrieverLike
 
@@ -29,7 +29,9 @@ class _FaissCpu:
         try:
             import faiss
         except ImportError:
-            raise MissingPart("faiss retrieval is not in this build: install the Python package faiss-cpu (pip install 'espalier[dense]')") from None
+            raise MissingPart(
+                "faiss is not in this build: install the Python package faiss-cpu (pip install 'espalier[dense]')"
+            ) from None
         self._passages = list(passages)
         self._encoder = encoder
         self._index: Any = faiss.read_index(index)
@@ -44,11 +46,16 @@ class _FaissCpu:
         vectors: Any = self._encoder(requests)
         if not isinstance(self._encoder, Encoder) and hasattr(vectors, "__await__"):
             vectors = wait(vectors)
-        return [self._search(np.asarray(vector, dtype="float32"), query.k) for vector, query in zip(vectors, queries, strict=True)]
+        return [
+            self._search(np.asarray(vector, dtype="float32"), query.k)
+            for vector, query in zip(vectors, queries, strict=True)
+        ]
 
     def _search(self, vector: Any, k: int) -> list[Passage]:
         scores, rows = self._index.search(vector.reshape(1, -1), k)
-        hits = sorted((-self._sign * float(score), int(row)) for score, row in zip(scores[0], rows[0], strict=True) if row >= 0)
+        hits = sorted(
+            (-self._sign * float(score), int(row)) for score, row in zip(scores[0], rows[0], strict=True) if row >= 0
+        )
         return [_scored(self._passages[row], -score) for score, row in hits]
 
 

@@ -13,7 +13,7 @@ from ._core import Passage, Question, Tree
 
 
 def read_questions(path: str | os.PathLike[str], *, limit: int = 0, require_gold: bool = False) -> list[Question]:
-    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}; `limit` 0 = all. Raises InputError."""
+    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}; `limit` 0 = all."""
     return _core.read_questions(os.fspath(path), limit, require_gold)
 
 
@@ -34,7 +34,11 @@ def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] |
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as file:
             for row in rows:
-                text = row.to_json() if isinstance(row, Tree) else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+                text = (
+                    row.to_json()
+                    if isinstance(row, Tree)
+                    else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+                )
                 file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -48,12 +48,13 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
 
 
 def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
-    """Grows the trees of a file of questions and writes trees, training data, answers, costs and a report into a folder.
+    """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
     Settings are the options of `espalier expand`, with underscores: questions, corpus, out, method, model, model_name,
-    model_revision, api, native_n, retriever, retriever_name, encoder, encoder_name, prompts, limit, seed, in_flight,
-    open_questions, timeout, deadline, attempts, overwrite, journal (False = none), and set={option: value} for the
-    search options. Run again with the same settings, it goes on where it was stopped.
+    model_revision, models={purpose: (model, name)}, api, native_n, extra_body, ca_file, api_key_file, retriever,
+    retriever_name, encoder, encoder_name, prompts, limit, seed, in_flight, open_questions, timeout, deadline, attempts,
+    overwrite, journal (False = none), replay, and set={option: value} for the search options. Run again with the
+    same settings, it goes on where it was stopped.
     """
     return run_job("expand", settings, progress)
 
@@ -66,6 +67,8 @@ def answer(*, progress: Callable[[Progress], None] | None = None, **settings: An
     return run_job("answer", settings, progress)
 
 
-def write_world(out: str | os.PathLike[str], *, passages: int = 2000, questions: int = 100, seed: int = 1, max_hops: int = 4) -> None:
+def write_world(
+    out: str | os.PathLike[str], *, passages: int = 2000, questions: int = 100, seed: int = 1, max_hops: int = 4
+) -> None:
     """Writes a generated world into a folder: questions.jsonl and corpus.jsonl."""
     _core.write_world(os.fspath(out), passages, questions, seed, max_hops)

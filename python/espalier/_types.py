@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Union
+from typing import Any, TypeAlias
 
-from ._core import Completion, EncodeRequest, Encoder, Model, Passage, Prompt, Query, Retriever, State
-from ._core import Accuracy, Agreement, ExactMatch, F1
+from ._core import (
+    F1,
+    Accuracy,
+    Agreement,
+    Completion,
+    Encoder,
+    EncodeRequest,
+    ExactMatch,
+    Model,
+    Passage,
+    Prompt,
+    Query,
+    Retriever,
+    State,
+)
 
-Reply = Union[str, Completion, BaseException]
-LanguageModelFunction = Callable[[list[Prompt]], Union[Sequence[Reply], Awaitable[Sequence[Reply]]]]
-LanguageModelLike = Union[Model, LanguageModelFunction]
+Reply = str | Completion | BaseException
+LanguageModelFunction: TypeAlias = Callable[[list[Prompt]], Sequence[Reply] | Awaitable[Sequence[Reply]]]
+LanguageModelLike: TypeAlias = Model | LanguageModelFunction
 
-Found = Union[Sequence[Passage], BaseException]
-RetrieverFunction = Callable[[list[Query]], Union[Sequence[Found], Awaitable[Sequence[Found]]]]
-RetrieverLike = Union[Retriever, RetrieverFunction]
+Found: TypeAlias = Sequence[Passage] | BaseException
+RetrieverFunction: TypeAlias = Callable[[list[Query]], Sequence[Found] | Awaitable[Sequence[Found]]]
+RetrieverLike: TypeAlias = Retriever | RetrieverFunction
 
 # A matrix [n, dimension] of floats: an array, or rows of numbers.
-EncoderFunction = Callable[[list[EncodeRequest]], Any]
-EncoderLike = Union[Encoder, EncoderFunction]
+EncoderFunction: TypeAlias = Callable[[list[EncodeRequest]], Any]
+EncoderLike: TypeAlias = Encoder | EncoderFunction
 
-RewardFunction = Callable[[list[State]], Union[Sequence[float], Awaitable[Sequence[float]]]]
-RewardLike = Union[F1, ExactMatch, Accuracy, Agreement, RewardFunction]
+RewardFunction: TypeAlias = Callable[[list[State]], Sequence[float] | Awaitable[Sequence[float]]]
+RewardLike: TypeAlias = F1 | ExactMatch | Accuracy | Agreement | RewardFunction

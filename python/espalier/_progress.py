@@ -1,0 +1,120 @@
+"""How a run shows that it goes on: a bar on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.util import find_spec
+from typing import TextIO
+
+from ._core import Progress
+
+
+def shown_as(*, quiet: bool) -> ProgressView:
+    """The view that suits standard error."""
+    if quiet:
+        return ProgressView()
+    if not sys.stderr.isatty():
+        return Lines(sys.stderr)
+    return RichBar() if find_spec("rich") else Bar(sys.stderr)
+
+
+def eta(progress: Progress) -> str:
+    """The time that is left, as the finished questions suggest: '1:05' or '?'."""
+    if progress.questions_done == 0:
+        return "?"
+    left = progress.seconds / progress.questions_done * (progress.questions - progress.questions_done)
+    minutes, seconds = divmod(round(left), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def describe(progress: Progress) -> str:
+    """One line of figures."""
+    rate = progress.calls / progress.seconds if progress.seconds > 0 else 0.0
+    return (
+        f"{progress.questions_done}/{progress.questions} questions, {progress.calls:,} calls, "
+        f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {eta(progress)}"
+    )
+
+
+class ProgressView:
+    """Shows nothing; the others build on it."""
+
+    def __enter__(self) -> ProgressView:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def __call__(self, progress: Progress) -> None:
+        pass
+
+
+class Lines(ProgressView):
+    """A line every ten seconds."""
+
+    interval = 10.0
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._next = self.interval
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.seconds < self._next:
+            return
+        self._next = progress.seconds + self.interval
+        print(describe(progress), file=self._stream, flush=True)
+
+
+class Bar(ProgressView):
+    """One line that is written over, for terminals without rich."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._next = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        finished = progress.questions_done == progress.questions
+        if progress.seconds < self._next and not finished:
+            return
+        self._next = progress.seconds + 0.2
+        columns = shutil.get_terminal_size().columns
+        filled = 20 * progress.questions_done // max(progress.questions, 1)
+        line = f"[{'#' * filled}{'.' * (20 - filled)}] {describe(progress)}"
+        self._stream.write("\r\x1b[K" + line[: columns - 1])
+        self._stream.flush()
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.write("\n")
+        self._stream.flush()
+
+
+class RichBar(ProgressView):
+    """The same by rich."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._update: Callable[[Progress], None] = lambda progress: None
+
+    def __enter__(self) -> RichBar:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Display
+
+        display = self._stack.enter_context(
+            Display(BarColumn(20), TextColumn("{task.description}"), console=Console(stderr=True))
+        )
+        task = display.add_task("", total=None)
+        self._update = lambda p: display.update(
+            task, total=p.questions, completed=p.questions_done, description=describe(p)
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def __call__(self, progress: Progress) -> None:
+        self._update(progress)

@@ -1,0 +1,269 @@
+"""The command `espalier`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import _core
+from ._errors import Error, InputError, MissingPart
+from ._files import read_passages, read_questions
+from ._job import RunResult, check, run_job, write_world
+from ._progress import shown_as
+from ._summary import labels, readable, table
+
+exit_codes = """exit codes:
+  0    everything is done
+  1    a failure left questions open; run the same command again to go on
+  2    a bad option, or a part that is not in this build
+  3    a file that cannot be read or written, or bad data in one
+  130  interrupted; run the same command again to go on
+
+ESPALIER_DEBUG=1 shows the traceback of an error. Keys of servers come from OPENAI_API_KEY."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    def option(name: str, help: str, **more: Any) -> None:
+        parser.add_argument(name, help=help, **more)
+
+    option("--method", "decex (default)", default="decex")
+    option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
+    option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
+    option(
+        "--out",
+        "folder of the run; run again with the same options, it goes on where it was stopped",
+        required=True,
+        metavar="DIR",
+    )
+    option("--model", "'simulated' (default) or the URL of an OpenAI-compatible server", metavar="URL")
+    option("--model-name", "the model's name at the server", metavar="NAME")
+    option("--model-revision", "of its weights; part of the journal's keys", metavar="REVISION")
+    option(
+        "--model-for",
+        "another model for one purpose, such as rollout; may be repeated",
+        action="append",
+        default=[],
+        metavar="PURPOSE=URL,NAME",
+    )
+    option(
+        "--extra-body", "JSON object merged into every request to a model; part of the journal's keys", metavar="JSON"
+    )
+    option("--ca-file", "PEM file of trusted authorities", metavar="FILE")
+    option("--api-key-file", "file with the servers' key", metavar="FILE")
+    option("--api", "which protocol the server speaks", choices=["chat", "completions"])
+    option(
+        "--native-n", "the server knows `n`: samples of one prompt share a request", action="store_true", default=None
+    )
+    option("--retriever", "bm25 (default), faiss:INDEX or the URL of a retrieval server", metavar="RETRIEVER")
+    option("--retriever-name", "what a retrieval server searches; part of the journal's keys", metavar="NAME")
+    option("--encoder", "URL of an embeddings server, for faiss", metavar="URL")
+    option("--encoder-name", "the encoder's name at its server", metavar="NAME")
+    option("--prompts", "folder of prompts to use instead of the built-in ones", metavar="DIR")
+    option("--limit", "the first so many questions, 0 = all", type=int, metavar="N")
+    option("--seed", "of the run (1)", type=int, metavar="S")
+    option(
+        "--set", "a search option; `espalier options` lists them", action="append", default=[], metavar="OPTION=VALUE"
+    )
+    option("--in-flight", "outstanding requests, or the largest batch (64)", type=int, metavar="N")
+    option("--open-questions", "trees that grow at once (4 times --in-flight)", type=int, metavar="N")
+    option("--timeout", "seconds an attempt (300)", type=float, metavar="S")
+    option("--deadline", "seconds a request with all its attempts (600)", type=float, metavar="S")
+    option("--attempts", "attempts a request, 0 = as many as the deadline allows", type=int, metavar="N")
+    option(
+        "--overwrite",
+        "start over where options, inputs or seed have changed; keeps the journal",
+        action="store_true",
+        default=None,
+    )
+    option(
+        "--no-journal",
+        "keep no journal; a run that was stopped starts over",
+        dest="journal",
+        action="store_false",
+        default=None,
+    )
+    option("--replay", "answer from the journal alone", action="store_true", default=None)
+    option("--json", "print JSON", action="store_true")
+    option("--dry-run", "check options and inputs, run nothing", action="store_true")
+
+
+def make_parser() -> Parser:
+    def command(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=help,
+            description=help,
+            epilog=exit_codes,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    parser = Parser(
+        prog="espalier",
+        description="Reasoning trees for retrieval-augmented generation.",
+        epilog=exit_codes,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="version, compiler, and the parts of this build")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    add_run_options(command("expand", "Grow trees, harvest training data, write answers and a report."))
+    add_run_options(command("answer", "Answer questions; no gold is needed and none is seen."))
+    world = command("world", "Generate passages and multi-hop questions.")
+    world.add_argument("--out", required=True, metavar="DIR", help="gets questions.jsonl and corpus.jsonl")
+    world.add_argument("--passages", type=int, default=2000, metavar="N", help="one an entity (2000)")
+    world.add_argument("--questions", type=int, default=100, metavar="N", help="all different (100)")
+    world.add_argument("--seed", type=int, default=1, metavar="S")
+    world.add_argument("--max-hops", type=int, default=4, metavar="N", help="longest chain, 1 to 4 (4)")
+    options = command("options", "List a method's options.")
+    options.add_argument("--method", default="decex")
+    options.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def pairs(option: str, texts: Sequence[str], value: str) -> dict[str, str]:
+    """`name=value` texts as a mapping."""
+    parts = [text.partition("=") for text in texts]
+    for name, equals, _ in parts:
+        if not equals:
+            raise ValueError(f"{option} takes {value}, not '{name}'")
+    return {name.strip(): text.strip() for name, _, text in parts}
+
+
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    settings = dict(vars(arguments))
+    for name in ("command", "version", "json", "dry_run"):
+        settings.pop(name)
+    settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
+    models = pairs("--model-for", settings.pop("model_for"), "PURPOSE=URL,NAME")
+    settings["models"] = {purpose: model.partition(",")[::2] for purpose, model in models.items()}
+    return settings
+
+
+def dry_run(task: str, settings: dict[str, Any]) -> str:
+    check(task, settings)
+    questions = read_questions(settings["questions"], limit=settings["limit"] or 0, require_gold=task == "expand")
+    passages = read_passages(settings["corpus"]) if settings["corpus"] else []
+    return f"options and inputs are good: {len(questions)} questions, {len(passages)} passages; nothing was run"
+
+
+def print_answers(result: RunResult) -> None:
+    with (result.out / "answers.jsonl").open(encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            print(row["id"], row["question"], "" if row["answer"] is None else row["answer"], sep="\t")
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    task, settings = arguments.command, settings_of(arguments)
+    if arguments.dry_run:
+        print(dry_run(task, settings))
+        return 0
+    with shown_as(quiet=arguments.json) as view:
+        result = run_job(task, settings, view)
+    if task == "answer" and arguments.json:
+        print((result.out / "answers.jsonl").read_text(encoding="utf-8"), end="")
+    elif arguments.json:
+        print(json.dumps(result.summary, ensure_ascii=False))
+    elif task == "answer":
+        print_answers(result)
+        print(labels(result.summary), end="", file=sys.stderr)
+    else:
+        print(readable(result.summary))
+        if result.recognised:
+            print("This run was finished before; nothing was run.")
+        print(f"Report: {result.out / 'report.html'}")
+    if result.open:
+        print(
+            f"espalier: a backend failed and left {result.open} questions open (see answers.jsonl); run again to go on",
+            file=sys.stderr,
+        )
+    return 1 if result.open else 0
+
+
+def world_command(arguments: argparse.Namespace) -> int:
+    write_world(
+        arguments.out,
+        passages=arguments.passages,
+        questions=arguments.questions,
+        seed=arguments.seed,
+        max_hops=arguments.max_hops,
+    )
+    print(f"{Path(arguments.out) / 'questions.jsonl'}: {arguments.questions} questions")
+    print(f"{Path(arguments.out) / 'corpus.jsonl'}: {arguments.passages} passages")
+    return 0
+
+
+def options_command(arguments: argparse.Namespace) -> int:
+    rows = _core.method_options(arguments.method)
+    if arguments.json:
+        keys = ("option", "default", "allowed", "explanation")
+        print(
+            json.dumps(
+                [dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows],
+                ensure_ascii=False,
+            )
+        )
+        return 0
+    print("\n".join(table(("option", "default", "allowed", "explanation"), rows, left=4)))
+    return 0
+
+
+def print_version() -> None:
+    info = _core.build_info()
+    print(f"espalier {info['version']}, {info['compiler']}, Python {sys.version.split()[0]}")
+    present = [name for name, package in info["parts"].items() if package is None]
+    print("  parts: " + (", ".join(present) or "none"))
+    for name, package in info["parts"].items():
+        if package is not None:
+            print(f"  left out: {name} (install {package} and build again)")
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if arguments.version:
+        print_version()
+        return 0
+    if arguments.command is None:
+        parser.error("which command? expand, answer, world, options, or --help")
+    if arguments.command == "world":
+        return world_command(arguments)
+    if arguments.command == "options":
+        return options_command(arguments)
+    return run_command(arguments)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code."""
+    parser = make_parser()
+    try:
+        code = run(parser.parse_args(argv), parser)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("espalier: interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, Error, OSError) as error:
+        if os.environ.get("ESPALIER_DEBUG") == "1":
+            raise
+        print(f"espalier: {error}", file=sys.stderr)
+        return (
+            3 if isinstance(error, (InputError, OSError)) else 2 if isinstance(error, (ValueError, MissingPart)) else 1
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
