@@ -16,7 +16,26 @@ struct MeanBackup {
   }
 };
 
-/// The same with the value discounted once an edge: gamma^d for the ancestor d edges up (ProRAG, Eq. 3).
+/// Enters the value at the leaf alone: for engines that look at new nodes only and sum_up() once, so that a deep tree costs
+/// no more than a broad one.
+struct LeafBackup {
+  template <class Tree>
+  void operator()(Tree& tree, NodeId leaf, const typename Tree::Value& value) const {
+    tree[leaf].total += value;
+    ++tree[leaf].visits;
+  }
+};
+
+/// Gives every node what was entered below it: after LeafBackup, the sums and visits that MeanBackup would have made.
+template <class Tree>
+void sum_up(Tree& tree) {
+  for (auto id = static_cast<NodeId>(tree.size()); --id > 0;) {
+    tree[tree[id].parent].total += tree[id].total;
+    tree[tree[id].parent].visits += tree[id].visits;
+  }
+}
+
+/// The mean with the value discounted once an edge: gamma^d for the ancestor d edges up (ProRAG, Eq. 3).
 class DiscountedBackup {
  public:
   struct Options {

@@ -59,6 +59,7 @@ class Beam {
       std::erase_if(beam, [&](const Place& p) { return tree[p.node].status == Status::terminal; });
       std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     }
+    sum_up(tree);
     co_return tree;
   }
 
@@ -116,7 +117,7 @@ class Beam {
       nodes.push_back(place.node);
     }
     std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), MeanBackup());
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
   }
 
   Options options_;

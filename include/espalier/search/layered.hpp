@@ -56,19 +56,8 @@ class Layered {
     std::vector<Growth> frontier;
     enter(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      while (stages_left(frontier)) {
-        if (over_budget(tree)) {
-          tree.ending = Ending::budget;
-          co_return tree;
-        }
-        co_await draw(env, &tree, &frontier);
-        for (auto& growth : frontier) apply(tree, growth, filter_);
-        for (int round = 0; round < 2; ++round) {
-          co_await value(env, &tree, &frontier, round == 0);
-          for (auto& growth : frontier) apply(tree, growth, decide_);
-        }
-        for (auto& growth : frontier) ++growth.stage;
-      }
+      co_await stages(env, &tree, &frontier);
+      if (tree.ending == Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
         apply(tree, growth, keep_);
@@ -78,7 +67,26 @@ class Layered {
       }
       frontier = std::move(next);
     }
+    sum_up(tree);
     co_return tree;
+  }
+
+  /// Grows all kinds of the frontier's nodes, unless the budget ends before.
+  template <class Env, class Tree>
+  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier) {
+    while (stages_left(*frontier)) {
+      if (over_budget(*tree)) {
+        tree->ending = Ending::budget;
+        co_return;
+      }
+      co_await draw(env, tree, frontier);
+      for (auto& growth : *frontier) apply(*tree, growth, filter_);
+      for (const bool terminal : {true, false}) {
+        co_await value(env, tree, frontier, terminal);
+        for (auto& growth : *frontier) apply(*tree, growth, decide_);
+      }
+      for (auto& growth : *frontier) ++growth.stage;
+    }
   }
 
   template <class Env, class Tree>
@@ -172,7 +180,7 @@ class Layered {
         nodes.push_back(child);
       }
     std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), MeanBackup());
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
   }
 
   /// Asks a policy about the living children and does what it says.

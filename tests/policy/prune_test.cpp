@@ -1,0 +1,125 @@
+#include <espalier/policy/prune.hpp>
+
+#include <espalier/policy/dedup.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace espalier;
+
+namespace {
+
+using Small = Tree<int, int>;
+using Cuts = std::vector<std::pair<NodeId, Reason>>;
+
+static_assert(PruningPolicy<KeepAll, Small> && PruningPolicy<TopK, Small> && PruningPolicy<BestOfEachKind, Small> && PruningPolicy<Vote, Small> &&
+              PruningPolicy<ThresholdSkip, Small>);
+
+struct Child {
+  Kind kind = 0;
+  double value = 0;
+  float prior = 1;
+  bool valued = true;
+};
+
+/// A root with these children, ids from 1, and what a policy says about all of them.
+struct Family {
+  explicit Family(std::vector<Child> children) : tree(0, Seed()) {
+    for (const Child& c : children) {
+      const NodeId id = tree.add(0, 0, 0, c.kind, c.prior);
+      ids.push_back(id);
+      if (!c.valued) continue;
+      tree[id].visits = 2;
+      tree[id].total = 2 * c.value;
+    }
+  }
+  template <class Policy>
+  Verdict operator()(const Policy& policy) const {
+    return policy(tree, std::span<const NodeId>(ids));
+  }
+  Small tree;
+  std::vector<NodeId> ids;
+};
+
+}  // namespace
+
+TEST_CASE("top-k keeps the best by value, then prior, then age") {
+  const Family family({{0, 0.5}, {0, 0.9}, {0, 0.5, 2}, {0, 0.5}, {0, 0.1}});
+  CHECK(family(TopK(5)).cut.empty());
+  CHECK(family(TopK(9)).cut.empty());
+  CHECK(family(TopK(1)).cut == Cuts{{3, Reason::not_best}, {1, Reason::not_best}, {4, Reason::not_best}, {5, Reason::not_best}});
+  CHECK(family(TopK(3)).cut == Cuts{{4, Reason::not_best}, {5, Reason::not_best}});  // 2, 3 (prior), 1 (older than 4)
+  CHECK(!family(TopK(1)).enough);
+  CHECK_THROWS_AS(TopK(0), std::invalid_argument);
+}
+
+TEST_CASE("keep-all keeps all") {
+  CHECK(Family({{0, 0}, {0, 1}})(KeepAll()).cut.empty());
+}
+
+TEST_CASE("the best of each kind stays") {
+  const Family family({{1, 0.2}, {2, 0.1}, {1, 0.6}, {2, 0.1, 0.5F}, {1, 0.6}});
+  CHECK(family(BestOfEachKind()).cut == Cuts{{1, Reason::not_best}, {4, Reason::not_best}, {5, Reason::not_best}});
+}
+
+TEST_CASE("a vote needs strictly more than half of the samples") {
+  const Kind answer = 1, question = 2;
+  // two of three samples say answer, in one merged child
+  Verdict v = Family({{answer, 0, 2.0F / 3}, {question, 0, 1.0F / 3}})(Vote(answer));
+  CHECK(v.enough);
+  CHECK(v.cut == Cuts{{2, Reason::outvoted}});
+  // two children of a third each are as many
+  v = Family({{answer, 0, 1.0F / 3}, {question, 0, 1.0F / 3}, {answer, 0, 1.0F / 3}})(Vote(answer));
+  CHECK(v.enough);
+  CHECK(v.cut == Cuts{{2, Reason::outvoted}});
+  // exactly half is not enough
+  v = Family({{answer, 0, 0.5F}, {question, 0, 0.5F}})(Vote(answer));
+  CHECK(!v.enough);
+  CHECK(v.cut == Cuts{{1, Reason::outvoted}});
+  // shares that float arithmetic puts a little above a half: 0.1 + 0.4 with errors
+  v = Family({{answer, 0, 0.1F}, {answer, 0, 0.4F}, {question, 0, 0.5F}})(Vote(answer));
+  CHECK(!v.enough);
+  // no child of that kind: nothing to vote on
+  v = Family({{question, 0, 1}})(Vote(answer));
+  CHECK(!v.enough);
+  CHECK(v.cut.empty());
+}
+
+TEST_CASE("a threshold is passed by values strictly above it") {
+  using Of = ThresholdSkip::Of;
+  const Kind own = 1, other = 2;
+  const Family family({{own, 0.7}, {own, 0.5}, {other, 0.9}});  // best 0.7, mean 0.6
+  CHECK(family(ThresholdSkip(own, 0.65, Of::best)).enough);
+  CHECK(family(ThresholdSkip(own, 0.65, Of::best)).cut == Cuts{{3, Reason::skipped}});
+  CHECK(!family(ThresholdSkip(own, 0.7, Of::best)).enough);
+  CHECK(family(ThresholdSkip(own, 0.7, Of::best)).cut == Cuts{{1, Reason::below_threshold}, {2, Reason::below_threshold}});
+  CHECK(family(ThresholdSkip(own, 0.59, Of::mean)).enough);
+  CHECK(!family(ThresholdSkip(own, 0.65, Of::mean)).enough);
+  CHECK(family(ThresholdSkip(3, 0, Of::best)).cut.empty());
+  CHECK_THROWS_AS(ThresholdSkip(own, std::nan(""), Of::best), std::invalid_argument);
+}
+
+TEST_CASE("a threshold says nothing about a kind without values: a failure to look is no zero") {
+  using Of = ThresholdSkip::Of;
+  const Family none({{1, 0, 1, false}, {2, 0.9}});
+  CHECK(none(ThresholdSkip(1, 0.5, Of::best)).cut.empty());
+  const Family some({{1, 0, 1, false}, {1, 0.8}, {2, 0.9}});
+  CHECK(some(ThresholdSkip(1, 0.7, Of::mean)).enough);  // the mean is over what is known
+  const Family negative({{1, -0.5}, {1, -0.25}});
+  CHECK(negative(ThresholdSkip(1, -0.3, Of::best)).enough);
+}
+
+TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {
+  using P = Proposal<std::string>;
+  const auto kept = dedup(std::vector<P>{P("a", 1), P("b", 1), P("a", 2), P("a", 1, 0.5F), P("b", 1, 1, Reason::malformed), P("b", 1, 1, Reason::malformed)});
+  REQUIRE(kept.size() == 5);
+  CHECK(kept[0].action == "a");
+  CHECK(kept[0].prior == 1.5F);
+  CHECK(kept[1].prior == 1);   // what could not be read is not merged
+  CHECK(kept[2].kind == 2);
+  CHECK(kept[3].closed == Reason::malformed);
+  CHECK(dedup(std::vector<P>()).empty());
+}

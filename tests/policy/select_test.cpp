@@ -1,0 +1,58 @@
+#include <espalier/policy/select.hpp>
+
+#include <espalier/core/concepts.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace espalier;
+
+static_assert(SelectionPolicy<Uct> && SelectionPolicy<Puct>);
+
+namespace {
+
+Node<double> node(double total, std::uint32_t visits, std::uint16_t pending = 0, float prior = 1) {
+  Node<double> n;
+  n.total = total;
+  n.visits = visits;
+  n.pending = pending;
+  n.prior = prior;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("UCT is the mean plus w sqrt(ln N / n)") {
+  // N = 8, n = 2, total 1: 0.5 + sqrt(2) sqrt(2.0794415416798357 / 2) = 0.5 + sqrt(2.0794415416798357) = 1.9420269
+  CHECK(Uct()(node(4, 8), node(1, 2)) == doctest::Approx(1.9420269).epsilon(1e-7));
+  // w = 1.4: 0.5 + 1.4 * 1.0196670 = 1.9275338
+  CHECK(Uct({.w = 1.4})(node(4, 8), node(1, 2)) == doctest::Approx(1.9275338).epsilon(1e-7));
+  CHECK(Uct({.w = 0})(node(4, 8), node(1, 2)) == 0.5);
+}
+
+TEST_CASE("UCT counts simulations under way as visits of value zero, at the parent and at the child") {
+  // N = 6 + 2 = 8, n = 1 + 1 = 2, total 1: as above.
+  CHECK(Uct()(node(4, 6, 2), node(1, 1, 1)) == Uct()(node(4, 8), node(1, 2)));
+}
+
+TEST_CASE("UCT tries every child once") {
+  CHECK(Uct()(node(4, 8), node(0, 0)) == std::numeric_limits<double>::infinity());
+  CHECK(Uct()(node(4, 8), node(0, 0, 1)) < 3);  // under way is as good as tried
+  CHECK(Uct()(node(0, 1), node(0, 1)) == 0);    // ln 1 = 0
+}
+
+TEST_CASE("PUCT is the mean plus c P sqrt(N) / (1 + n)") {
+  // N = 16, n = 3, total 1.5, P = 0.25, c = 2.5: 0.5 + 2.5 * 0.25 * 4 / 4 = 1.125
+  CHECK(Puct()(node(9, 16), node(1.5, 3, 0, 0.25F)) == 1.125);
+  // n = 0: 0 + 2.5 * 0.25 * 4 / 1 = 2.5
+  CHECK(Puct()(node(9, 16), node(0, 0, 0, 0.25F)) == 2.5);
+  // first-play value 0.5, c = 1: 0.5 + 0.25 * 4 = 1.5
+  CHECK(Puct({.c = 1, .unvisited = 0.5})(node(9, 16), node(0, 0, 0, 0.25F)) == 1.5);
+  // a simulation under way: N = 15 + 1, n = 2 + 1, mean 1.5 / 3
+  CHECK(Puct()(node(9, 15, 1), node(1.5, 2, 1, 0.25F)) == 1.125);
+}
+
+TEST_CASE("policies refuse weights below zero and what is no number") {
+  CHECK_THROWS_WITH_AS(Uct({.w = -1}), "option 'w' is -1.000000, allowed: 0 or more", std::invalid_argument);
+  CHECK_THROWS_AS(Uct({.w = std::nan("")}), std::invalid_argument);
+  CHECK_THROWS_AS(Puct({.c = -0.5}), std::invalid_argument);
+}
