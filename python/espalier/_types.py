@@ -21,7 +21,7 @@ from ._core import (
     State,
 )
 
-Reply = str | Completion | BaseException
+Reply: TypeAlias = str | Completion | BaseException
 LanguageModelFunction: TypeAlias = Callable[[list[Prompt]], Sequence[Reply] | Awaitable[Sequence[Reply]]]
 LanguageModelLike: TypeAlias = Model | LanguageModelFunction
 

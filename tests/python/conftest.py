@@ -1,0 +1,135 @@
+"""A small generated world, the command line in a process of its own, and servers to talk to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+
+FILES = ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
+
+
+@pytest.fixture(scope="session")
+def world() -> esp.World:
+    return esp.World(passages=300, questions=12, seed=5)
+
+
+@pytest.fixture(scope="session")
+def bm25(world: esp.World) -> esp.Bm25:
+    return esp.Bm25(world.passages)
+
+
+@pytest.fixture(scope="session")
+def simulated(world: esp.World) -> esp.Simulated:
+    return esp.Simulated(world.questions)
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with questions.jsonl and corpus.jsonl of the same world."""
+    folder = tmp_path_factory.mktemp("world")
+    esp.write_world(folder, passages=300, questions=12, seed=5)
+    return folder
+
+
+def inputs(folder: Path) -> list[str]:
+    return ["--questions", str(folder / "questions.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "espalier.cli", *map(str, arguments)]
+    environment = {k: v for k, v in os.environ.items() if k != "ESPALIER_DEBUG"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def espalier(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
+    with start(*arguments) as process:
+        out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a run that must be equal to the byte."""
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def sensible(request: dict[str, Any]) -> str:
+    """What a model might write: the tags follow from the stop strings, the choice from the request."""
+    stops = request.get("stop") or []
+    draw = int(hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest(), 16)
+    if not stops:
+        return f"query {draw % 3}"
+    stop = sorted(stops)[draw % len(stops)]
+    return f"I think so. {stop.replace('/', '')} thing {draw % 4} {stop}"
+
+
+@dataclass
+class ModelServer:
+    """An OpenAI-compatible server on the loopback. `respond` gives (status, body) for a request."""
+
+    respond: Callable[[dict[str, Any]], tuple[int, bytes]]
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> ModelServer:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.requests.append(request)
+                status, body = outer.respond(request)
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+                except OSError:
+                    pass  # the client is gone
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def completion(text: str) -> tuple[int, bytes]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    return 200, json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(lambda request: completion(sensible(request))) as running:
+        yield running
+
+
+needs_http = pytest.mark.skipif(esp.build_info()["parts"]["http"] is not None, reason="built without curl")

@@ -1,0 +1,233 @@
+"""Python functions as backends: called once a flush, checked by hand, their exceptions kept."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+
+import espalier as esp
+import pytest
+
+SEARCH = esp.DecExRag(k=2, n=2, T_max=2)
+
+
+def test_a_model_is_called_once_for_all_trees(world, simulated, bm25):
+    batches = []
+
+    def model(prompts):
+        batches.append(prompts)
+        return simulated(prompts)
+
+    esp.run(SEARCH, world.questions, model=model, retriever=bm25, in_flight=10_000)
+    assert {prompt.purpose for prompt in batches[0]} == {"sub_question"}
+    assert len(batches[0]) == 2 * len(world.questions)
+    alone = []
+    for question in world.questions:
+        calls = []
+        esp.run(SEARCH, [question], model=lambda p, calls=calls: calls.append(p) or simulated(p), retriever=bm25)
+        alone.append(len(calls))
+    assert len(batches) <= 1.1 * max(alone) + 1
+    assert sum(map(len, batches)) > 10 * len(batches)
+
+
+def test_in_flight_is_the_largest_batch(world, simulated, bm25):
+    sizes = []
+    esp.run(SEARCH, world.questions, model=lambda p: sizes.append(len(p)) or simulated(p), retriever=bm25, in_flight=5)
+    assert max(sizes) == 5
+
+
+def test_prompts_show_what_a_server_needs(world, simulated, bm25):
+    seen = []
+    esp.run(SEARCH, world.questions[:1], model=lambda p: seen.extend(p) or simulated(p), retriever=bm25)
+    first = seen[0]
+    assert first.messages == [{"role": "user", "content": first.text}]
+    assert first.slots["question"] == world.questions[0].text
+    assert [prompt.sample for prompt in seen[:2]] == [0, 1] and seen[0].seed == seen[1].seed
+    assert first.temperature == 0.7 and first.max_tokens == 512 and first.stop == ["</question>"]
+    assert len({prompt.key for prompt in seen}) == len(seen)
+
+
+def test_no_prompt_holds_the_gold_answer(simulated, bm25):
+    secret = "Zyxwvut Unfindable"
+    question = esp.Question("Who wrote the oldest almanac?", gold=[secret])
+    seen = []
+    esp.run(SEARCH, [question], model=lambda p: seen.extend(p) or simulated(p), retriever=bm25)
+    assert seen and not any(secret in repr(prompt) for prompt in seen)
+
+
+def test_retriever_and_reward_are_called_once_a_batch(world, simulated, bm25):
+    queries, states = [], []
+
+    def retriever(batch):
+        queries.append(len(batch))
+        return bm25(batch)
+
+    def reward(batch):
+        states.append(len(batch))
+        assert all(state.question.gold for state in batch)
+        return esp.F1()(batch)
+
+    own = esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
+    trees = esp.run(SEARCH, world.questions, model=simulated, retriever=retriever, reward=reward, in_flight=10_000)
+    assert [tree.to_json() for tree in trees] == [tree.to_json() for tree in own]
+    assert max(queries) > len(world.questions) / 2 and max(states) > len(world.questions) / 2
+    assert sum(states) == sum(len(tree.to_dict()["rollouts"]) for tree in trees)
+
+
+def test_coroutines_give_the_same_trees(world, simulated, bm25):
+    async def model(prompts):
+        await asyncio.sleep(0)
+        return simulated(prompts)
+
+    async def retriever(queries):
+        return bm25(queries)
+
+    expected = esp.run(SEARCH, world.questions[:3], model=simulated, retriever=bm25)
+    trees = esp.run(SEARCH, world.questions[:3], model=model, retriever=retriever)
+    assert [tree.to_json() for tree in trees] == [tree.to_json() for tree in expected]
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (lambda n: "text", r"the model must return a list of \d+, but it returned str"),
+        (lambda n: None, r"the model must return a list of \d+, but it returned NoneType"),
+        (lambda n: {0: "text"}, r"the model must return a list of \d+, but it returned dict"),
+        (lambda n: ["text"] * (n + 1), r"a list of (\d+), but it returned a list of \d+"),
+        (lambda n: ("text",) * (n - 1), r"a list of (\d+), but it returned a tuple of \d+"),
+        (lambda n: [["text"]] * n, "a str, a Completion or a BackendError for each request, but it returned list for request 0"),
+        (lambda n: ["text"] * (n - 1) + [None], r"but it returned NoneType for request \d+"),
+    ],
+)
+def test_a_wrong_reply_of_a_model_is_named(world, bm25, reply, message):
+    with pytest.raises(esp.BackendError, match=message) as caught:
+        esp.run(SEARCH, world.questions, model=lambda prompts: reply(len(prompts)), retriever=bm25)
+    assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (lambda n: [None] * n, "the retriever must return a list of Passage or a BackendError for each request, but it returned NoneType"),
+        (lambda n: [["text"]] * n, "a list with str"),
+        (lambda n: [], r"a list of \d+, but it returned a list of 0"),
+    ],
+)
+def test_a_wrong_reply_of_a_retriever_is_named(world, simulated, reply, message):
+    with pytest.raises(esp.BackendError, match=message):
+        esp.run(SEARCH, world.questions, model=simulated, retriever=lambda queries: reply(len(queries)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (lambda n: ["much"] * n, "the reward must return a float or a BackendError for each request, but it returned str"),
+        (lambda n: [float("nan")] * n, "a finite float"),
+        (lambda n: 1.0, r"a list of \d+, but it returned float"),
+    ],
+)
+def test_a_wrong_reply_of_a_reward_is_named(world, simulated, bm25, reply, message):
+    with pytest.raises(esp.BackendError, match=message):
+        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=lambda states: reply(len(states)))
+
+
+def test_a_wrong_reply_of_an_encoder_is_named():
+    if esp.build_info()["parts"]["dense"] is not None:
+        pytest.skip("built without Eigen")
+    passages = [esp.Passage("p", "t", "x")]
+    with pytest.raises(esp.BackendError, match="the encoder must return a row of floats .* returned str for request 0"):
+        esp.Dense(passages, lambda requests: ["vector"])
+    with pytest.raises(esp.BackendError, match="a list of 1, but it returned a list of 2"):
+        esp.Dense(passages, lambda requests: [[1.0], [2.0]])
+    with pytest.raises(TypeError, match="the encoder must be a function"):
+        esp.Dense(passages, "encoder")
+
+
+@pytest.mark.parametrize("what", ["model", "retriever", "reward"])
+def test_what_is_no_function_is_a_type_error(world, simulated, bm25, what):
+    parts = {"model": simulated, "retriever": bm25, what: 3}
+    with pytest.raises(TypeError, match="not int"):
+        esp.run(SEARCH, world.questions, **parts)
+
+
+def test_an_exception_keeps_its_traceback(world, bm25):
+    def innermost():
+        raise KeyError("no such model")
+
+    def model(prompts):
+        return innermost()
+
+    with pytest.raises(KeyError) as caught:
+        esp.run(SEARCH, world.questions, model=model, retriever=bm25)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+def test_an_exception_of_a_coroutine_keeps_its_traceback(world, bm25):
+    async def innermost():
+        raise KeyError("no such model")
+
+    async def model(prompts):
+        return await innermost()
+
+    with pytest.raises(KeyError) as caught:
+        esp.run(SEARCH, world.questions, model=model, retriever=bm25)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_is_no_exception_stops_the_run_at_once(world, bm25, stop):
+    calls = []
+
+    def model(prompts):
+        calls.append(1)
+        raise stop
+
+    with pytest.raises(stop):
+        esp.run(SEARCH, world.questions, model=model, retriever=bm25, in_flight=1)
+    assert len(calls) == 1
+
+
+def test_an_exception_in_place_of_an_item_stops_the_run(world, bm25):
+    with pytest.raises(OSError, match="disk"):
+        esp.run(SEARCH, world.questions, model=lambda p: [OSError("disk")] * len(p), retriever=bm25)
+
+
+def test_a_backend_error_in_place_of_an_item_leaves_that_question_open(world, simulated, bm25):
+    lost = world.questions[3].text
+
+    def model(prompts):
+        gone = esp.BackendError("this prompt is too long", permanent=True)
+        return [gone if lost in prompt.text else reply for prompt, reply in zip(prompts, simulated(prompts), strict=True)]
+
+    with pytest.raises(esp.BackendError, match="this prompt is too long") as caught:
+        esp.run(SEARCH, world.questions, model=model, retriever=bm25)
+    expected = esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
+    for i, (tree, whole) in enumerate(zip(caught.value.trees, expected, strict=True)):
+        assert (tree is None) if i == 3 else (tree.to_json() == whole.to_json())
+
+
+def test_a_failure_in_transport_is_tried_again(world, simulated, bm25):
+    failures = []
+
+    def model(prompts):
+        if len(failures) < 2:
+            failures.append(1)
+            raise esp.BackendError("connection reset")
+        return simulated(prompts)
+
+    trees = esp.run(SEARCH, world.questions[:2], model=model, retriever=bm25)
+    expected = esp.run(SEARCH, world.questions[:2], model=simulated, retriever=bm25)
+    assert len(failures) == 2 and [t.to_json() for t in trees] == [t.to_json() for t in expected]
+
+
+def test_a_text_without_tags_closes_its_branch_with_the_text_kept(world, bm25):
+    trees = esp.run(SEARCH, world.questions[:1], model=lambda prompts: ["no tag here"] * len(prompts), retriever=bm25)
+    assert esp.best_answer(trees[0]) is None
+    assert {(node.reason, node.text) for node in trees[0].nodes[1:]} == {("malformed", "no tag here")}
+
+
+def test_more_passages_than_asked_for_are_cut(world, simulated):
+    many = [esp.Passage(f"p{i}", "t", "x") for i in range(9)]
+    trees = esp.run(SEARCH, world.questions[:1], model=simulated, retriever=lambda queries: [many] * len(queries))
+    found = [content for node in trees[0].nodes for kind, content in node.state.segments if kind == "documents"]
+    assert found and all(len(passages) == 3 for passages in found)
