@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
 
 #include <exception>
@@ -12,12 +13,13 @@ namespace espalier::output {
 struct AnswerRow {
   std::string id, question;
   std::optional<std::string> answer;  ///< nothing = null prediction, scored 0
-  std::string status;                 ///< done | open | budget
-  std::string error;                  ///< why it is open
+  std::string status;                 ///< done | budget; failed: the search ended without any answer; open: no tree yet
+  std::string error;                  ///< why it is failed or open
   std::optional<double> em, f1, acc;  ///< nothing without gold or while open
-  Costs costs;
+  std::optional<Costs> costs;         ///< of the whole search; nothing while open
 };
 
+/// The row of a grown tree, scored under a profile.
 inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag::Profile::common) {
   const rag::State& root = record.tree.state(record.tree.root());
   AnswerRow row;
@@ -25,7 +27,12 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
   row.question = root.question().text;
   row.status = name(record.tree.ending);
   row.costs = record.tree.ledger.total();
-  if (const auto best = best_answer(record.tree)) row.answer = best->text;
+  if (const auto best = best_answer(record.tree)) {
+    row.answer = best->text;
+  } else if (record.tree.ending == Ending::done) {
+    row.status = "failed";
+    row.error = "no reply of the model could be read as an answer";
+  }
   if (!root.has_gold()) return row;
   const rag::Scores scores = rag::score(profile, row.answer, root.gold());
   row.em = scores.em;
@@ -50,22 +57,26 @@ inline AnswerRow open_row(const rag::Question& question, const std::exception_pt
 
 inline void append_answer_row(const AnswerRow& row, std::string& out) {
   JsonWriter json(out);
-  const auto score = [&](const char* key, const std::optional<double>& value) {
+  const auto field = [&](const char* key, const auto& value) {
     json.key(key);
     if (value) json.value(*value);
     else json.null();
   };
-  json.begin_object().field("id", row.id).field("question", row.question).key("answer");
-  if (row.answer) json.value(*row.answer);
-  else json.null();
-  json.field("status", row.status).key("error");
-  if (row.error.empty()) json.null();
-  else json.value(row.error);
-  score("em", row.em);
-  score("f1", row.f1);
-  score("acc", row.acc);
-  json.field("completions", row.costs.completions).field("prompt_tokens", row.costs.prompt_tokens);
-  json.field("completion_tokens", row.costs.completion_tokens).field("retrievals", row.costs.retrievals).end_object();
+  const auto cost = [&](const char* key, std::uint64_t Costs::*part) {
+    field(key, row.costs ? std::optional<std::uint64_t>((*row.costs).*part) : std::nullopt);
+  };
+  json.begin_object().field("id", row.id).field("question", row.question);
+  field("answer", row.answer);
+  json.field("status", row.status);
+  field("error", row.error.empty() ? std::nullopt : std::optional<std::string>(row.error));
+  field("em", row.em);
+  field("f1", row.f1);
+  field("acc", row.acc);
+  cost("completions", &Costs::completions);
+  cost("prompt_tokens", &Costs::prompt_tokens);
+  cost("completion_tokens", &Costs::completion_tokens);
+  cost("retrievals", &Costs::retrievals);
+  json.end_object();
   out += '\n';
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/seed.hpp>
-#include <espalier/output/tree_json.hpp>
+#include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace espalier::output {
 struct ChosenAnswer {
   NodeId node = no_node;  ///< the terminal node, or the one whose rollouts answered
   std::string text;
-  double value = 0;       ///< its reward
+  double value = 0;       ///< the node's reward; 0 if it was never evaluated
   bool complete = false;  ///< false: taken from rollouts, because no chain came to its end
 };
 
@@ -29,51 +29,61 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
 }
 
 /// The answer with the highest reward among complete chains (ties: higher prior, then older). If there is none, the most
-/// frequent answer among the rollouts of the best node that has any. Nothing if the tree holds no answer at all.
+/// frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first. Nothing
+/// if the tree holds no answer at all.
 inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
-  const auto goes_before = [&](NodeId a, NodeId b) {
-    const double va = own[a].value_or(0), vb = own[b].value_or(0);
-    if (va != vb) return va > vb;
-    return tree[a].prior != tree[b].prior ? tree[a].prior > tree[b].prior : a < b;
-  };
+  const Better better{tree, own};
   const std::vector<NodeId> ends = complete_chains(tree);
   if (!ends.empty()) {
-    const NodeId best = *std::min_element(ends.begin(), ends.end(), goes_before);
+    const NodeId best = *std::min_element(ends.begin(), ends.end(), better);
     return ChosenAnswer{best, *tree.state(best).answer(), own[best].value_or(0), true};
   }
   NodeId best = no_node;
   for (const auto& rollout : tree.rollouts)
-    if (rollout.state.answer() && (best == no_node || goes_before(rollout.node, best))) best = rollout.node;
+    if (rollout.state.answer() && (best == no_node || better(rollout.node, best))) best = rollout.node;
   if (best == no_node) return std::nullopt;
-  std::map<std::string, std::size_t> votes;
-  for (const auto& rollout : tree.rollouts)
-    if (rollout.node == best && rollout.state.answer()) ++votes[rag::normalise(*rollout.state.answer())];
-  const rag::State* chosen = nullptr;
-  for (const auto& rollout : tree.rollouts) {
-    if (rollout.node != best || !rollout.state.answer()) continue;
-    if (!chosen || votes[rag::normalise(*rollout.state.answer())] > votes[rag::normalise(*chosen->answer())]) chosen = &rollout.state;
+
+  struct Candidate {
+    std::string text;  ///< as it was first written
+    std::size_t votes = 0, first = 0;
+  };
+  std::map<std::string, Candidate> candidates;
+  for (std::size_t i = 0; i < tree.rollouts.size(); ++i) {
+    const auto answer = tree.rollouts[i].state.answer();
+    if (tree.rollouts[i].node != best || !answer) continue;
+    ++candidates.try_emplace(rag::normalise(*answer), Candidate{*answer, 0, i}).first->second.votes;
   }
-  return ChosenAnswer{best, *chosen->answer(), own[best].value_or(0), false};
+  const auto chosen = std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return a.second.votes != b.second.votes ? a.second.votes > b.second.votes : a.second.first < b.second.first;
+  });
+  return ChosenAnswer{best, chosen->second.text, own[best].value_or(0), false};
 }
 
 /// Which of a question's correct chains becomes training data, by the number of its retrievals (DecEx-RAG, Fig. 2a).
 enum class ChainChoice : std::uint8_t { best, most, least, random };
 
-/// The chain of that choice among those whose answer is correct (exact match); nothing if none is. `random` is drawn by the
-/// tree's seed; ties go to the better reward, then the older chain.
-inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice) {
-  std::vector<NodeId> correct;
-  for (NodeId id : complete_chains(tree))
-    if (tree.state(id).has_gold() && rag::score(rag::Profile::common, tree.state(id).answer(), tree.state(id).gold()).em == 1) correct.push_back(id);
+/// The name of a choice, as in options and provenance.
+inline const char* name(ChainChoice choice) {
+  static constexpr const char* names[] = {"best", "most", "least", "random"};
+  return names[static_cast<std::size_t>(choice)];
+}
+
+/// The end of the chain of that choice among those whose answer is correct, that is an exact match under the profile;
+/// nothing if none is, or if there is no gold. `random` is drawn by the tree's seed; ties are broken like best_answer's.
+inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice, rag::Profile profile = rag::Profile::common) {
+  std::vector<NodeId> correct = complete_chains(tree);
+  std::erase_if(correct, [&](NodeId id) {
+    const rag::State& end = tree.state(id);
+    return !end.has_gold() || rag::score(profile, end.answer(), end.gold()).em < 1;
+  });
   if (correct.empty()) return std::nullopt;
   if (choice == ChainChoice::random) return correct[Random(tree.seed.purpose("chain")).below(static_cast<std::uint32_t>(correct.size()))];
   const auto own = rewards(tree);
-  return *std::min_element(correct.begin(), correct.end(), [&](NodeId a, NodeId b) {
+  return *std::min_element(correct.begin(), correct.end(), [&, better = Better{tree, own}](NodeId a, NodeId b) {
     const auto ra = tree.state(a).retrievals(), rb = tree.state(b).retrievals();
     if (choice != ChainChoice::best && ra != rb) return choice == ChainChoice::most ? ra > rb : ra < rb;
-    if (own[a].value_or(0) != own[b].value_or(0)) return own[a].value_or(0) > own[b].value_or(0);
-    return a < b;
+    return better(a, b);
   });
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/policy_form.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,87 +14,92 @@
 namespace espalier::output {
 
 struct DpoOptions {
-  double margin = 0.1;  ///< least difference of the two rewards, >= 0; equal rewards never make a pair
+  enum class DecisionValue : std::uint8_t { best, mean };
+  double margin = 0.1;  ///< least difference of the two values, >= 0, compared up to 1e-9; equal values never make a pair
+  DecisionValue decision_value = DecisionValue::best;  ///< what a decision is worth, over the rewards of its executions
 };
 
 namespace detail {
 
-/// Writes the preference pairs at one node of a chain.
+/// Writes the preference pairs at the nodes of a chain.
 class PairWriter {
  public:
   PairWriter(const TreeRecord& record, const DpoOptions& options, std::string& out)
-      : record_(&record), options_(options), out_(&out), own_(rewards(record.tree)) {}
+      : record_(record), tree_(record.tree), options_(options), out_(out), values_(rewards(tree_)) {
+    for (NodeId id = 0; id < tree_.size(); ++id)  // Full-Node: inner nodes have the mean of their leaves
+      if (!values_[id] && tree_[id].visits) values_[id] = tree_[id].mean();
+  }
 
-  /// `form` is the policy's text up to the parent.
+  /// The pairs among the children of `parent`; `form` is the policy's text up to it.
   void write(NodeId parent, const PolicyForm& form) {
     using rag::SegmentKind;
-    const auto answers = ranked(parent, SegmentKind::answer), questions = ranked(parent, SegmentKind::sub_question);
-    const auto own_answers = ranked(parent, SegmentKind::own_answer), queries = ranked(parent, SegmentKind::query);
-    decision("termination", answers, questions, parent, form);
-    decision("retrieval", own_answers, queries, parent, form);
-    for (const auto* siblings : {&answers, &questions, &own_answers, &queries})
-      for (std::size_t i = 1; i < siblings->size(); ++i)
-        pair("execution", is_retrieval(siblings->front()) ? "retrieval" : "termination", siblings->front(), (*siblings)[i], parent, form);
+    decide("termination", ranked(parent, SegmentKind::answer), ranked(parent, SegmentKind::sub_question), parent, form);
+    decide("retrieval", ranked(parent, SegmentKind::own_answer), ranked(parent, SegmentKind::query), parent, form);
   }
 
  private:
-  /// A node's reward: its own, or what came back from below where only leaves have one (Full-Node).
-  [[nodiscard]] std::optional<double> reward(NodeId id) const {
-    if (own_[id]) return own_[id];
-    return record_->tree[id].visits ? std::optional<double>(record_->tree[id].mean()) : std::nullopt;
-  }
-  /// The readable children of a kind that have a reward, best first; ties: higher prior, then older.
+  /// The children of a kind that have a value, best first.
   [[nodiscard]] std::vector<NodeId> ranked(NodeId parent, rag::SegmentKind kind) const {
-    const rag::Tree& tree = record_->tree;
-    std::vector<NodeId> ids = tree.children(parent);
-    std::erase_if(ids, [&](NodeId id) { return tree.action(id).kind != kind || tree[id].reason == Reason::malformed || !reward(id); });
-    std::stable_sort(ids.begin(), ids.end(), [&](NodeId a, NodeId b) {
-      return reward(a) != reward(b) ? *reward(a) > *reward(b) : tree[a].prior > tree[b].prior;
-    });
+    std::vector<NodeId> ids = tree_.children(parent);
+    std::erase_if(ids, [&](NodeId id) { return tree_.action(id).kind != kind || tree_[id].reason == Reason::malformed || !values_[id]; });
+    std::sort(ids.begin(), ids.end(), Better{tree_, values_});
     return ids;
   }
-  [[nodiscard]] bool is_retrieval(NodeId id) const {
-    const rag::SegmentKind kind = record_->tree.action(id).kind;
-    return kind == rag::SegmentKind::own_answer || kind == rag::SegmentKind::query;
+
+  [[nodiscard]] double decision_value(const std::vector<NodeId>& executions) const {
+    if (options_.decision_value == DpoOptions::DecisionValue::best) return *values_[executions.front()];
+    double mean = 0;
+    for (const NodeId id : executions) mean += *values_[id] / static_cast<double>(executions.size());
+    return mean;
   }
 
-  /// A decision is worth its best execution.
-  void decision(const char* which, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent, const PolicyForm& form) {
-    if (a.empty() || b.empty()) return;
-    const bool first = *reward(a.front()) >= *reward(b.front());
-    pair("decision", which, first ? a.front() : b.front(), first ? b.front() : a.front(), parent, form);
+  /// One pair between the two sides of a decision, each shown by its best execution, and one between the best of either
+  /// side and each worse one.
+  void decide(const char* decision, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent, const PolicyForm& form) {
+    if (!a.empty() && !b.empty()) {
+      const double va = decision_value(a), vb = decision_value(b);
+      if (va > vb) pair("decision", decision, a.front(), va, b.front(), vb, parent, form);
+      else pair("decision", decision, b.front(), vb, a.front(), va, parent, form);
+    }
+    for (const auto* executions : {&a, &b})
+      for (std::size_t i = 1; i < executions->size(); ++i) {
+        const NodeId best = executions->front(), worse = (*executions)[i];
+        pair("execution", decision, best, *values_[best], worse, *values_[worse], parent, form);
+      }
   }
 
-  void pair(const char* type, const char* which, NodeId chosen, NodeId rejected, NodeId parent, const PolicyForm& form) {
-    const rag::Tree& tree = record_->tree;
-    const double margin = *reward(chosen) - *reward(rejected);
-    const std::string better = form.step(tree.action(chosen)), worse = form.step(tree.action(rejected));
-    if (!(margin > 0) || margin < options_.margin || better == worse) return;
-    const std::string& id = tree.state(parent).question().id;
-    JsonWriter json(*out_);
-    json.begin_object().field("id", id + '#' + std::to_string(parent) + '-' + std::to_string(chosen) + '-' + std::to_string(rejected) + '-' + type);
-    json.field("type", type).field("decision", which).field("chosen_kind", rag::name(tree.action(chosen).kind));
-    json.field("rejected_kind", rag::name(tree.action(rejected).kind)).field("prompt", form.prompt() + form.begun());
-    json.field("chosen", better).field("rejected", worse).key("provenance").begin_object().field("tree", id).field("parent", parent);
-    json.field("chosen_node", chosen).field("rejected_node", rejected).field("chosen_reward", *reward(chosen));
-    json.field("rejected_reward", *reward(rejected)).field("margin", margin).field("method", record_->method).field("seed", record_->seed);
-    json.key("options").raw(record_->options).end_object().end_object();
-    *out_ += '\n';
+  void pair(const char* type, const char* decision, NodeId chosen, double better, NodeId rejected, double worse, NodeId parent,
+            const PolicyForm& form) {
+    const double margin = better - worse;
+    const std::string accepted = form.step(tree_.action(chosen)), refused = form.step(tree_.action(rejected));
+    if (!(margin > 0) || margin < options_.margin - 1e-9 || accepted == refused) return;
+    const std::string& tree = tree_.state(parent).question().id;
+    JsonWriter json(out_);
+    json.begin_object().field("id", tree + '#' + std::to_string(chosen) + '>' + std::to_string(rejected)).field("type", type);
+    json.field("decision", decision).field("chosen_kind", rag::name(tree_.action(chosen).kind));
+    json.field("rejected_kind", rag::name(tree_.action(rejected).kind)).field("prompt", form.prompt() + form.begun());
+    json.field("chosen", accepted).field("rejected", refused).key("provenance").begin_object().field("tree", tree).field("parent", parent);
+    json.field("chosen_node", chosen).field("rejected_node", rejected).field("chosen_reward", better).field("rejected_reward", worse);
+    json.field("margin", margin).field("method", record_.method).field("seed", record_.seed).key("options").raw(record_.options);
+    json.end_object().end_object();
+    out_ += '\n';
   }
 
-  const TreeRecord* record_;
+  const TreeRecord& record_;
+  const rag::Tree& tree_;
   DpoOptions options_;
-  std::string* out_;
-  std::vector<std::optional<double>> own_;
+  std::string& out_;
+  std::vector<std::optional<double>> values_;
 };
 
 }  // namespace detail
 
-/// Appends the tree's preference pairs (DecEx-RAG, section 2.3): at every node of the chosen chain decision pairs (answer or
+/// Appends the tree's preference pairs (DecEx-RAG, section 2.3): at every node of the best chain decision pairs (answer or
 /// sub-question, own knowledge or retrieval) and execution pairs (the best of a kind over each worse sibling). The prompt
-/// ends where the step begins, so that chosen and rejected hold the tokens of that step alone. The options in the
-/// provenance say which search mode the pair comes from.
+/// ends where the step begins, so that chosen and rejected hold the text of that step alone. The options in the provenance
+/// say which search mode the pair comes from. Throws std::invalid_argument for a bad option.
 inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prompts, const DpoOptions& options, std::string& out) {
+  if (!(options.margin >= 0)) bad_option("margin", options.margin, "0 or more");
   const rag::Tree& tree = record.tree;
   const auto best = best_answer(tree);
   if (!best) return;
@@ -99,7 +107,7 @@ inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prom
   PolicyForm form(prompts, tree.state(tree.root()).question());
   for (const NodeId id : tree.path(best->node)) {
     if (id != tree.root()) form.add(tree.action(id), tree.state(id).transcript());
-    if (!tree.state(id).answer()) pairs.write(id, form);
+    pairs.write(id, form);
   }
 }
 

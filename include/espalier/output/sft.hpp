@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/unicode.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/policy_form.hpp>
 
@@ -12,12 +14,13 @@ namespace espalier::output {
 
 struct SftOptions {
   ChainChoice choice = ChainChoice::most;
+  rag::Profile profile = rag::Profile::common;  ///< under which an answer is correct
 };
 
-/// Unicode code points in well-formed UTF-8.
+/// Characters of a text as a reader of its JSON counts them: Unicode code points, a byte that is not UTF-8 as one.
 inline std::size_t code_points(std::string_view text) {
   std::size_t n = 0;
-  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  for (std::size_t i = 0; i < text.size(); ++n) decode_utf8(text, i);
   return n;
 }
 
@@ -26,12 +29,28 @@ inline std::size_t code_points(std::string_view text) {
 /// next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion; documents stand in
 /// the prompt alone, so they are never in the loss.
 inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options, std::string& out) {
-  static constexpr const char* choices[] = {"best", "most", "least", "random"};
   const rag::Tree& tree = record.tree;
-  const std::optional<NodeId> end = correct_chain(tree, options.choice);
+  const std::optional<NodeId> end = correct_chain(tree, options.choice, options.profile);
   if (!end) return;
   const rag::Question& question = tree.state(*end).question();
   const auto own = rewards(tree);
+  const auto write = [&](std::size_t row, const std::string& prompt, const std::string& completion, const std::vector<NodeId>& nodes) {
+    JsonWriter json(out);
+    const auto reward = [&](NodeId id) { own[id] ? json.value(*own[id]) : json.null(); };
+    const std::size_t begin = code_points(prompt);
+    json.begin_object().field("id", question.id + '#' + std::to_string(row)).field("prompt", prompt).field("completion", completion);
+    json.key("loss_spans").begin_array().begin_array().value(begin).value(begin + code_points(completion)).end_array().end_array();
+    json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
+    for (const NodeId node : nodes) json.value(node);
+    json.end_array().key("rewards").begin_array();
+    for (const NodeId node : nodes) reward(node);
+    json.end_array().key("answer_reward");
+    reward(*end);
+    json.field("choice", name(options.choice)).field("method", record.method).field("seed", record.seed);
+    json.key("options").raw(record.options).end_object().end_object();
+    out += '\n';
+  };
+
   PolicyForm form(prompts, question);
   std::vector<NodeId> nodes;
   std::string completion;
@@ -42,20 +61,7 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
     nodes.push_back(id);
     completion += form.step(action);
     if (action.kind == rag::SegmentKind::query || action.kind == rag::SegmentKind::answer) {
-      const std::string prompt = form.prompt();
-      const std::size_t begin = code_points(prompt);
-      JsonWriter json(out);
-      json.begin_object().field("id", question.id + '#' + std::to_string(row++)).field("prompt", prompt).field("completion", completion);
-      json.key("loss_spans").begin_array().begin_array().value(begin).value(begin + code_points(completion)).end_array().end_array();
-      json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
-      for (const NodeId node : nodes) json.value(node);
-      json.end_array().key("rewards").begin_array();
-      for (const NodeId node : nodes)
-        if (own[node]) json.value(*own[node]);
-        else json.null();
-      json.end_array().field("answer_reward", own[*end].value_or(0)).field("choice", choices[static_cast<std::size_t>(options.choice)]);
-      json.field("method", record.method).field("seed", record.seed).key("options").raw(record.options).end_object().end_object();
-      out += '\n';
+      write(row++, form.prompt(), completion, nodes);
       nodes.clear();
       completion.clear();
     }

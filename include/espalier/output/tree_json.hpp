@@ -1,144 +1,166 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/rag/state.hpp>
+#include <espalier/core/unicode.hpp>
+#include <espalier/output/tree_record.hpp>
 
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::output {
 
-/// A finished tree with what its provenance needs.
-struct TreeRecord {
-  const rag::Tree& tree;
-  std::string method;
-  std::uint64_t seed = 0;   ///< of the run
-  std::string options;      ///< the search options as a JSON object
-};
-
-inline const char* name(Status status) {
-  static constexpr const char* names[] = {"open", "growing", "expanded", "terminal", "pruned"};
-  return names[static_cast<std::size_t>(status)];
-}
-inline const char* name(Reason reason) {
-  static constexpr const char* names[] = {"none", "outvoted", "below_threshold", "not_best", "skipped", "malformed", "budget"};
-  return names[static_cast<std::size_t>(reason)];
-}
-inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
-
-/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never evaluated.
-inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
-  std::vector<double> sums(tree.size());
-  std::vector<std::size_t> counts(tree.size());
-  for (const auto& rollout : tree.rollouts) {
-    sums[rollout.node] += rollout.value;
-    ++counts[rollout.node];
-  }
-  std::vector<std::optional<double>> means(tree.size());
-  for (NodeId id = 0; id < tree.size(); ++id)
-    if (counts[id]) means[id] = sums[id] / static_cast<double>(counts[id]);
-  return means;
-}
-
 namespace detail {
 
-/// Every passage of a tree once, in order of first appearance.
+using Segments = std::vector<const rag::Segment*>;
+
+/// Every passage of a tree once, in order of first appearance, under its id. Where one id stands for several texts, the
+/// later ones are filed under "id#2", "id#3" ...
 class DocumentTable {
  public:
-  void add(const std::vector<const rag::Segment*>& segments) {
+  void add(const Segments& segments) {
     for (const rag::Segment* segment : segments)
       if (segment->documents())
-        for (const Passage& passage : *segment->documents())
-          if (known_.emplace(passage.id(), order_.size()).second) order_.push_back(&passage);
+        for (const Passage& passage : *segment->documents()) file(passage);
   }
+  [[nodiscard]] const std::string& key(const Passage& passage) { return file(passage); }
   void write(JsonWriter& json) const {
     json.key("documents").begin_object();
-    for (const Passage* passage : order_) json.key(passage->id()).begin_object().field("title", passage->title()).field("text", passage->text()).end_object();
+    for (const auto* entry : order_) {
+      const Passage& passage = *entry->second;
+      json.key(entry->first).begin_object();
+      if (entry->first != valid(passage.id())) json.field("id", passage.id());
+      json.field("title", passage.title()).field("text", passage.text()).end_object();
+    }
     json.end_object();
   }
 
  private:
-  std::map<std::string, std::size_t> known_;
-  std::vector<const Passage*> order_;
+  using Entry = std::pair<const std::string, const Passage*>;
+  /// The id as JSON will hold it.
+  static std::string valid(const std::string& id) { return is_ascii(id) ? id : encode_utf8(decode_utf8(id)); }
+  const std::string& file(const Passage& passage) {
+    const std::string id = valid(passage.id());
+    for (std::size_t n = 1;; ++n) {
+      const auto [entry, fresh] = entries_.try_emplace(n == 1 ? id : id + '#' + std::to_string(n), &passage);
+      if (fresh) order_.push_back(&*entry);
+      if (entry->second->scored(0) == passage.scored(0)) return entry->first;
+    }
+  }
+
+  std::map<std::string, const Passage*> entries_;
+  std::vector<const Entry*> order_;
 };
 
-inline void write_documents(JsonWriter& json, const Passages& passages) {
-  json.key("documents").begin_array();
-  for (const Passage& passage : passages) json.begin_object().field("id", passage.id()).field("score", passage.score()).end_object();
-  json.end_array();
-}
-
-/// Segments as steps: each ends with a query and its documents, or with the answer.
-inline void write_steps(JsonWriter& json, const std::vector<const rag::Segment*>& segments) {
-  json.key("steps").begin_array();
-  for (const rag::Segment* segment : segments) {
-    json.begin_object();
-    if (segment->documents()) write_documents(json, *segment->documents());
-    else json.field(rag::name(segment->kind()), segment->model_text()->str());
-    json.end_object();
+/// Writes one tree as JSON.
+class TreeWriter {
+ public:
+  TreeWriter(const TreeRecord& record, std::string& out) : record_(record), tree_(record.tree), json_(out) {
+    for (NodeId id = 1; id < tree_.size(); ++id) documents_.add(own_segments(id));
+    for (const auto& rollout : tree_.rollouts) documents_.add(steps(rollout));
   }
-  json.end_array();
-}
+
+  void write() {
+    const rag::State& root = tree_.state(tree_.root());
+    json_.begin_object().field("id", root.question().id).field("question", root.question().text).key("golden_answers").begin_array();
+    if (root.has_gold())
+      for (const auto& answer : root.gold()) json_.value(answer);
+    json_.end_array().field("method", record_.method).field("status", name(tree_.ending)).field("seed", record_.seed);
+    json_.key("options").raw(record_.options);
+    documents_.write(json_);
+    const auto own = rewards(tree_);
+    json_.key("nodes").begin_array();
+    for (NodeId id = 0; id < tree_.size(); ++id) write_node(id, own[id]);
+    json_.end_array().key("rollouts").begin_array();
+    for (const auto& rollout : tree_.rollouts) write_rollout(rollout);
+    json_.end_array().key("skips").begin_array();
+    for (const Skip& skip : tree_.skips) write_skip(skip);
+    json_.end_array().key("costs").begin_object();
+    for (const auto& [purpose, costs] : tree_.ledger.by_purpose()) {
+      json_.key(purpose).begin_object().field("completions", costs.completions).field("prompt_tokens", costs.prompt_tokens);
+      json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
+    }
+    json_.end_object().end_object();
+  }
+
+ private:
+  using Rollout = RolloutRecord<rag::State, double>;
+
+  [[nodiscard]] Segments own_segments(NodeId id) const {
+    return tree_.state(id).transcript().since(tree_.state(tree_[id].parent).transcript());
+  }
+  [[nodiscard]] Segments steps(const Rollout& rollout) const {
+    return rollout.state.transcript().since(tree_.state(rollout.node).transcript());
+  }
+  template <class T>
+  void optional_field(const char* key, const std::optional<T>& value) {
+    json_.key(key);
+    if (value) json_.value(*value);
+    else json_.null();
+  }
+
+  void write_node(NodeId id, const std::optional<double>& reward) {
+    const auto& node = tree_[id];
+    json_.begin_object().field("id", id);
+    if (id == tree_.root()) {
+      json_.key("parent").null();
+    } else {
+      const rag::Action& action = tree_.action(id);
+      json_.field("parent", node.parent).field("kind", rag::name(action.kind)).field("text", action.text);
+      json_.field("thought", action.thought).field("key", action.key);
+      if (action.forced) json_.field("forced", true);
+      for (const rag::Segment* segment : own_segments(id))
+        if (segment->documents()) write_documents(*segment->documents());
+    }
+    json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
+    optional_field("reward", reward);
+    json_.field("prior", node.prior).field("evaluated", node.evaluated).field("status", name(node.status));
+    if (node.reason != Reason::none) json_.field("reason", name(node.reason));
+    json_.end_object();
+  }
+
+  /// The steps of a rollout, one object a segment.
+  void write_rollout(const Rollout& rollout) {
+    json_.begin_object().field("node", rollout.node).field("reward", rollout.value);
+    optional_field("answer", rollout.state.answer());
+    json_.key("steps").begin_array();
+    for (const rag::Segment* segment : steps(rollout)) {
+      json_.begin_object();
+      if (segment->documents()) write_documents(*segment->documents());
+      else json_.field(rag::name(segment->kind()), segment->model_text()->str());
+      json_.end_object();
+    }
+    json_.end_array().end_object();
+  }
+
+  void write_documents(const Passages& passages) {
+    json_.key("documents").begin_array();
+    for (const Passage& passage : passages)
+      json_.begin_object().field("id", documents_.key(passage)).field("score", passage.score()).end_object();
+    json_.end_array();
+  }
+
+  /// An environment's own kinds, which are no segments, stand as numbers.
+  void write_skip(const Skip& skip) {
+    json_.begin_object().field("node", skip.node).key("kind");
+    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::answer)) json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
+    else json_.value(skip.kind);
+    json_.end_object();
+  }
+
+  const TreeRecord& record_;
+  const rag::Tree& tree_;
+  JsonWriter json_;
+  DocumentTable documents_;
+};
 
 }  // namespace detail
 
-/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree.
+/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree; bytes that are not
+/// UTF-8 become U+FFFD on the way.
 inline void append_tree(const TreeRecord& record, std::string& out) {
-  const rag::Tree& tree = record.tree;
-  const rag::State& root = tree.state(tree.root());
-  const auto since = [&](NodeId id) { return tree.state(id).transcript().since(tree.state(tree[id].parent).transcript()); };
-  detail::DocumentTable table;
-  for (NodeId id = 1; id < tree.size(); ++id) table.add(since(id));
-  for (const auto& rollout : tree.rollouts) table.add(rollout.state.transcript().since(tree.state(rollout.node).transcript()));
-
-  JsonWriter json(out);
-  json.begin_object().field("id", root.question().id).field("question", root.question().text).key("golden_answers").begin_array();
-  if (root.has_gold())
-    for (const auto& answer : root.gold()) json.value(answer);
-  json.end_array().field("method", record.method).field("status", name(tree.ending)).field("seed", record.seed).key("options").raw(record.options);
-  table.write(json);
-
-  const auto own = rewards(tree);
-  json.key("nodes").begin_array();
-  for (NodeId id = 0; id < tree.size(); ++id) {
-    const auto& node = tree[id];
-    json.begin_object().field("id", id).key("parent");
-    if (id == tree.root()) json.null();
-    else json.value(node.parent);
-    if (id != tree.root()) {
-      const rag::Action& action = tree.action(id);
-      json.field("kind", rag::name(action.kind)).field("text", action.text).field("thought", action.thought).field("key", action.key);
-      if (action.forced) json.field("forced", true);
-      for (const rag::Segment* segment : since(id))
-        if (segment->documents()) detail::write_documents(json, *segment->documents());
-    }
-    json.field("visits", node.visits).field("value", node.mean()).field("total", node.total).key("reward");
-    if (own[id]) json.value(*own[id]);
-    else json.null();
-    json.field("prior", node.prior).field("evaluated", node.evaluated).field("status", name(node.status));
-    if (node.reason != Reason::none) json.field("reason", name(node.reason));
-    json.end_object();
-  }
-  json.end_array().key("rollouts").begin_array();
-  for (const auto& rollout : tree.rollouts) {
-    const auto answer = rollout.state.answer();
-    json.begin_object().field("node", rollout.node).field("reward", rollout.value).key("answer");
-    if (answer) json.value(*answer);
-    else json.null();
-    detail::write_steps(json, rollout.state.transcript().since(tree.state(rollout.node).transcript()));
-    json.end_object();
-  }
-  json.end_array().key("skips").begin_array();
-  for (const Skip& skip : tree.skips)
-    json.begin_object().field("node", skip.node).field("kind", rag::name(static_cast<rag::SegmentKind>(skip.kind))).end_object();
-  json.end_array().key("costs").begin_object();
-  for (const auto& [purpose, costs] : tree.ledger.by_purpose()) {
-    json.key(purpose).begin_object().field("completions", costs.completions).field("prompt_tokens", costs.prompt_tokens);
-    json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
-  }
-  json.end_object().end_object();
+  detail::TreeWriter(record, out).write();
   out += '\n';
 }
 

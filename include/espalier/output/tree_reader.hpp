@@ -3,8 +3,7 @@
 #include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
-#include <algorithm>
-#include <array>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,61 +28,69 @@ namespace detail {
 class TreeReader {
  public:
   explicit TreeReader(const JsonLine& line) : line_(line) {
-    for (const auto entry : line.object("documents").element().get_object()) {
-      const JsonLine document("document", line.line(), entry.value);
-      documents_.emplace(std::string(entry.key), Passage(std::string(entry.key), document.text("title"), document.text("text")));
-    }
+    for (const auto& [key, document] : line.members("documents"))
+      documents_.emplace(key, Passage(document.text_or("id", key), document.text("title"), document.text("text")));
   }
 
-  RecordedTree read() {
+  RecordedTree read() const {
     RecordedTree recorded;
     recorded.method = line_.text("method");
-    if (line_.element()["seed"].get(recorded.seed) != simdjson::SUCCESS) line_.fail("seed", "is missing or not a seed");
-    recorded.options = simdjson::minify(line_.object("options").element());
+    recorded.seed = line_.count("seed");
+    JsonWriter options(recorded.options);
+    append_json(options, line_.object("options").element());
     rag::Example example;
     example.question = {line_.text("id"), line_.text("question")};
     example.gold = line_.texts("golden_answers");
-    rag::Tree tree(rag::State(example), Seed(recorded.seed, example.question.id));
-    for (const JsonLine& node : line_.objects("nodes")) add_node(tree, node);
+
+    rag::Tree& tree = recorded.tree = rag::Tree(rag::State(example), Seed(recorded.seed, example.question.id));
+    const std::vector<JsonLine> nodes = line_.objects("nodes");
+    if (nodes.empty()) line_.fail("nodes", "is empty");
+    for (std::size_t id = 0; id < nodes.size(); ++id) {
+      if (nodes[id].count("id") != id) nodes[id].fail("id", "is not the node's place in the list");
+      if (nodes[id].has("parent") != (id > 0)) nodes[id].fail("parent", "is missing, or the root has one");
+      if (id > 0) add_node(tree, nodes[id]);
+      fill_node(tree[static_cast<NodeId>(id)], nodes[id]);
+    }
     for (const JsonLine& rollout : line_.objects("rollouts")) {
       const NodeId at = node_id(tree, rollout, "node");
-      tree.rollouts.push_back({at, with_steps(tree.state(at), rollout), rollout.number("reward")});
+      tree.rollouts.push_back({at, with_steps(tree.state(at), rollout), value(rollout, "reward")});
     }
-    for (const JsonLine& skip : line_.objects("skips")) tree.skips.push_back({node_id(tree, skip, "node"), static_cast<Kind>(kind(skip, "kind"))});
-    for (const auto entry : line_.object("costs").element().get_object()) {
-      const JsonLine costs("costs", line_.line(), entry.value);
-      Costs& c = tree.ledger[entry.key];
-      c.completions = count(costs, "completions");
-      c.prompt_tokens = count(costs, "prompt_tokens");
-      c.completion_tokens = count(costs, "completion_tokens");
-      c.retrievals = count(costs, "retrievals");
-    }
-    tree.ending = one_of<Ending>(line_, "status", 2);
-    recorded.tree = std::move(tree);
+    for (const JsonLine& skip : line_.objects("skips")) tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
+    for (const auto& [purpose, costs] : line_.members("costs"))
+      tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"), costs.count("completion_tokens"), costs.count("retrievals")};
+    tree.ending = one_of<Ending>(line_, "status", Ending::budget);
     return recorded;
   }
 
  private:
-  static std::uint64_t count(const JsonLine& row, std::string_view field) {
-    const double value = row.number(field);
-    if (!(value >= 0 && value < 1e15)) row.fail(field, "is not a count");
-    return static_cast<std::uint64_t>(value);
-  }
   template <class E>
-  static E one_of(const JsonLine& row, std::string_view field, int values) {
+  static E one_of(const JsonLine& row, std::string_view field, E last) {
     const std::string text = row.text(field);
-    for (int i = 0; i < values; ++i)
+    for (int i = 0; i <= static_cast<int>(last); ++i)
       if (text == name(static_cast<E>(i))) return static_cast<E>(i);
     row.fail(field, "has an unknown value");
   }
-  static rag::SegmentKind kind(const JsonLine& row, std::string_view field) {
-    const std::string text = row.text(field);
-    for (int i = 0; i < 6; ++i)
-      if (text == rag::name(static_cast<rag::SegmentKind>(i))) return static_cast<rag::SegmentKind>(i);
-    row.fail(field, "has an unknown value");
+  static rag::SegmentKind kind(const JsonLine& row) {
+    const auto kind = one_of(row, "kind", rag::SegmentKind::answer);
+    if (kind == rag::SegmentKind::documents) row.fail("kind", "is no words of a model");
+    return kind;
+  }
+  static Kind skipped_kind(const JsonLine& skip) {
+    if (!skip.element()["kind"].is_uint64()) return static_cast<Kind>(kind(skip));
+    return small<Kind>(skip, "kind");
+  }
+  template <class T>
+  static T small(const JsonLine& row, std::string_view field) {
+    const std::uint64_t n = row.count(field);
+    if (n > std::numeric_limits<T>::max()) row.fail(field, "is too large");
+    return static_cast<T>(n);
+  }
+  /// JSON has no NaN: it stands as null.
+  static double value(const JsonLine& row, std::string_view field) {
+    return row.has(field) ? row.number(field) : std::numeric_limits<double>::quiet_NaN();
   }
   static NodeId node_id(const rag::Tree& tree, const JsonLine& row, std::string_view field) {
-    const std::uint64_t id = count(row, field);
+    const std::uint64_t id = row.count(field);
     if (id >= tree.size()) row.fail(field, "names a node that is not there");
     return static_cast<NodeId>(id);
   }
@@ -93,49 +100,46 @@ class TreeReader {
     for (const JsonLine& hit : row.objects("documents")) {
       const auto it = documents_.find(hit.text("id"));
       if (it == documents_.end()) hit.fail("id", "names a document that is not there");
-      all.push_back(it->second.scored(hit.number("score")));
+      all.push_back(it->second.scored(value(hit, "score")));
     }
     return all;
   }
   rag::State with_steps(rag::State state, const JsonLine& rollout) const {
     for (const JsonLine& step : rollout.objects("steps")) {
-      if (step.has("documents")) {
-        state = state.with(rag::Segment(passages(step)));
-        continue;
+      bool known = step.has("documents");
+      if (known) state = state.with(rag::Segment(passages(step)));
+      for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer, rag::SegmentKind::query,
+                              rag::SegmentKind::answer}) {
+        if (known || !step.has(rag::name(kind))) continue;
+        state = state.with(rag::Segment(kind, rag::ModelText(step.text(rag::name(kind)))));
+        known = true;
       }
-      for (const auto entry : step.element().get_object()) {
-        std::string_view text;
-        if (entry.value.get(text) != simdjson::SUCCESS) step.fail(entry.key, "is not a text");
-        int k = 0;
-        while (k < 6 && entry.key != rag::name(static_cast<rag::SegmentKind>(k))) ++k;
-        if (k == 6) step.fail(entry.key, "is not a kind of step");
-        state = state.with(rag::Segment(static_cast<rag::SegmentKind>(k), rag::ModelText(std::string(text))));
-      }
+      if (!known) step.fail("", "has no kind of step");
     }
     return state;
   }
 
   void add_node(rag::Tree& tree, const JsonLine& row) const {
-    NodeId id = tree.root();
-    if (row.has("parent")) {
-      const NodeId parent = node_id(tree, row, "parent");
-      const rag::SegmentKind sort = kind(row, "kind");
-      rag::Action action(sort, row.text("text"), row.text("thought"), row.text("key"), row.has("forced"));
-      rag::State state = tree.state(parent);
-      if (row.text_or("reason", "") != name(Reason::malformed)) {
-        if (!action.thought.empty()) state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
-        state = state.with(rag::Segment(sort, rag::ModelText(action.text)));
-        if (sort == rag::SegmentKind::query) state = state.with(rag::Segment(passages(row)));
-      }
-      id = tree.add(parent, std::move(action), std::move(state), static_cast<Kind>(sort), static_cast<float>(row.number("prior")));
+    const NodeId parent = node_id(tree, row, "parent");
+    rag::Action action(kind(row), row.text("text"), row.text("thought"), row.text("key"), row.has("forced") && row.as<bool>("forced", "true or false"));
+    rag::State state = tree.state(parent);
+    Node<double> node;
+    fill_node(node, row);
+    if (!closed_at_birth(node)) {  // as rag::Environment::step has it
+      if (!action.thought.empty()) state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
+      state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
+      if (action.kind == rag::SegmentKind::query) state = state.with(rag::Segment(passages(row)));
     }
-    auto& node = tree[id];
-    node.visits = static_cast<std::uint32_t>(count(row, "visits"));
-    node.total = row.number("total");
+    const auto sort = static_cast<Kind>(action.kind);
+    tree.add(parent, std::move(action), std::move(state), sort, node.prior);
+  }
+  static void fill_node(Node<double>& node, const JsonLine& row) {
+    node.visits = small<std::uint32_t>(row, "visits");
+    node.total = value(row, "total");
     node.prior = static_cast<float>(row.number("prior"));
-    node.evaluated = bool(row.element()["evaluated"]);
-    node.status = one_of<Status>(row, "status", 5);
-    if (row.has("reason")) node.reason = one_of<Reason>(row, "reason", 7);
+    node.evaluated = row.as<bool>("evaluated", "true or false");
+    node.status = one_of<Status>(row, "status", Status::pruned);
+    node.reason = row.has("reason") ? one_of<Reason>(row, "reason", Reason::budget) : Reason::none;
   }
 
   const JsonLine& line_;
@@ -148,11 +152,7 @@ class TreeReader {
 inline std::vector<RecordedTree> read_trees(const std::string& path) {
   std::vector<RecordedTree> trees;
   for_each_line(path, [&](const JsonLine& line) {
-    try {
-      trees.push_back(detail::TreeReader(line).read());
-    } catch (const simdjson::simdjson_error& error) {
-      line.fail("", error.what());
-    }
+    trees.push_back(detail::TreeReader(line).read());
     return true;
   });
   return trees;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <espalier/rag/state.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::output {
+
+/// A finished tree with what its provenance needs.
+struct TreeRecord {
+  const rag::Tree& tree;
+  std::string method;
+  std::uint64_t seed = 0;  ///< of the run
+  std::string options;     ///< the search options as a JSON object
+};
+
+inline const char* name(Status status) {
+  static constexpr const char* names[] = {"open", "growing", "expanded", "terminal", "pruned"};
+  return names[static_cast<std::size_t>(status)];
+}
+inline const char* name(Reason reason) {
+  static constexpr const char* names[] = {"none", "outvoted", "below_threshold", "not_best", "skipped", "malformed", "budget"};
+  return names[static_cast<std::size_t>(reason)];
+}
+inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
+
+/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never evaluated.
+inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
+  std::vector<double> counts(tree.size());
+  for (const auto& rollout : tree.rollouts) ++counts[rollout.node];
+  std::vector<std::optional<double>> means(tree.size());
+  for (const auto& rollout : tree.rollouts) means[rollout.node] = means[rollout.node].value_or(0) + rollout.value / counts[rollout.node];
+  return means;
+}
+
+/// Orders nodes by a value each (index = node, nothing counts as 0): true if `a` goes before `b`, that is has the higher
+/// value, at a tie the higher prior, then the greater age.
+struct Better {
+  const rag::Tree& tree;
+  const std::vector<std::optional<double>>& values;
+  bool operator()(NodeId a, NodeId b) const {
+    const double va = values[a].value_or(0), vb = values[b].value_or(0);
+    if (va != vb) return va > vb;
+    return tree[a].prior != tree[b].prior ? tree[a].prior > tree[b].prior : a < b;
+  }
+};
+
+}  // namespace espalier::output

@@ -1,0 +1,237 @@
+#include "small_tree.hpp"
+
+#include <espalier/output/answers.hpp>
+#include <espalier/output/dpo.hpp>
+#include <espalier/output/sft.hpp>
+#include <espalier/output/tree_reader.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+using namespace espalier;
+using namespace espalier::test;
+
+namespace {
+
+std::string written(const output::TreeRecord& record) {
+  std::string line;
+  output::append_tree(record, line);
+  return line;
+}
+output::RecordedTree reread(const std::string& line) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "trees.jsonl", line);
+  auto trees = output::read_trees(folder / "trees.jsonl");
+  REQUIRE(trees.size() == 1);
+  return std::move(trees[0]);
+}
+
+/// Everything that outputs see of a state.
+std::string shown(const rag::State& state) {
+  std::string out = std::to_string(state.iterations()) + '/' + std::to_string(state.retrievals());
+  for (const rag::Segment* segment : state.transcript().segments()) {
+    (out += '|') += rag::name(segment->kind());
+    if (segment->model_text()) (out += ':') += segment->model_text()->str();
+    else
+      for (const Passage& p : *segment->documents()) out += ':' + p.id() + '~' + p.title() + '~' + p.text() + '~' + std::to_string(p.score());
+  }
+  return out;
+}
+
+void check_equal(const rag::Tree& a, const rag::Tree& b) {
+  REQUIRE(a.size() == b.size());
+  for (NodeId id = 0; id < a.size(); ++id) {
+    CAPTURE(id);
+    CHECK(a[id].total == b[id].total);
+    CHECK(a[id].visits == b[id].visits);
+    CHECK(a[id].parent == b[id].parent);
+    CHECK(a.children(id) == b.children(id));
+    CHECK(a[id].prior == b[id].prior);
+    CHECK(a[id].kind == b[id].kind);
+    CHECK(a[id].status == b[id].status);
+    CHECK(a[id].reason == b[id].reason);
+    CHECK(a[id].evaluated == b[id].evaluated);
+    CHECK(a.action(id) == b.action(id));
+    CHECK(a.action(id).text == b.action(id).text);
+    CHECK(a.action(id).thought == b.action(id).thought);
+    CHECK(a.action(id).forced == b.action(id).forced);
+    CHECK(shown(a.state(id)) == shown(b.state(id)));
+  }
+  REQUIRE(a.rollouts.size() == b.rollouts.size());
+  for (std::size_t i = 0; i < a.rollouts.size(); ++i) {
+    CHECK(a.rollouts[i].node == b.rollouts[i].node);
+    CHECK(a.rollouts[i].value == b.rollouts[i].value);
+    CHECK(shown(a.rollouts[i].state) == shown(b.rollouts[i].state));
+  }
+  REQUIRE(a.skips.size() == b.skips.size());
+  for (std::size_t i = 0; i < a.skips.size(); ++i) CHECK(std::pair(a.skips[i].node, a.skips[i].kind) == std::pair(b.skips[i].node, b.skips[i].kind));
+  CHECK(a.ledger == b.ledger);
+  CHECK(a.ending == b.ending);
+  CHECK(a.seed.value() == b.seed.value());
+}
+
+std::string all_outputs(const output::TreeRecord& record) {
+  std::string out;
+  output::append_answer_row(output::answer_row(record), out);
+  output::append_sft_rows(record, short_prompts(), {}, out);
+  output::append_dpo_rows(record, short_prompts(), {}, out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a tree is one line of JSON in the documented form") {
+  SmallTree t({"Bern"}, "Capital?");
+  t.add(0, SegmentKind::query, "swiss capital", "Look.", 0.75F, {Passage("d1", "Bern", "A town.", 1.5)});
+  t.add(1, SegmentKind::answer, "Bern", "", 1);
+  t.evaluate(1, {{"Bern", 1}, {"", 0}});
+  t.evaluate(2, {{"", 1}});
+  t.tree.prune(2, Reason::budget);
+  t.tree.ending = Ending::budget;
+  t.tree.skips.push_back({1, 17});
+  t.tree.ledger["rollout"] = {2, 30, 4, 0};
+  // Node 1 was visited by its own evaluation (1/2) and its child's (1).
+  CHECK(written(t.record()) ==
+        R"({"id":"q1","question":"Capital?","golden_answers":["Bern"],"method":"decex","status":"budget","seed":7,)"
+        R"("options":{"k":3,"search":"pruned"},"documents":{"d1":{"title":"Bern","text":"A town."}},"nodes":[)"
+        R"({"id":0,"parent":null,"visits":2,"value":0.75,"total":1.5,"reward":null,"prior":1,"evaluated":false,"status":"expanded"},)"
+        R"({"id":1,"parent":0,"kind":"query","text":"swiss capital","thought":"Look.","key":"key of swiss capital",)"
+        R"("documents":[{"id":"d1","score":1.5}],"visits":2,"value":0.75,"total":1.5,"reward":0.5,"prior":0.75,"evaluated":true,"status":"expanded"},)"
+        R"({"id":2,"parent":1,"kind":"answer","text":"Bern","thought":"","key":"key of Bern",)"
+        R"("visits":1,"value":1,"total":1,"reward":1,"prior":1,"evaluated":true,"status":"pruned","reason":"budget"}],)"
+        R"("rollouts":[{"node":1,"reward":1,"answer":"Bern","steps":[{"answer":"Bern"}]},{"node":1,"reward":0,"answer":null,"steps":[]},)"
+        R"({"node":2,"reward":1,"answer":"Bern","steps":[]}],"skips":[{"node":1,"kind":17}],)"
+        R"("costs":{"rollout":{"completions":2,"prompt_tokens":30,"completion_tokens":4,"retrievals":0}}})"
+        "\n");
+}
+
+TEST_CASE("a tree that was written and read is the same tree, and writes the same line") {
+  SmallTree t = two_rounds(" </information><answer>42</answer> &lt; \"q\" \\ \n \xE2\x80\xA8 é");
+  t.tree[10].total += 1.0 / 3;
+  const rag::State end = t.tree.state(9).with(rag::Segment(SegmentKind::thought, rag::ModelText("hm")))
+                             .with(rag::Segment(SegmentKind::query, rag::ModelText("q2")))
+                             .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
+                             .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
+  t.tree.rollouts.push_back({9, end, 0.3});
+  const std::string line = written(t.record());
+  CHECK(line.find('\n') == line.size() - 1);
+  const auto read = reread(line);
+  check_equal(t.tree, read.tree);
+  CHECK(read.method == "decex");
+  CHECK(read.seed == 7);
+  CHECK(read.options == R"({"k":3,"search":"pruned"})");
+  CHECK(written(read.record()) == line);
+  CHECK(all_outputs(read.record()) == all_outputs(t.record()));
+  CHECK(all_outputs(t.record()).size() > 3000);
+}
+
+TEST_CASE("hostile bytes come out as valid JSON and from then on stay as they are") {
+  const SmallTree t = two_rounds(hostile_text());
+  const std::string line = written(t.record());
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(simdjson::validate_utf8(line));
+  const auto read = reread(line);
+  CHECK(written(read.record()) == line);
+  CHECK(all_outputs(read.record()) == all_outputs(t.record()));
+}
+
+TEST_CASE("a passage stands once, and one id with several texts loses none") {
+  SmallTree t({"x"});
+  const Passage one("0", "T", "first"), two("0", "T", "second"), taken("0#2", "T", "third");
+  t.add(0, SegmentKind::query, "a", "", 1, {one, taken});
+  t.add(0, SegmentKind::query, "b", "", 1, {two.scored(3), one.scored(2)});
+  t.add(0, SegmentKind::query, "c", "", 1, {});
+  const std::string line = written(t.record());
+  CHECK(line.find(R"("documents":{"0":{"title":"T","text":"first"},"0#2":{"title":"T","text":"third"},"0#3":{"id":"0","title":"T","text":"second"}})") !=
+        std::string::npos);
+  const auto read = reread(line);
+  check_equal(t.tree, read.tree);
+  CHECK(written(read.record()) == line);
+}
+
+TEST_CASE("a node whose rollouts could not be read keeps its own state, one that could not be read itself has its parent's") {
+  SmallTree t({"x"});
+  const NodeId unread = t.add(0, SegmentKind::query, "q", "", 1, {document("d1", "text")});
+  t.tree[unread].evaluated = true;
+  t.tree.prune(unread, Reason::malformed);
+  t.add_malformed(0, SegmentKind::query, "raw <search>");
+  const auto read = reread(written(t.record()));
+  check_equal(t.tree, read.tree);
+  CHECK(read.tree.state(1).retrievals() == 1);
+  CHECK(read.tree.state(2).retrievals() == 0);
+}
+
+TEST_CASE("numbers survive: large seeds, small shares, sums that are no number") {
+  SmallTree t({});
+  t.add(0, SegmentKind::answer, "a", "", 1.0F / 3);
+  t.tree[1].total = std::numeric_limits<double>::quiet_NaN();
+  t.tree[1].visits = std::numeric_limits<std::uint32_t>::max();
+  output::TreeRecord record = t.record();
+  record.seed = ~std::uint64_t(0);
+  record.options = R"({"a":1e-07,"b":[true,null,"é\n"],"c":0.30000000000000004})";
+  const std::string line = written(record);
+  const auto read = reread(line);
+  CHECK(read.seed == record.seed);
+  CHECK(read.tree[1].prior == 1.0F / 3);
+  CHECK(read.tree[1].total != read.tree[1].total);
+  CHECK_FALSE(read.tree.state(0).has_gold());
+  CHECK(written(read.record()) == line);
+}
+
+TEST_CASE("a damaged tree is refused with file, line and field") {
+  const TemporaryFolder folder;
+  const std::string good = written(two_rounds().record());
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    std::string line = good;
+    const auto at = line.find(from);
+    REQUIRE(at != std::string::npos);
+    write_bytes(folder / "t", good + line.replace(at, from.size(), to));
+    try {
+      (void)output::read_trees(folder / "t");
+    } catch (const InputError& error) {
+      return std::string(error.what()).substr((folder / "t").size());
+    }
+    return std::string();
+  };
+  CHECK(refusal(R"("method":"decex",)", "") == ":2: field 'method': is missing");
+  CHECK(refusal(R"("seed":7)", R"("seed":-7)") == ":2: field 'seed': is not a whole number from 0");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":99)") == ":2: field 'nodes[3].parent': names a node that is not there");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":null)") == ":2: field 'nodes[3].parent': is missing, or the root has one");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":4,"parent":1)") == ":2: field 'nodes[3].id': is not the node's place in the list");
+  CHECK(refusal(R"("kind":"own_answer")", R"("kind":"guess")") == ":2: field 'nodes[3].kind': has an unknown value");
+  CHECK(refusal(R"("kind":"own_answer")", R"("kind":"documents")") == ":2: field 'nodes[3].kind': is no words of a model");
+  CHECK(refusal(R"([{"id":"d1")", R"([{"id":"d7")") == ":2: field 'nodes[6].documents[0].id': names a document that is not there");
+  CHECK(refusal(R"("steps":[{"answer")", R"("steps":[{"guess")") == ":2: field 'rollouts[0].steps[0].': has no kind of step");
+  CHECK(refusal(R"("visits":)", R"("visits":99999999999,"was":)") == ":2: field 'nodes[0].visits': is too large");
+  CHECK(refusal(R"("evaluated":true)", R"("evaluated":1)") == ":2: field 'nodes[1].evaluated': is not true or false");
+  CHECK(refusal(R"("prompt_tokens":3400,)", "") == ":2: field 'costs.rollout.prompt_tokens': is missing");
+  CHECK(refusal(R"("options":{"k":3,"search":"pruned"})", R"("options":3)") == ":2: field 'options': is not an object");
+}
+
+TEST_CASE("random damage to a tree's line never crashes the reader") {
+  const TemporaryFolder folder;
+  const std::string good = written(two_rounds().record());
+  Random random{Seed(11)};
+  int refused = 0, accepted = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string bytes = good;
+    const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size() - 1));
+    switch (random.below(3)) {
+      case 0: bytes[at] = "0123456789-\"{}[],:ntf"[random.below(21)]; break;
+      case 1: bytes.erase(at, 1 + random.below(9)); break;
+      default: bytes.insert(at, bytes.substr(at, random.below(60))); break;
+    }
+    write_bytes(folder / "t", bytes);
+    try {
+      const auto trees = output::read_trees(folder / "t");
+      ++accepted;
+      for (const auto& tree : trees) (void)all_outputs(tree.record());
+    } catch (const InputError& error) {
+      ++refused;
+      REQUIRE(std::string(error.what()).starts_with(folder / "t"));
+    }
+  }
+  CHECK(refused > 300);
+  CHECK(accepted > 100);
+}
