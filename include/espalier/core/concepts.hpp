@@ -54,16 +54,21 @@ template <class T>
 using awaited_t = typename awaited<std::remove_cvref_t<T>>::type;
 
 template <class Env>
+  requires requires(Env& env, const typename Env::State& s, const Context& c) { env.propose(s, Kind(0), 1u, c); } ||
+           requires(Env& env, const typename Env::State& s) { env.propose(s, Kind(0), 1u); }
 decltype(auto) propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context) {
   if constexpr (requires { env.propose(s, kind, n, context); }) return env.propose(s, kind, n, context);
   else return env.propose(s, kind, n);
 }
 template <class Env>
+  requires requires(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& c) { env.step(s, a, c); } ||
+           requires(Env& env, const typename Env::State& s, const typename Env::Action& a) { env.step(s, a); }
 decltype(auto) step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context) {
   if constexpr (requires { env.step(s, a, context); }) return env.step(s, a, context);
   else return env.step(s, a);
 }
 template <class E, class Env>
+  requires std::invocable<E&, Env&, const typename Env::State&, const Context&> || std::invocable<E&, Env&, const typename Env::State&>
 decltype(auto) evaluate(E& e, Env& env, const typename Env::State& s, const Context& context) {
   if constexpr (requires { e(env, s, context); }) return e(env, s, context);
   else return e(env, s);

@@ -28,11 +28,12 @@ class Beam {
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
   }
 
-  template <Environment Env>
+  template <class Env>
   using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>
+    requires Evaluator<Evaluate, Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return grow(&env, std::move(root), seed);
   }

@@ -31,11 +31,12 @@ class Layered {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
   }
 
-  template <Environment Env>
+  template <class Env>
   using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>
+    requires Evaluator<Evaluate, Env> && PruningPolicy<Filter, TreeOf<Env>> && PruningPolicy<Decide, TreeOf<Env>> && PruningPolicy<Keep, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return grow(&env, std::move(root), seed);
   }

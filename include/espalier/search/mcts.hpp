@@ -43,7 +43,7 @@ class Mcts {
     if (options_.window == 0 || options_.window > 65535) bad_option("window", options_.window, "1 to 65535");
   }
 
-  template <Environment Env>
+  template <class Env>
   using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
   template <class Env>
   static constexpr bool plain = PlainEnvironment<Env> && !detail::is_task_v<decltype(detail::evaluate(
@@ -51,13 +51,15 @@ class Mcts {
 
   /// Grows a tree as a task. The environment and this engine must outlive it.
   template <Environment Env>
+    requires Evaluator<Evaluate, Env> && SelectionPolicy<Select, detail::value_of_t<Evaluate, Env>> && Backup<Back, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return detail::SlidingWindow<Mcts, Env>::grow(this, &env, std::move(root), seed);
   }
 
   /// Grows the tree that the task gives with window 1, as a plain loop.
   template <Environment Env>
-    requires plain<Env>
+    requires Evaluator<Evaluate, Env> && SelectionPolicy<Select, detail::value_of_t<Evaluate, Env>> &&
+             Backup<Back, TreeOf<Env>> && plain<Env>
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
     if (options_.expand == Options::Expand::one) tree.reserve(options_.simulations + std::size_t(1));

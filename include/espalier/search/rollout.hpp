@@ -25,6 +25,8 @@ class Rollout {
     std::uint32_t n = 4;          ///< rollouts a state, > 0
     std::uint32_t max_steps = 8;  ///< steps a rollout, > 0; the state reached then is rewarded as it is
   };
+  template <class State>
+  static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
   Rollout(Options options, Reward reward, Policy policy = Policy())
       : options_(options), reward_(std::move(reward)), policy_(std::move(policy)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
@@ -32,15 +34,13 @@ class Rollout {
   }
 
   template <class Env>
+    requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
   auto operator()(Env& env, const typename Env::State& state, const Context& context) {
     if constexpr (std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
   }
 
  private:
-  template <class State>
-  static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
-
   template <class Env, class State>
   auto simulate(Env* env, State state, Context context) -> Task<Evaluation<State, double>> {
     std::vector<State> ends;
