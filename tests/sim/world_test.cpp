@@ -37,8 +37,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 }  // namespace
 
 TEST_CASE("a world has the same bytes on every compiler and platform") {
-  CHECK(digest(World({.passages = 60, .questions = 20, .seed = 7})) == "51a1076ced6f76e40eb13a025287f2c1");
-  CHECK(digest(World({.passages = 60, .questions = 20, .seed = 8})) != "51a1076ced6f76e40eb13a025287f2c1");
+  CHECK(digest(World({.passages = 60, .questions = 20, .seed = 7})) == "e03be8e527c1b340539ae557fcc8c15c");
+  CHECK(digest(World({.passages = 60, .questions = 20, .seed = 8})) != "e03be8e527c1b340539ae557fcc8c15c");
 }
 
 TEST_CASE("passages do not depend on the questions, and may be asked for in any order") {

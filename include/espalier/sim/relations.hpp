@@ -33,7 +33,7 @@ inline constexpr std::array<Relation, 18> relations = {{
     {Kind::city, Kind::river, "the river that flows through {s}", "Which river flows through {s}?",
      {"The {o} flows through {s}.", "{s} stands on both banks of the {o}.", "The old bridge of {s} crosses the {o}, its only river."},
      "Does the same river flow through {s} and {o}?"},
-    {Kind::river, Kind::country, "the country where {s} rises", "In which country does the {s} rise?",
+    {Kind::river, Kind::country, "the country where {s} rises", "In which country does {s} rise?",
      {"The {s} rises in {o}.", "The {s} is a river whose springs rise in {o}.", "The source of the {s} is in the hills of {o}, where it rises."}},
     {Kind::company, Kind::city, "the city where {s} is headquartered", "Where is {s} headquartered?",
      {"{s} is headquartered in {o}.", "The company {s} has its headquarters in {o}.", "From its headquarters in {o}, {s} runs twelve plants."},
