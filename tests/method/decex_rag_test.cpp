@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 using namespace espalier;
-using namespace espalier::tests;
+using namespace espalier::testing;
 using Options = method::DecExOptions;
 
 namespace {

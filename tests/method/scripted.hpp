@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace espalier::tests {
+namespace espalier::testing {
 
 /// A language model that answers each purpose by a rule over (history, sample index), and counts what it was asked.
 class Scripted {
@@ -70,4 +70,4 @@ inline std::string drawing(const rag::Tree& tree) {
   return out;
 }
 
-}  // namespace espalier::tests
+}  // namespace espalier::testing
