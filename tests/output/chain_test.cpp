@@ -1,20 +1,20 @@
-#include "small_tree.hpp"
-
 #include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
 
+#include "small_tree.hpp"
 #include <doctest/doctest.h>
 
 #include <set>
 
 using namespace espalier;
-using namespace espalier::test;
+using namespace espalier::testing;
 using output::ChainChoice;
 
 namespace {
 
 /// Full-Node in small: four chains of one, two, no and one retrievals; the first three are right.
-///   1 query -> 2 answer "Rome" [1]; 3 query -> 4 query -> 5 answer "Rome" [0.8]; 6 answer "rome." [1], prior 0.75; 7 query -> 8 answer "Oslo" [0]
+///   1 query -> 2 answer "Rome" [1]; 3 query -> 4 query -> 5 answer "Rome" [0.8]; 6 answer "rome." [1], prior 0.75;
+///   7 query -> 8 answer "Oslo" [0]
 SmallTree four_chains() {
   SmallTree t({"Rome"});
   t.add(0, SegmentKind::query, "a", "", 0.5F, {document("d1", "x")});
@@ -119,13 +119,15 @@ TEST_CASE("an answer's row holds the scores, the status and the logical costs") 
   std::string out;
   output::append_answer_row(output::answer_row(two_rounds("", "the Zurich town").record()), out);
   // "zurich town" against "zurich": precision 1/2, recall 1, F1 2/3; the gold stands in it.
-  CHECK(out ==
-        R"({"id":"q1","question":"Où est née la mère d'Ada ?","answer":"the Zurich town","status":"done","error":null,"em":0,)"
-        R"("f1":0.6666666666666666,"acc":1,"completions":18,"prompt_tokens":4300,"completion_tokens":560,"retrievals":3})"
-        "\n");
+  CHECK(
+      out ==
+      R"({"id":"q1","question":"Où est née la mère d'Ada ?","answer":"the Zurich town","status":"done","error":null,"em":0,)"
+      R"("f1":0.6666666666666666,"acc":1,"completions":18,"prompt_tokens":4300,"completion_tokens":560,"retrievals":3})"
+      "\n");
 }
 
-TEST_CASE("a null prediction scores 0, a search without gold has no scores, an open question has neither scores nor costs") {
+TEST_CASE(
+    "a null prediction scores 0, a search without gold has no scores, an open question has neither scores nor costs") {
   SmallTree none({"Rome"});
   none.add_malformed(0, SegmentKind::answer, "no tag");
   const auto null_row = output::answer_row(none.record());
@@ -147,8 +149,9 @@ TEST_CASE("a null prediction scores 0, a search without gold has no scores, an o
 
   std::string out;
   output::append_answer_row(output::open_row({"q9", "Why?"}, std::make_exception_ptr(BackendError("refused"))), out);
-  CHECK(out ==
-        R"({"id":"q9","question":"Why?","answer":null,"status":"open","error":"refused","em":null,"f1":null,"acc":null,)"
-        R"("completions":null,"prompt_tokens":null,"completion_tokens":null,"retrievals":null})"
-        "\n");
+  CHECK(
+      out ==
+      R"({"id":"q9","question":"Why?","answer":null,"status":"open","error":"refused","em":null,"f1":null,"acc":null,)"
+      R"("completions":null,"prompt_tokens":null,"completion_tokens":null,"retrievals":null})"
+      "\n");
 }

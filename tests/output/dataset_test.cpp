@@ -2,7 +2,6 @@
 #include <espalier/output/dataset.hpp>
 
 #include <backend/temporary_folder.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -88,7 +87,9 @@ TEST_CASE("gold triples become steps in which an earlier object is referred to b
 }
 
 TEST_CASE("a byte-order mark, CRLF, blank lines and a missing last line end are let pass") {
-  const auto rows = questions("\xEF\xBB\xBF" + good + "\r\n\r\n  \n" R"({"question":"Q","golden_answers":["x"],"id":"b"})");
+  const auto rows = questions("\xEF\xBB\xBF" + good +
+                              "\r\n\r\n  \n"
+                              R"({"question":"Q","golden_answers":["x"],"id":"b"})");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].question.text == "Who?");
   CHECK(rows[0].gold == rag::Gold{"Ada", "A. L."});
@@ -104,7 +105,8 @@ TEST_CASE("the limit stops before what comes later, and a question of 10 MB is r
 }
 
 TEST_CASE("gold answers may be missing only where nobody needs them") {
-  const std::string bare = R"({"id":"a","question":"Who?"})", none = R"({"id":"a","question":"Who?","golden_answers":[]})";
+  const std::string bare = R"({"id":"a","question":"Who?"})",
+                    none = R"({"id":"a","question":"Who?","golden_answers":[]})";
   for (const auto& row : {bare, none}) CHECK(questions(row, {.require_gold = false}).at(0).gold.empty());
   CHECK(refusal(bare) == "f.jsonl:1: field 'golden_answers': is missing");
   CHECK(refusal(none) == "f.jsonl:1: field 'golden_answers': is empty");
@@ -123,47 +125,62 @@ TEST_CASE("bad input is refused with file, line and field") {
   CHECK(refusal(R"({"id":7,"question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is not a text");
   CHECK(refusal(R"({"id":"","question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is empty");
   CHECK(refusal(R"({"id":"a","question":" ","golden_answers":["x"]})") == "f.jsonl:1: field 'question': is empty");
-  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":"x"})") == "f.jsonl:1: field 'golden_answers': is not a list");
-  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",1]})") == "f.jsonl:1: field 'golden_answers': holds something that is not a text");
-  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",""]})") == "f.jsonl:1: field 'golden_answers': holds an empty answer");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":"x"})") ==
+        "f.jsonl:1: field 'golden_answers': is not a list");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",1]})") ==
+        "f.jsonl:1: field 'golden_answers': holds something that is not a text");
+  CHECK(refusal(R"({"id":"a","question":"q","golden_answers":["x",""]})") ==
+        "f.jsonl:1: field 'golden_answers': holds an empty answer");
   CHECK(refusal(first + first) == "f.jsonl:2: field 'id': 'a' stands in line 1 too");
-  CHECK(refusal("{\"id\":\"a\",\"question\":\"\xFF\",\"golden_answers\":[\"x\"]}") == "f.jsonl:1: holds bytes that are not UTF-8");
-  const auto with = [](const std::string& metadata) { return R"({"id":"a","question":"q","golden_answers":["x"],"metadata":)" + metadata + "}"; };
+  CHECK(refusal("{\"id\":\"a\",\"question\":\"\xFF\",\"golden_answers\":[\"x\"]}") ==
+        "f.jsonl:1: holds bytes that are not UTF-8");
+  const auto with = [](const std::string& metadata) {
+    return R"({"id":"a","question":"q","golden_answers":["x"],"metadata":)" + metadata + "}";
+  };
   CHECK(refusal(with("3")) == "f.jsonl:1: field 'metadata': is not an object");
   CHECK(refusal(with(R"({"hops":"two"})")) == "f.jsonl:1: field 'metadata.hops': is not a whole number from 0");
   CHECK(refusal(with(R"({"decomposition":[{"question":"q","answer":"a"},{"question":"q"}]})")) ==
         "f.jsonl:1: field 'metadata.decomposition[1].answer': is missing");
-  CHECK(refusal(with(R"({"evidences":[["a","b"]]})")) == "f.jsonl:1: field 'metadata.evidences': holds a list that has not three parts");
+  CHECK(refusal(with(R"({"evidences":[["a","b"]]})")) ==
+        "f.jsonl:1: field 'metadata.evidences': holds a list that has not three parts");
   CHECK_THROWS_WITH_AS((void)read_questions("no/such/file.jsonl"), "no/such/file.jsonl: cannot be read", InputError);
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS((void)read_questions(folder.path().string()), (folder.path().string() + ": cannot be read").c_str(), InputError);
+  CHECK_THROWS_WITH_AS((void)read_questions(folder.path().string()),
+                       (folder.path().string() + ": cannot be read").c_str(), InputError);
 }
 
 TEST_CASE("passages come in three forms") {
   const Passage flash = passage(R"({"id":"p","title":"Ada","contents":"Ada\nAda wrote.\nAnd more."})");
   CHECK(flash == Passage("p", "Ada", "Ada wrote.\nAnd more."));
-  CHECK(passage(R"({"id":"0","contents":"\"Ada\"\nAda wrote."})") == Passage("0", "Ada", "Ada wrote."));        // wiki-18
+  CHECK(passage(R"({"id":"0","contents":"\"Ada\"\nAda wrote."})") == Passage("0", "Ada", "Ada wrote."));  // wiki-18
   CHECK(passage(R"({"id":"0","contents":"Ada\r\nAda wrote."})") == Passage("0", "Ada", "Ada wrote."));
   CHECK(passage(R"({"id":"p","title":"Ada","contents":"\"Ada\"\nAda wrote."})") == Passage("p", "Ada", "Ada wrote."));
-  CHECK(passage(R"({"id":"p","title":"\"Heroes\"","contents":"\"Heroes\"\nA song."})") == Passage("p", "\"Heroes\"", "A song."));
+  CHECK(passage(R"({"id":"p","title":"\"Heroes\"","contents":"\"Heroes\"\nA song."})") ==
+        Passage("p", "\"Heroes\"", "A song."));
   CHECK(passage(R"({"id":"p","text":"Ada wrote.\nMore.","title":"Ada"})") == Passage("p", "Ada", "Ada wrote.\nMore."));
-  CHECK(passage(R"({"id":"p","title":"Ada","contents":"No title line.\nMore."})") == Passage("p", "Ada", "No title line.\nMore."));
+  CHECK(passage(R"({"id":"p","title":"Ada","contents":"No title line.\nMore."})") ==
+        Passage("p", "Ada", "No title line.\nMore."));
   CHECK(passage(R"({"id":"p","contents":"One line."})") == Passage("p", "", "One line."));
 }
 
 TEST_CASE("bad passages are refused with file, line and field") {
-  const std::string first = R"({"id":"p","title":"T","contents":"T\nt"})" "\n";
+  const std::string first = R"({"id":"p","title":"T","contents":"T\nt"})"
+                            "\n";
   CHECK(refusal(first + first, true) == "f.jsonl:2: field 'id': 'p' stands in line 1 too");
   CHECK(refusal(first + R"({"id":"q","title":"T"})", true) == "f.jsonl:2: field 'contents': is missing");
   CHECK(refusal(first + R"({"title":"T","contents":"c"})", true) == "f.jsonl:2: field 'id': is missing");
-  CHECK(refusal(first + R"({"id":"q","title":["T"],"contents":"c"})", true) == "f.jsonl:2: field 'title': is not a text");
+  CHECK(refusal(first + R"({"id":"q","title":["T"],"contents":"c"})", true) ==
+        "f.jsonl:2: field 'title': is not a text");
 }
 
 TEST_CASE("random damage to valid files never crashes the readers") {
-  const std::string whole = good + "\n" +
-                            R"({"id":"b","question":"Où?","golden_answers":["x"],"metadata":{"hops":2,"type":"t","supporting_titles":["s"],)"
-                            R"("decomposition":[{"question":"q","answer":"a","support_title":"s","support_doc_id":"d"}],"evidences":[["s","r","o"]]}})"
-                            "\n" R"({"id":"c","title":"T","contents":"T\ntext","question":"q","golden_answers":["g"]})" "\n";
+  const std::string whole =
+      good + "\n" +
+      R"({"id":"b","question":"Où?","golden_answers":["x"],"metadata":{"hops":2,"type":"t","supporting_titles":["s"],)"
+      R"("decomposition":[{"question":"q","answer":"a","support_title":"s","support_doc_id":"d"}],"evidences":[["s","r","o"]]}})"
+      "\n"
+      R"({"id":"c","title":"T","contents":"T\ntext","question":"q","golden_answers":["g"]})"
+      "\n";
   const TemporaryFolder folder;
   Random random{Seed(5)};
   int refused = 0, accepted = 0;
@@ -172,10 +189,18 @@ TEST_CASE("random damage to valid files never crashes the readers") {
     for (std::uint32_t change = 0; change <= random.below(3); ++change) {
       const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size()));
       switch (random.below(4)) {
-        case 0: bytes[at] = static_cast<char>(random.below(256)); break;
-        case 1: bytes.insert(at, bytes.substr(at, random.below(40))); break;
-        case 2: bytes.erase(at, 1 + random.below(12)); break;
-        default: bytes[at] = "\"{}[],:\n\\0"[random.below(10)]; break;
+        case 0:
+          bytes[at] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          bytes.insert(at, bytes.substr(at, random.below(40)));
+          break;
+        case 2:
+          bytes.erase(at, 1 + random.below(12));
+          break;
+        default:
+          bytes[at] = "\"{}[],:\n\\0"[random.below(10)];
+          break;
       }
     }
     write_bytes(folder / "f.jsonl", bytes);
@@ -199,8 +224,9 @@ TEST_CASE("the public question sets read in full") {
     const char* name;
     std::size_t questions, passages, chained;
   };
-  for (const Set& set : {Set{"hotpotqa", 300, 11858, 0}, Set{"2wikimultihopqa", 300, 11274, 300}, Set{"musique", 300, 8662, 300},
-                         Set{"bamboogle", 125, 0, 0}, Set{"popqa", 500, 4910, 500}, Set{"nq_open", 500, 7058, 0}}) {
+  for (const Set& set :
+       {Set{"hotpotqa", 300, 11858, 0}, Set{"2wikimultihopqa", 300, 11274, 300}, Set{"musique", 300, 8662, 300},
+        Set{"bamboogle", 125, 0, 0}, Set{"popqa", 500, 4910, 500}, Set{"nq_open", 500, 7058, 0}}) {
     CAPTURE(set.name);
     const std::string folder = std::string(data) + "/" + set.name;
     const auto rows = read_questions(folder + "/questions.jsonl");

@@ -1,16 +1,14 @@
-#include "small_tree.hpp"
-
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 
-#include <method/scripted.hpp>
-
+#include "small_tree.hpp"
 #include <doctest/doctest.h>
+#include <method/scripted.hpp>
 
 #include <set>
 
 using namespace espalier;
-using namespace espalier::test;
+using namespace espalier::testing;
 
 namespace {
 
@@ -21,9 +19,10 @@ std::string dpo(const SmallTree& t, output::DpoOptions options = {}) {
 }
 
 /// type decision chosen>rejected, a word each pair
-std::string drawing(const std::vector<Row>& rows) {
+std::string pairs_of(const std::vector<Row>& rows) {
   std::string out;
-  for (const Row& row : rows) out += row.text("type") + '/' + row.text("decision") + ' ' + row.text("id").substr(3) + '\n';
+  for (const Row& row : rows)
+    out += row.text("type") + '/' + row.text("decision") + ' ' + row.text("id").substr(3) + '\n';
   return out;
 }
 
@@ -33,7 +32,7 @@ const std::string asked = "Q: Où est née la mère d'Ada ?\n(nothing yet)\n->\n
 
 TEST_CASE("the pairs of a tree with every kind of node, worked out by hand") {
   const auto rows = rows_of(dpo(two_rounds()));
-  CHECK(drawing(rows) ==
+  CHECK(pairs_of(rows) ==
         "execution/termination 1>2\n"
         "decision/retrieval 3>6\n"
         "execution/retrieval 3>4\n"
@@ -45,9 +44,10 @@ TEST_CASE("the pairs of a tree with every kind of node, worked out by hand") {
   CHECK(rows[0].text("prompt") == asked);
   CHECK(rows[0].text("chosen") == "<think> Ada had a mother. Next sub-question: Who is Ada's mother?");
   CHECK(rows[0].text("rejected") == "<think> Next sub-question: What is Ada?");
-  CHECK(rows[0].raw("/provenance") ==
-        R"({"tree":"q1","parent":0,"chosen_node":1,"rejected_node":2,"chosen_reward":0.75,"rejected_reward":0.5,"margin":0.25,)"
-        R"("method":"decex","seed":7,"options":{"k":3,"search":"pruned"}})");
+  CHECK(
+      rows[0].raw("/provenance") ==
+      R"({"tree":"q1","parent":0,"chosen_node":1,"rejected_node":2,"chosen_reward":0.75,"rejected_reward":0.5,"margin":0.25,)"
+      R"("method":"decex","seed":7,"options":{"k":3,"search":"pruned"}})");
 
   // The decision to answer from memory: the prompt ends inside the thought, with the open sub-question.
   const std::string begun = "<think> Ada had a mother. Next sub-question: Who is Ada's mother?";
@@ -78,7 +78,8 @@ TEST_CASE("the chosen steps put together are the completions of the SFT rows") {
     std::string sft;
     output::append_sft_rows(t.record(), short_prompts(), {}, sft);
     const auto taught = rows_of(sft);
-    const std::string first = taught[0].text("prompt") + taught[0].text("completion"), second = taught[1].text("prompt") + taught[1].text("completion");
+    const std::string first = taught[0].text("prompt") + taught[0].text("completion"),
+                      second = taught[1].text("prompt") + taught[1].text("completion");
     for (const Row& pair : rows_of(dpo(t))) {
       const std::string text = pair.text("prompt") + pair.text("chosen");
       CHECK((first.starts_with(text) || second == text));
@@ -102,7 +103,8 @@ TEST_CASE("the margin is compared up to rounding, and equal values or equal text
   CHECK(pairs_at(0.6, 0.51, 0) == 1);
   CHECK(pairs_at(0.5, 0.5, 0) == 0);
   CHECK(pairs_at(1, 0, 0.1, "a") == 0);
-  CHECK_THROWS_WITH_AS((void)pairs_at(1, 0, -1), "option 'margin' is -1.000000, allowed: 0 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS((void)pairs_at(1, 0, -1), "option 'margin' is -1.000000, allowed: 0 or more",
+                       std::invalid_argument);
 }
 
 TEST_CASE("a decision is worth its best execution, or the mean of them") {
@@ -119,8 +121,8 @@ TEST_CASE("a decision is worth its best execution, or the mean of them") {
 }
 
 TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of their leaves") {
-  // 1 own_answer -> 2 answer [1], 3 answer [0]: mean 0.5. 4 query -> 5 answer [1]: mean 1, and its chain is not the best
-  // (older is 2, at equal reward and prior), but its decision is.
+  // 1 own_answer -> 2 answer [1], 3 answer [0]: mean 0.5. 4 query -> 5 answer [1]: mean 1, and its chain is not the
+  // best (older is 2, at equal reward and prior), but its decision is.
   SmallTree t({"x"});
   t.add(0, SegmentKind::own_answer, "mine");
   t.add(1, SegmentKind::answer, "x", "", 0.5F);
@@ -131,7 +133,7 @@ TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of th
   t.evaluate(3, {{"", 0}});
   t.evaluate(5, {{"", 1}});
   const auto rows = rows_of(dpo(t));
-  CHECK(drawing(rows) == "decision/retrieval 4>1\nexecution/termination 2>3\n");
+  CHECK(pairs_of(rows) == "decision/retrieval 4>1\nexecution/termination 2>3\n");
   CHECK(rows[0].raw("/provenance/chosen_reward") == "1");
   CHECK(rows[0].raw("/provenance/rejected_reward") == "0.5");
 }
@@ -143,7 +145,7 @@ TEST_CASE("a tree stopped by its budget still gives the pairs on the way to its 
   t.evaluate(1, {{"x", 1}});
   t.evaluate(2, {{"y", 0}});
   t.tree.ending = Ending::budget;
-  CHECK(drawing(rows_of(dpo(t))) == "execution/termination 1>2\n");
+  CHECK(pairs_of(rows_of(dpo(t))) == "execution/termination 1>2\n");
   SmallTree empty({"x"});
   CHECK(dpo(empty).empty());
 }
@@ -151,17 +153,26 @@ TEST_CASE("a tree stopped by its budget still gives the pairs on the way to its 
 TEST_CASE("pairs of grown trees join readable siblings of known value, each pair once") {
   using Search = method::DecExOptions::Search;
   for (const Search search : {Search::pruned, Search::no_pruning, Search::full_node}) {
-    tests::Scripted model;
+    Scripted model;
     const auto shows = [](const Prompt& p, std::string_view text) { return p.text().find(text) != std::string::npos; };
-    model.on("sub_question", [](const Prompt& p) { return "t <question>Which " + std::to_string(p.sample() % 2) + "?</question>"; });
-    model.on("own_answer", [](const Prompt& p) { return p.sample() % (1U << 20) == 2 ? "no tag at all" : "t <answer>Lyon</answer>"; });
+    model.on("sub_question",
+             [](const Prompt& p) { return "t <question>Which " + std::to_string(p.sample() % 2) + "?</question>"; });
+    model.on("own_answer", [](const Prompt& p) {
+      return p.sample() % (1U << 20) == 2 ? "no tag at all" : "t <answer>Lyon</answer>";
+    });
     model.on("sub_query", [](const Prompt& p) { return p.sample() == 0 ? "bad" : "good"; });
     model.on("termination", [](const Prompt& p) {
-      return p.sample() == 2 ? "r <question>More?</question>" : p.sample() ? "r <answer>Paris</answer>" : "r <answer>Rome</answer>";
+      return p.sample() == 2 ? "r <question>More?</question>"
+             : p.sample()    ? "r <answer>Paris</answer>"
+                             : "r <answer>Rome</answer>";
     });
-    model.on("forced_answer", [&](const Prompt& p) { return shows(p, "About good") ? "<answer>Paris</answer>" : "<answer>Rome</answer>"; });
-    model.on("rollout", [&](const Prompt& p) { return shows(p, "About good") ? "<think>h</think> <answer>Paris</answer>" : "<answer>Rome</answer>"; });
-    const rag::Tree tree = tests::grow_decex({.T_max = 2, .search = search, .always_expand_both = true}, model);
+    model.on("forced_answer", [&](const Prompt& p) {
+      return shows(p, "About good") ? "<answer>Paris</answer>" : "<answer>Rome</answer>";
+    });
+    model.on("rollout", [&](const Prompt& p) {
+      return shows(p, "About good") ? "<think>h</think> <answer>Paris</answer>" : "<answer>Rome</answer>";
+    });
+    const rag::Tree tree = grow_decex({.T_max = 2, .search = search, .always_expand_both = true}, model);
     const output::TreeRecord record{tree, "decex", 7, "{}"};
     std::string out;
     output::append_dpo_rows(record, method::decex_prompts(), {}, out);
@@ -172,7 +183,8 @@ TEST_CASE("pairs of grown trees join readable siblings of known value, each pair
       ids.insert(row.text("id"));
       CHECK(row.text("chosen") != row.text("rejected"));
       const output::JsonLine from = row.json.object("provenance");
-      const auto chosen = static_cast<NodeId>(from.count("chosen_node")), rejected = static_cast<NodeId>(from.count("rejected_node"));
+      const auto chosen = static_cast<NodeId>(from.count("chosen_node")),
+                 rejected = static_cast<NodeId>(from.count("rejected_node"));
       CHECK(tree[chosen].parent == from.count("parent"));
       CHECK(tree[rejected].parent == from.count("parent"));
       CHECK(tree[rejected].reason != Reason::malformed);

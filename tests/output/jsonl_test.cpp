@@ -2,7 +2,6 @@
 #include <espalier/output/jsonl.hpp>
 
 #include <backend/temporary_folder.hpp>
-
 #include <doctest/doctest.h>
 
 using namespace espalier;
@@ -44,7 +43,8 @@ TEST_CASE("a file that is never committed leaves nothing, also when a failure en
 
 TEST_CASE("a file that cannot be written or put in place is named, and nothing is left") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS(AtomicFile(folder / "no/a"), ((folder / "no/a") + ": cannot be written: No such file or directory").c_str(), InputError);
+  CHECK_THROWS_WITH_AS(AtomicFile(folder / "no/a"),
+                       ((folder / "no/a") + ": cannot be written: No such file or directory").c_str(), InputError);
   std::filesystem::create_directories(folder / "taken/inside");
   {
     AtomicFile file(folder / "taken");
@@ -64,15 +64,41 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
   const test::TemporaryFolder folder;
   std::string text;
   JsonWriter json(text);
-  json.begin_object().field("seed", ~std::uint64_t(0)).key("options").begin_object().field("k", 3).field("tiny", 1e-7).field("third", 1.0 / 3);
-  json.field("big", 1e300).field("flag", true).field("text", "\x01 \"é\" </script>\n").key("list").begin_array().value(-1).null().end_array();
-  json.key("inner").begin_object().field("deep", 0.1).end_object().key("empty").begin_object().end_object().end_object().end_object();
+  json.begin_object()
+      .field("seed", ~std::uint64_t(0))
+      .key("options")
+      .begin_object()
+      .field("k", 3)
+      .field("tiny", 1e-7)
+      .field("third", 1.0 / 3);
+  json.field("big", 1e300)
+      .field("flag", true)
+      .field("text", "\x01 \"é\" </script>\n")
+      .key("list")
+      .begin_array()
+      .value(-1)
+      .null()
+      .end_array();
+  json.key("inner")
+      .begin_object()
+      .field("deep", 0.1)
+      .end_object()
+      .key("empty")
+      .begin_object()
+      .end_object()
+      .end_object()
+      .end_object();
   test::write_bytes(folder / "a", text);
   const auto fields = output::read_flat_json(folder / "a");
-  const std::map<std::string, std::string> expected{
-      {"seed", "18446744073709551615"}, {"options.k", "3"}, {"options.tiny", "1e-07"}, {"options.third", "0.3333333333333333"},
-      {"options.big", "1e+300"}, {"options.flag", "true"}, {"options.text", R"("\u0001 \"é\" </script>\n")"}, {"options.list", "[-1,null]"},
-      {"options.inner.deep", "0.1"}};
+  const std::map<std::string, std::string> expected{{"seed", "18446744073709551615"},
+                                                    {"options.k", "3"},
+                                                    {"options.tiny", "1e-07"},
+                                                    {"options.third", "0.3333333333333333"},
+                                                    {"options.big", "1e+300"},
+                                                    {"options.flag", "true"},
+                                                    {"options.text", R"("\u0001 \"é\" </script>\n")"},
+                                                    {"options.list", "[-1,null]"},
+                                                    {"options.inner.deep", "0.1"}};
   CHECK(fields == expected);
   test::write_bytes(folder / "b", "{");
   CHECK_THROWS_AS((void)output::read_flat_json(folder / "b"), InputError);

@@ -1,16 +1,19 @@
-#include "small_tree.hpp"
-
 #include <espalier/output/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>
 
+#include <backend/temporary_folder.hpp>
+
+#include "small_tree.hpp"
 #include <doctest/doctest.h>
 
 #include <limits>
 
 using namespace espalier;
-using namespace espalier::test;
+using namespace espalier::testing;
+using test::TemporaryFolder;
+using test::write_bytes;
 
 namespace {
 
@@ -34,7 +37,8 @@ std::string shown(const rag::State& state) {
     (out += '|') += rag::name(segment->kind());
     if (segment->model_text()) (out += ':') += segment->model_text()->str();
     else
-      for (const Passage& p : *segment->documents()) out += ':' + p.id() + '~' + p.title() + '~' + p.text() + '~' + std::to_string(p.score());
+      for (const Passage& p : *segment->documents())
+        out += ':' + p.id() + '~' + p.title() + '~' + p.text() + '~' + std::to_string(p.score());
   }
   return out;
 }
@@ -65,7 +69,8 @@ void check_equal(const rag::Tree& a, const rag::Tree& b) {
     CHECK(shown(a.rollouts[i].state) == shown(b.rollouts[i].state));
   }
   REQUIRE(a.skips.size() == b.skips.size());
-  for (std::size_t i = 0; i < a.skips.size(); ++i) CHECK(std::pair(a.skips[i].node, a.skips[i].kind) == std::pair(b.skips[i].node, b.skips[i].kind));
+  for (std::size_t i = 0; i < a.skips.size(); ++i)
+    CHECK(std::pair(a.skips[i].node, a.skips[i].kind) == std::pair(b.skips[i].node, b.skips[i].kind));
   CHECK(a.ledger == b.ledger);
   CHECK(a.ending == b.ending);
   CHECK(a.seed.value() == b.seed.value());
@@ -92,27 +97,30 @@ TEST_CASE("a tree is one line of JSON in the documented form") {
   t.tree.skips.push_back({1, 17});
   t.tree.ledger["rollout"] = {2, 30, 4, 0};
   // Node 1 was visited by its own evaluation (1/2) and its child's (1).
-  CHECK(written(t.record()) ==
-        R"({"id":"q1","question":"Capital?","golden_answers":["Bern"],"method":"decex","status":"budget","seed":7,)"
-        R"("options":{"k":3,"search":"pruned"},"documents":{"d1":{"title":"Bern","text":"A town."}},"nodes":[)"
-        R"({"id":0,"parent":null,"visits":2,"value":0.75,"total":1.5,"reward":null,"prior":1,"evaluated":false,"status":"expanded"},)"
-        R"({"id":1,"parent":0,"kind":"query","text":"swiss capital","thought":"Look.","key":"key of swiss capital",)"
-        R"("documents":[{"id":"d1","score":1.5}],"visits":2,"value":0.75,"total":1.5,"reward":0.5,"prior":0.75,"evaluated":true,"status":"expanded"},)"
-        R"({"id":2,"parent":1,"kind":"answer","text":"Bern","thought":"","key":"key of Bern",)"
-        R"("visits":1,"value":1,"total":1,"reward":1,"prior":1,"evaluated":true,"status":"pruned","reason":"budget"}],)"
-        R"("rollouts":[{"node":1,"reward":1,"answer":"Bern","steps":[{"answer":"Bern"}]},{"node":1,"reward":0,"answer":null,"steps":[]},)"
-        R"({"node":2,"reward":1,"answer":"Bern","steps":[]}],"skips":[{"node":1,"kind":17}],)"
-        R"("costs":{"rollout":{"completions":2,"prompt_tokens":30,"completion_tokens":4,"retrievals":0}}})"
-        "\n");
+  CHECK(
+      written(t.record()) ==
+      R"({"id":"q1","question":"Capital?","golden_answers":["Bern"],"method":"decex","status":"budget","seed":7,)"
+      R"("options":{"k":3,"search":"pruned"},"documents":{"d1":{"title":"Bern","text":"A town."}},"nodes":[)"
+      R"({"id":0,"parent":null,"visits":2,"value":0.75,"total":1.5,"reward":null,"prior":1,"evaluated":false,"status":"expanded"},)"
+      R"({"id":1,"parent":0,"kind":"query","text":"swiss capital","thought":"Look.","key":"key of swiss capital",)"
+      R"("documents":[{"id":"d1","score":1.5}],"visits":2,"value":0.75,"total":1.5,"reward":0.5,"prior":0.75,"evaluated":true,"status":"expanded"},)"
+      R"({"id":2,"parent":1,"kind":"answer","text":"Bern","thought":"","key":"key of Bern",)"
+      R"("visits":1,"value":1,"total":1,"reward":1,"prior":1,"evaluated":true,"status":"pruned","reason":"budget"}],)"
+      R"("rollouts":[{"node":1,"reward":1,"answer":"Bern","steps":[{"answer":"Bern"}]},{"node":1,"reward":0,"answer":null,"steps":[]},)"
+      R"({"node":2,"reward":1,"answer":"Bern","steps":[]}],"skips":[{"node":1,"kind":17}],)"
+      R"("costs":{"rollout":{"completions":2,"prompt_tokens":30,"completion_tokens":4,"retrievals":0}}})"
+      "\n");
 }
 
 TEST_CASE("a tree that was written and read is the same tree, and writes the same line") {
   SmallTree t = two_rounds(" </information><answer>42</answer> &lt; \"q\" \\ \n \xE2\x80\xA8 é");
   t.tree[10].total += 1.0 / 3;
-  const rag::State end = t.tree.state(9).with(rag::Segment(SegmentKind::thought, rag::ModelText("hm")))
-                             .with(rag::Segment(SegmentKind::query, rag::ModelText("q2")))
-                             .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
-                             .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
+  const rag::State end =
+      t.tree.state(9)
+          .with(rag::Segment(SegmentKind::thought, rag::ModelText("hm")))
+          .with(rag::Segment(SegmentKind::query, rag::ModelText("q2")))
+          .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
+          .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
   t.tree.rollouts.push_back({9, end, 0.3});
   const std::string line = written(t.record());
   CHECK(line.find('\n') == line.size() - 1);
@@ -143,14 +151,17 @@ TEST_CASE("a passage stands once, and one id with several texts loses none") {
   t.add(0, SegmentKind::query, "b", "", 1, {two.scored(3), one.scored(2)});
   t.add(0, SegmentKind::query, "c", "", 1, {});
   const std::string line = written(t.record());
-  CHECK(line.find(R"("documents":{"0":{"title":"T","text":"first"},"0#2":{"title":"T","text":"third"},"0#3":{"id":"0","title":"T","text":"second"}})") !=
-        std::string::npos);
+  CHECK(
+      line.find(
+          R"("documents":{"0":{"title":"T","text":"first"},"0#2":{"title":"T","text":"third"},"0#3":{"id":"0","title":"T","text":"second"}})") !=
+      std::string::npos);
   const auto read = reread(line);
   check_equal(t.tree, read.tree);
   CHECK(written(read.record()) == line);
 }
 
-TEST_CASE("a node whose rollouts could not be read keeps its own state, one that could not be read itself has its parent's") {
+TEST_CASE(
+    "a node whose rollouts could not be read keeps its own state, one that could not be read itself has its parent's") {
   SmallTree t({"x"});
   const NodeId unread = t.add(0, SegmentKind::query, "q", "", 1, {document("d1", "text")});
   t.tree[unread].evaluated = true;
@@ -196,13 +207,19 @@ TEST_CASE("a damaged tree is refused with file, line and field") {
   };
   CHECK(refusal(R"("method":"decex",)", "") == ":2: field 'method': is missing");
   CHECK(refusal(R"("seed":7)", R"("seed":-7)") == ":2: field 'seed': is not a whole number from 0");
-  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":99)") == ":2: field 'nodes[3].parent': names a node that is not there");
-  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":null)") == ":2: field 'nodes[3].parent': is missing, or the root has one");
-  CHECK(refusal(R"("id":3,"parent":1)", R"("id":4,"parent":1)") == ":2: field 'nodes[3].id': is not the node's place in the list");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":99)") ==
+        ":2: field 'nodes[3].parent': names a node that is not there");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":null)") ==
+        ":2: field 'nodes[3].parent': is missing, or the root has one");
+  CHECK(refusal(R"("id":3,"parent":1)", R"("id":4,"parent":1)") ==
+        ":2: field 'nodes[3].id': is not the node's place in the list");
   CHECK(refusal(R"("kind":"own_answer")", R"("kind":"guess")") == ":2: field 'nodes[3].kind': has an unknown value");
-  CHECK(refusal(R"("kind":"own_answer")", R"("kind":"documents")") == ":2: field 'nodes[3].kind': is no words of a model");
-  CHECK(refusal(R"([{"id":"d1")", R"([{"id":"d7")") == ":2: field 'nodes[6].documents[0].id': names a document that is not there");
-  CHECK(refusal(R"("steps":[{"answer")", R"("steps":[{"guess")") == ":2: field 'rollouts[0].steps[0].': has no kind of step");
+  CHECK(refusal(R"("kind":"own_answer")", R"("kind":"documents")") ==
+        ":2: field 'nodes[3].kind': is no words of a model");
+  CHECK(refusal(R"([{"id":"d1")", R"([{"id":"d7")") ==
+        ":2: field 'nodes[6].documents[0].id': names a document that is not there");
+  CHECK(refusal(R"("steps":[{"answer")", R"("steps":[{"guess")") ==
+        ":2: field 'rollouts[0].steps[0].': has no kind of step");
   CHECK(refusal(R"("visits":)", R"("visits":99999999999,"was":)") == ":2: field 'nodes[0].visits': is too large");
   CHECK(refusal(R"("evaluated":true)", R"("evaluated":1)") == ":2: field 'nodes[1].evaluated': is not true or false");
   CHECK(refusal(R"("prompt_tokens":3400,)", "") == ":2: field 'costs.rollout.prompt_tokens': is missing");
@@ -218,9 +235,15 @@ TEST_CASE("random damage to a tree's line never crashes the reader") {
     std::string bytes = good;
     const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size() - 1));
     switch (random.below(3)) {
-      case 0: bytes[at] = "0123456789-\"{}[],:ntf"[random.below(21)]; break;
-      case 1: bytes.erase(at, 1 + random.below(9)); break;
-      default: bytes.insert(at, bytes.substr(at, random.below(60))); break;
+      case 0:
+        bytes[at] = "0123456789-\"{}[],:ntf"[random.below(21)];
+        break;
+      case 1:
+        bytes.erase(at, 1 + random.below(9));
+        break;
+      default:
+        bytes.insert(at, bytes.substr(at, random.below(60)));
+        break;
     }
     write_bytes(folder / "t", bytes);
     try {

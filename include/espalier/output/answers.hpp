@@ -62,7 +62,7 @@ inline void append_answer_row(const AnswerRow& row, std::string& out) {
     if (value) json.value(*value);
     else json.null();
   };
-  const auto cost = [&](const char* key, std::uint64_t Costs::*part) {
+  const auto cost = [&](const char* key, std::uint64_t Costs::* part) {
     field(key, row.costs ? std::optional<std::uint64_t>((*row.costs).*part) : std::nullopt);
   };
   json.begin_object().field("id", row.id).field("question", row.question);

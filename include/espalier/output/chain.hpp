@@ -28,9 +28,9 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
   return ends;
 }
 
-/// The answer with the highest reward among complete chains (ties: higher prior, then older). If there is none, the most
-/// frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first. Nothing
-/// if the tree holds no answer at all.
+/// The answer with the highest reward among complete chains (ties: higher prior, then older). If there is none, the
+/// most frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first.
+/// Nothing if the tree holds no answer at all.
 inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
   const Better better{tree, own};
@@ -70,15 +70,18 @@ inline const char* name(ChainChoice choice) {
 }
 
 /// The end of the chain of that choice among those whose answer is correct, that is an exact match under the profile;
-/// nothing if none is, or if there is no gold. `random` is drawn by the tree's seed; ties are broken like best_answer's.
-inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice, rag::Profile profile = rag::Profile::common) {
+/// nothing if none is, or if there is no gold. `random` is drawn by the tree's seed; ties are broken like
+/// best_answer's.
+inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice,
+                                           rag::Profile profile = rag::Profile::common) {
   std::vector<NodeId> correct = complete_chains(tree);
   std::erase_if(correct, [&](NodeId id) {
     const rag::State& end = tree.state(id);
     return !end.has_gold() || rag::score(profile, end.answer(), end.gold()).em < 1;
   });
   if (correct.empty()) return std::nullopt;
-  if (choice == ChainChoice::random) return correct[Random(tree.seed.purpose("chain")).below(static_cast<std::uint32_t>(correct.size()))];
+  if (choice == ChainChoice::random)
+    return correct[Random(tree.seed.purpose("chain")).below(static_cast<std::uint32_t>(correct.size()))];
   const auto own = rewards(tree);
   return *std::min_element(correct.begin(), correct.end(), [&, better = Better{tree, own}](NodeId a, NodeId b) {
     const auto ra = tree.state(a).retrievals(), rb = tree.state(b).retrievals();

@@ -13,8 +13,8 @@
 namespace espalier::output {
 
 struct ReadOptions {
-  std::size_t limit = 0;      ///< the first so many rows, 0 = all
-  bool require_gold = true;   ///< a question without gold answers is an error
+  std::size_t limit = 0;     ///< the first so many rows, 0 = all
+  bool require_gold = true;  ///< a question without gold answers is an error
 };
 
 namespace detail {
@@ -22,9 +22,10 @@ namespace detail {
 inline bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 /// Adds the triple (subject, relation, object) to a chain as one step.
-inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std::string>& titles, const std::string& subject,
-                       const std::string& relation, std::string object) {
-  const auto earlier = std::find_if(chain.begin(), chain.end(), [&](const rag::ChainStep& step) { return step.answer == subject; });
+inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std::string>& titles,
+                       const std::string& subject, const std::string& relation, std::string object) {
+  const auto earlier =
+      std::find_if(chain.begin(), chain.end(), [&](const rag::ChainStep& step) { return step.answer == subject; });
   const std::string from = earlier == chain.end() ? subject : '#' + std::to_string(earlier - chain.begin() + 1);
   const bool support = std::find(titles.begin(), titles.end(), subject) != titles.end();
   chain.push_back({from + " >> " + relation, std::move(object), support ? subject : "", ""});
@@ -34,7 +35,8 @@ inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std
 inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const std::vector<std::string>& titles) {
   std::vector<rag::ChainStep> chain;
   for (const JsonLine& step : metadata.objects("decomposition"))
-    chain.push_back({step.text("question"), step.text("answer"), step.text_or("support_title", ""), step.text_or("support_doc_id", "")});
+    chain.push_back({step.text("question"), step.text("answer"), step.text_or("support_title", ""),
+                     step.text_or("support_doc_id", "")});
   if (!chain.empty()) return chain;
   for (const simdjson::dom::element item : metadata.items("evidences")) {
     std::vector<std::string> triple;
@@ -80,7 +82,8 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
     if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     example.gold = row.texts("golden_answers");
     if (options.require_gold && example.gold.empty()) row.fail("golden_answers", "is empty");
-    if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank)) row.fail("golden_answers", "holds an empty answer");
+    if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank))
+      row.fail("golden_answers", "holds an empty answer");
     if (row.has("metadata")) {
       const JsonLine metadata = row.object("metadata");
       example.supporting_titles = metadata.texts("supporting_titles");
@@ -98,8 +101,9 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   return examples;
 }
 
-/// Passages: {"id", "title", "contents"} a line, contents = title, newline, text. Without "title" the first of several lines
-/// is the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws InputError.
+/// Passages: {"id", "title", "contents"} a line, contents = title, newline, text. Without "title" the first of several
+/// lines is the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws
+/// InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;

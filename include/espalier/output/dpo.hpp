@@ -15,7 +15,7 @@ namespace espalier::output {
 
 struct DpoOptions {
   enum class DecisionValue : std::uint8_t { best, mean };
-  double margin = 0.1;  ///< least difference of the two values, >= 0, compared up to 1e-9; equal values never make a pair
+  double margin = 0.1;  ///< least difference of the two values, >= 0, up to 1e-9; equal values never make a pair
   DecisionValue decision_value = DecisionValue::best;  ///< what a decision is worth, over the rewards of its executions
 };
 
@@ -41,7 +41,9 @@ class PairWriter {
   /// The children of a kind that have a value, best first.
   [[nodiscard]] std::vector<NodeId> ranked(NodeId parent, rag::SegmentKind kind) const {
     std::vector<NodeId> ids = tree_.children(parent);
-    std::erase_if(ids, [&](NodeId id) { return tree_.action(id).kind != kind || tree_[id].reason == Reason::malformed || !values_[id]; });
+    std::erase_if(ids, [&](NodeId id) {
+      return tree_.action(id).kind != kind || tree_[id].reason == Reason::malformed || !values_[id];
+    });
     std::sort(ids.begin(), ids.end(), Better{tree_, values_});
     return ids;
   }
@@ -55,7 +57,8 @@ class PairWriter {
 
   /// One pair between the two sides of a decision, each shown by its best execution, and one between the best of either
   /// side and each worse one.
-  void decide(const char* decision, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent, const PolicyForm& form) {
+  void decide(const char* decision, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent,
+              const PolicyForm& form) {
     if (!a.empty() && !b.empty()) {
       const double va = decision_value(a), vb = decision_value(b);
       if (va > vb) pair("decision", decision, a.front(), va, b.front(), vb, parent, form);
@@ -68,19 +71,22 @@ class PairWriter {
       }
   }
 
-  void pair(const char* type, const char* decision, NodeId chosen, double better, NodeId rejected, double worse, NodeId parent,
-            const PolicyForm& form) {
+  void pair(const char* type, const char* decision, NodeId chosen, double better, NodeId rejected, double worse,
+            NodeId parent, const PolicyForm& form) {
     const double margin = better - worse;
     const std::string accepted = form.step(tree_.action(chosen)), refused = form.step(tree_.action(rejected));
     if (!(margin > 0) || margin < options_.margin - 1e-9 || accepted == refused) return;
     const std::string& tree = tree_.state(parent).question().id;
+    const std::string id = tree + '#' + std::to_string(chosen) + '>' + std::to_string(rejected);
     JsonWriter json(out_);
-    json.begin_object().field("id", tree + '#' + std::to_string(chosen) + '>' + std::to_string(rejected)).field("type", type);
-    json.field("decision", decision).field("chosen_kind", rag::name(tree_.action(chosen).kind));
-    json.field("rejected_kind", rag::name(tree_.action(rejected).kind)).field("prompt", form.prompt() + form.begun());
-    json.field("chosen", accepted).field("rejected", refused).key("provenance").begin_object().field("tree", tree).field("parent", parent);
-    json.field("chosen_node", chosen).field("rejected_node", rejected).field("chosen_reward", better).field("rejected_reward", worse);
-    json.field("margin", margin).field("method", record_.method).field("seed", record_.seed).key("options").raw(record_.options);
+    json.begin_object().field("id", id).field("type", type).field("decision", decision);
+    json.field("chosen_kind", rag::name(tree_.action(chosen).kind));
+    json.field("rejected_kind", rag::name(tree_.action(rejected).kind));
+    json.field("prompt", form.prompt() + form.begun()).field("chosen", accepted).field("rejected", refused);
+    json.key("provenance").begin_object().field("tree", tree).field("parent", parent);
+    json.field("chosen_node", chosen).field("rejected_node", rejected);
+    json.field("chosen_reward", better).field("rejected_reward", worse).field("margin", margin);
+    json.field("method", record_.method).field("seed", record_.seed).key("options").raw(record_.options);
     json.end_object().end_object();
     out_ += '\n';
   }
@@ -94,11 +100,12 @@ class PairWriter {
 
 }  // namespace detail
 
-/// Appends the tree's preference pairs (DecEx-RAG, section 2.3): at every node of the best chain decision pairs (answer or
-/// sub-question, own knowledge or retrieval) and execution pairs (the best of a kind over each worse sibling). The prompt
-/// ends where the step begins, so that chosen and rejected hold the text of that step alone. The options in the provenance
-/// say which search mode the pair comes from. Throws std::invalid_argument for a bad option.
-inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prompts, const DpoOptions& options, std::string& out) {
+/// Appends the tree's preference pairs (DecEx-RAG, section 2.3): at every node of the best chain decision pairs (answer
+/// or sub-question, own knowledge or retrieval) and execution pairs (the best of a kind over each worse sibling). The
+/// prompt ends where the step begins, so that chosen and rejected hold the text of that step alone. The options in the
+/// provenance say which search mode the pair comes from. Throws std::invalid_argument for a bad option.
+inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prompts, const DpoOptions& options,
+                            std::string& out) {
   if (!(options.margin >= 0)) bad_option("margin", options.margin, "0 or more");
   const rag::Tree& tree = record.tree;
   const auto best = best_answer(tree);

@@ -1,6 +1,9 @@
 #pragma once
 
-#include <espalier/output/json_line.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/output/append_json.hpp>
+
+#include <simdjson.h>
 
 #include <map>
 #include <string>

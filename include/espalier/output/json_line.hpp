@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/core/json_writer.hpp>
 
 #include <simdjson.h>
 
@@ -14,42 +13,22 @@
 
 namespace espalier::output {
 
-/// Appends a parsed value as compact JSON in the writer's own forms: what a JsonWriter wrote comes back byte for byte.
-inline void append_json(JsonWriter& json, simdjson::dom::element value) {
-  using simdjson::dom::element_type;
-  switch (value.type()) {
-    case element_type::OBJECT:
-      json.begin_object();
-      for (const auto member : value.get_object()) append_json(json.key(member.key), member.value);
-      json.end_object();
-      break;
-    case element_type::ARRAY:
-      json.begin_array();
-      for (const simdjson::dom::element item : value.get_array()) append_json(json, item);
-      json.end_array();
-      break;
-    case element_type::INT64: json.value(value.get_int64().value_unsafe()); break;
-    case element_type::UINT64: json.value(value.get_uint64().value_unsafe()); break;
-    case element_type::DOUBLE: json.value(value.get_double().value_unsafe()); break;
-    case element_type::STRING: json.value(value.get_string().value_unsafe()); break;
-    case element_type::BOOL: json.value(value.get_bool().value_unsafe()); break;
-    case element_type::NULL_VALUE: json.null(); break;
-  }
-}
-
 /// An object in a line of a JSONL file, with errors that name file, line and field. Valid while its line is being read.
 class JsonLine {
  public:
   JsonLine(std::string_view file, std::size_t line, simdjson::dom::element object, std::string path = "")
       : file_(file), line_(line), object_(object), path_(std::move(path)) {}
 
-  [[noreturn]] void fail(std::string_view field, std::string_view what) const { throw InputError(file_, line_, path_ + std::string(field), what); }
+  [[noreturn]] void fail(std::string_view field, std::string_view what) const {
+    throw InputError(file_, line_, path_ + std::string(field), what);
+  }
   /// True if the field is there and not null.
   [[nodiscard]] bool has(std::string_view field) const {
     simdjson::dom::element value;
     return object_[field].get(value) == simdjson::SUCCESS && !value.is_null();
   }
-  /// What must be there, of the type T: a string_view, double, uint64_t, bool, dom::array or dom::object, called `sort`.
+  /// What must be there, of the type T: a string_view, double, uint64_t, bool, dom::array or dom::object, called
+  /// `sort`.
   template <class T>
   [[nodiscard]] T as(std::string_view field, std::string_view sort) const {
     if (!has(field)) fail(field, "is missing");
@@ -57,10 +36,16 @@ class JsonLine {
     if (object_[field].get(value) != simdjson::SUCCESS) fail(field, "is not " + std::string(sort));
     return value;
   }
-  [[nodiscard]] std::string text(std::string_view field) const { return std::string(as<std::string_view>(field, "a text")); }
-  [[nodiscard]] std::string text_or(std::string_view field, std::string otherwise) const { return has(field) ? text(field) : otherwise; }
+  [[nodiscard]] std::string text(std::string_view field) const {
+    return std::string(as<std::string_view>(field, "a text"));
+  }
+  [[nodiscard]] std::string text_or(std::string_view field, std::string otherwise) const {
+    return has(field) ? text(field) : otherwise;
+  }
   [[nodiscard]] double number(std::string_view field) const { return as<double>(field, "a number"); }
-  [[nodiscard]] std::uint64_t count(std::string_view field) const { return as<std::uint64_t>(field, "a whole number from 0"); }
+  [[nodiscard]] std::uint64_t count(std::string_view field) const {
+    return as<std::uint64_t>(field, "a whole number from 0");
+  }
   /// A list of texts; empty if it is missing or null.
   [[nodiscard]] std::vector<std::string> texts(std::string_view field) const {
     std::vector<std::string> all;
@@ -97,7 +82,8 @@ class JsonLine {
     std::vector<std::pair<std::string, JsonLine>> all;
     for (const auto member : as<simdjson::dom::object>(field, "an object")) {
       if (!member.value.is_object()) fail(field, "holds something that is not an object");
-      all.emplace_back(std::string(member.key), inner(std::string(field) + '.' + std::string(member.key), member.value));
+      all.emplace_back(std::string(member.key),
+                       inner(std::string(field) + '.' + std::string(member.key), member.value));
     }
     return all;
   }
@@ -105,7 +91,9 @@ class JsonLine {
   [[nodiscard]] std::size_t line() const { return line_; }
 
  private:
-  [[nodiscard]] JsonLine inner(const std::string& field, simdjson::dom::element value) const { return {file_, line_, value, path_ + field + '.'}; }
+  [[nodiscard]] JsonLine inner(const std::string& field, simdjson::dom::element value) const {
+    return {file_, line_, value, path_ + field + '.'};
+  }
 
   std::string_view file_;
   std::size_t line_;
@@ -113,11 +101,12 @@ class JsonLine {
   std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
-/// Calls `take` with every object of a JSONL file until it returns false. Blank lines, a byte-order mark and CRLF are let
-/// pass. Throws InputError for a file that is missing or empty and for a line that is not a JSON object.
+/// Calls `take` with every object of a JSONL file until it returns false. Blank lines, a byte-order mark and CRLF are
+/// let pass. Throws InputError for a file that is missing or empty and for a line that is not a JSON object.
 inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof()) throw InputError(path, 0, "", file.eof() ? "is empty" : "cannot be read");
+  if (!file || file.peek() == std::ifstream::traits_type::eof())
+    throw InputError(path, 0, "", file.eof() ? "is empty" : "cannot be read");
   simdjson::dom::parser parser;
   std::string text;
   std::size_t line = 0, objects = 0;
@@ -128,7 +117,9 @@ inline void for_each_line(const std::string& path, const std::function<bool(cons
     simdjson::dom::element element;
     if (const auto error = parser.parse(text).get(element)) {
       const bool bytes = error == simdjson::UTF8_ERROR;
-      throw InputError(path, line, "", bytes ? "holds bytes that are not UTF-8" : std::string("is not JSON: ") + simdjson::error_message(error));
+      throw InputError(
+          path, line, "",
+          bytes ? "holds bytes that are not UTF-8" : std::string("is not JSON: ") + simdjson::error_message(error));
     }
     if (!element.is_object()) throw InputError(path, line, "", "is not a JSON object");
     ++objects;

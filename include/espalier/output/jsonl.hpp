@@ -18,11 +18,14 @@ namespace espalier::output {
 /// commit(), removed if that is never called or fails. Throws InputError that names the path.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".part"), file_(std::fopen(temporary_.c_str(), "wb")) {
+  explicit AtomicFile(std::string path)
+      : path_(std::move(path)), temporary_(path_ + ".part"), file_(std::fopen(temporary_.c_str(), "wb")) {
     if (file_ == nullptr) fail("cannot be written");
   }
   AtomicFile(AtomicFile&& other) noexcept
-      : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), file_(std::exchange(other.file_, nullptr)) {}
+      : path_(std::move(other.path_)),
+        temporary_(std::move(other.temporary_)),
+        file_(std::exchange(other.file_, nullptr)) {}
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile() {
     if (file_ == nullptr) return;
@@ -40,7 +43,9 @@ class AtomicFile {
   }
 
  private:
-  [[noreturn]] void fail(const char* what) const { throw InputError(path_, 0, "", std::string(what) + ": " + std::strerror(errno)); }
+  [[noreturn]] void fail(const char* what) const {
+    throw InputError(path_, 0, "", std::string(what) + ": " + std::strerror(errno));
+  }
   std::string path_, temporary_;
   std::FILE* file_;
 };

@@ -9,9 +9,10 @@
 
 namespace espalier::output {
 
-/// A chain in the form in which the policy writes it (DecEx-RAG, Table 3): own-knowledge rounds and the words before a query
-/// or an answer become one thought, then comes <search> with its documents, or <answer>. Prompts are the prompt "rollout"
-/// over such a transcript, and all text is neutralised, so a trained model meets at inference what it saw in training.
+/// A chain in the form in which the policy writes it (DecEx-RAG, Table 3): own-knowledge rounds and the words before a
+/// query or an answer become one thought, then comes <search> with its documents, or <answer>. Prompts are the prompt
+/// "rollout" over such a transcript, and all text is neutralised, so a trained model meets at inference what it saw in
+/// training.
 class PolicyForm {
  public:
   PolicyForm(const rag::PromptSet& prompts, const rag::Question& question) : prompts_(&prompts), question_(&question) {}
@@ -20,20 +21,25 @@ class PolicyForm {
   void add(const rag::Action& action, const rag::Transcript& transcript) {
     thought_ = joined(thought_, words(action));
     if (action.kind != rag::SegmentKind::query) return;
-    if (!thought_.empty()) history_ = history_.append(rag::Segment(rag::SegmentKind::thought, rag::ModelText(thought_)));
+    if (!thought_.empty())
+      history_ = history_.append(rag::Segment(rag::SegmentKind::thought, rag::ModelText(thought_)));
     history_ = history_.append(rag::Segment(action.kind, rag::ModelText(action.text))).append(*transcript.last());
     thought_.clear();
   }
 
   /// The prompt at this point: the template over the rounds that end with documents.
   [[nodiscard]] std::string prompt() const {
-    const auto body = prompts_->render("rollout", {{"question", rag::render_text(question_->text)},
-                                                   {"history", rag::render_history(history_, *prompts_->protocol())}}, {});
+    const auto body = prompts_->render("rollout",
+                                       {{"question", rag::render_text(question_->text)},
+                                        {"history", rag::render_history(history_, *prompts_->protocol())}},
+                                       {});
     return body->messages.back().content;
   }
 
   /// What the policy has written of its next reply so far; empty right after documents.
-  [[nodiscard]] std::string begun() const { return thought_.empty() ? "" : tag("thought").open + ' ' + rag::neutralise(thought_); }
+  [[nodiscard]] std::string begun() const {
+    return thought_.empty() ? "" : tag("thought").open + ' ' + rag::neutralise(thought_);
+  }
 
   /// What the policy writes by taking an action now, from the end of begun() to the end of the step.
   [[nodiscard]] std::string step(const rag::Action& action) const {
@@ -50,15 +56,19 @@ class PolicyForm {
  private:
   /// What an action adds to the policy's thought.
   static std::string words(const rag::Action& action) {
-    if (action.kind == rag::SegmentKind::sub_question) return joined(action.thought, "Next sub-question: " + action.text);
+    if (action.kind == rag::SegmentKind::sub_question)
+      return joined(action.thought, "Next sub-question: " + action.text);
     if (action.kind != rag::SegmentKind::own_answer) return action.thought;
     const bool ended = action.text.find_last_of(".!?") + 1 == action.text.size();
     return joined(action.thought, "From memory, the answer is " + action.text + (ended ? "" : "."));
   }
-  static std::string joined(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + ' ' + b; }
+  static std::string joined(const std::string& a, const std::string& b) {
+    return a.empty() || b.empty() ? a + b : a + ' ' + b;
+  }
   [[nodiscard]] const Tag& tag(const char* role) const {
     const Tag* tag = prompts_->protocol()->tag(role);
-    if (tag == nullptr) throw std::invalid_argument("the prompts of " + prompts_->protocol()->method + " have no tag '" + role + "'");
+    if (tag == nullptr)
+      throw std::invalid_argument("the prompts of " + prompts_->protocol()->method + " have no tag '" + role + "'");
     return *tag;
   }
 

@@ -24,22 +24,25 @@ inline std::size_t code_points(std::string_view text) {
   return n;
 }
 
-/// Appends the tree's SFT rows (DecEx-RAG, section 2.3): a correct chain with m retrievals gives m + 1 rows. Row i shows the
-/// question and everything up to the i-th retrieval's documents; its completion is what the policy writes next, up to the
-/// next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion; documents stand in
-/// the prompt alone, so they are never in the loss.
-inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options, std::string& out) {
+/// Appends the tree's SFT rows (DecEx-RAG, section 2.3): a correct chain with m retrievals gives m + 1 rows. Row i
+/// shows the question and everything up to the i-th retrieval's documents; its completion is what the policy writes
+/// next, up to the next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion;
+/// documents stand in the prompt alone, so they are never in the loss.
+inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options,
+                            std::string& out) {
   const rag::Tree& tree = record.tree;
   const std::optional<NodeId> end = correct_chain(tree, options.choice, options.profile);
   if (!end) return;
   const rag::Question& question = tree.state(*end).question();
   const auto own = rewards(tree);
-  const auto write = [&](std::size_t row, const std::string& prompt, const std::string& completion, const std::vector<NodeId>& nodes) {
+  const auto write = [&](std::size_t row, const std::string& prompt, const std::string& completion,
+                         const std::vector<NodeId>& nodes) {
     JsonWriter json(out);
     const auto reward = [&](NodeId id) { own[id] ? json.value(*own[id]) : json.null(); };
-    const std::size_t begin = code_points(prompt);
-    json.begin_object().field("id", question.id + '#' + std::to_string(row)).field("prompt", prompt).field("completion", completion);
-    json.key("loss_spans").begin_array().begin_array().value(begin).value(begin + code_points(completion)).end_array().end_array();
+    const std::size_t begin = code_points(prompt), end_of_row = begin + code_points(completion);
+    json.begin_object().field("id", question.id + '#' + std::to_string(row));
+    json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
+    json.begin_array().value(begin).value(end_of_row).end_array().end_array();
     json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
     for (const NodeId node : nodes) json.value(node);
     json.end_array().key("rewards").begin_array();

@@ -63,7 +63,11 @@ class TreeWriter {
 
   void write() {
     const rag::State& root = tree_.state(tree_.root());
-    json_.begin_object().field("id", root.question().id).field("question", root.question().text).key("golden_answers").begin_array();
+    json_.begin_object()
+        .field("id", root.question().id)
+        .field("question", root.question().text)
+        .key("golden_answers")
+        .begin_array();
     if (root.has_gold())
       for (const auto& answer : root.gold()) json_.value(answer);
     json_.end_array().field("method", record_.method).field("status", name(tree_.ending)).field("seed", record_.seed);
@@ -78,7 +82,10 @@ class TreeWriter {
     for (const Skip& skip : tree_.skips) write_skip(skip);
     json_.end_array().key("costs").begin_object();
     for (const auto& [purpose, costs] : tree_.ledger.by_purpose()) {
-      json_.key(purpose).begin_object().field("completions", costs.completions).field("prompt_tokens", costs.prompt_tokens);
+      json_.key(purpose)
+          .begin_object()
+          .field("completions", costs.completions)
+          .field("prompt_tokens", costs.prompt_tokens);
       json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
     }
     json_.end_object().end_object();
@@ -144,7 +151,8 @@ class TreeWriter {
   /// An environment's own kinds, which are no segments, stand as numbers.
   void write_skip(const Skip& skip) {
     json_.begin_object().field("node", skip.node).key("kind");
-    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::answer)) json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
+    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::answer))
+      json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
     else json_.value(skip.kind);
     json_.end_object();
   }
@@ -157,8 +165,8 @@ class TreeWriter {
 
 }  // namespace detail
 
-/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree; bytes that are not
-/// UTF-8 become U+FFFD on the way.
+/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree; bytes that are
+/// not UTF-8 become U+FFFD on the way.
 inline void append_tree(const TreeRecord& record, std::string& out) {
   detail::TreeWriter(record, out).write();
   out += '\n';

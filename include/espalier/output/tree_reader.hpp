@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/output/append_json.hpp>
 #include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
@@ -55,9 +56,11 @@ class TreeReader {
       const NodeId at = node_id(tree, rollout, "node");
       tree.rollouts.push_back({at, with_steps(tree.state(at), rollout), value(rollout, "reward")});
     }
-    for (const JsonLine& skip : line_.objects("skips")) tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
+    for (const JsonLine& skip : line_.objects("skips"))
+      tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
     for (const auto& [purpose, costs] : line_.members("costs"))
-      tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"), costs.count("completion_tokens"), costs.count("retrievals")};
+      tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
+                              costs.count("completion_tokens"), costs.count("retrievals")};
     tree.ending = one_of<Ending>(line_, "status", Ending::budget);
     return recorded;
   }
@@ -108,8 +111,8 @@ class TreeReader {
     for (const JsonLine& step : rollout.objects("steps")) {
       bool known = step.has("documents");
       if (known) state = state.with(rag::Segment(passages(step)));
-      for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer, rag::SegmentKind::query,
-                              rag::SegmentKind::answer}) {
+      for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
+                              rag::SegmentKind::query, rag::SegmentKind::answer}) {
         if (known || !step.has(rag::name(kind))) continue;
         state = state.with(rag::Segment(kind, rag::ModelText(step.text(rag::name(kind)))));
         known = true;
@@ -121,12 +124,14 @@ class TreeReader {
 
   void add_node(rag::Tree& tree, const JsonLine& row) const {
     const NodeId parent = node_id(tree, row, "parent");
-    rag::Action action(kind(row), row.text("text"), row.text("thought"), row.text("key"), row.has("forced") && row.as<bool>("forced", "true or false"));
+    rag::Action action(kind(row), row.text("text"), row.text("thought"), row.text("key"),
+                       row.has("forced") && row.as<bool>("forced", "true or false"));
     rag::State state = tree.state(parent);
     Node<double> node;
     fill_node(node, row);
     if (!closed_at_birth(node)) {  // as rag::Environment::step has it
-      if (!action.thought.empty()) state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
+      if (!action.thought.empty())
+        state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
       if (action.kind == rag::SegmentKind::query) state = state.with(rag::Segment(passages(row)));
     }

@@ -21,22 +21,25 @@ inline const char* name(Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 inline const char* name(Reason reason) {
-  static constexpr const char* names[] = {"none", "outvoted", "below_threshold", "not_best", "skipped", "malformed", "budget"};
+  static constexpr const char* names[] = {"none",    "outvoted",  "below_threshold", "not_best",
+                                          "skipped", "malformed", "budget"};
   return names[static_cast<std::size_t>(reason)];
 }
 inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
 
-/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never evaluated.
+/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never
+/// evaluated.
 inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
   std::vector<double> counts(tree.size());
   for (const auto& rollout : tree.rollouts) ++counts[rollout.node];
   std::vector<std::optional<double>> means(tree.size());
-  for (const auto& rollout : tree.rollouts) means[rollout.node] = means[rollout.node].value_or(0) + rollout.value / counts[rollout.node];
+  for (const auto& rollout : tree.rollouts)
+    means[rollout.node] = means[rollout.node].value_or(0) + rollout.value / counts[rollout.node];
   return means;
 }
 
-/// Orders nodes by a value each (index = node, nothing counts as 0): true if `a` goes before `b`, that is has the higher
-/// value, at a tie the higher prior, then the greater age.
+/// Orders nodes by a value each (index = node, nothing counts as 0): true if `a` goes before `b`, that is has the
+/// higher value, at a tie the higher prior, then the greater age.
 struct Better {
   const rag::Tree& tree;
   const std::vector<std::optional<double>>& values;
