@@ -130,7 +130,7 @@ TEST_CASE("the records in the page read back as they were") {
 }
 
 TEST_CASE("the summary is there without scripts, and says oracle and simulated model beside its scores") {
-  const std::string summary = R"({"method":"decex","model":"simulated","oracle":true,"questions":1200,"em":0.4375,"f1":null,"calls":1234567,)"
+  const std::string summary = R"({"method":"decex","model":"simulated","simulated":true,"oracle":true,"questions":1200,"em":0.4375,"f1":null,"calls":1234567,)"
                               R"("seconds":2.5,"by_purpose":{"sub_query":{"calls":12,"prompt_tokens":3400}},"pruned":{"not_best":8,"outvoted":2}})";
   const std::string html = page(summary, {});
   CHECK(html.find("<title>decex on 1,200 questions") != html.npos);
@@ -188,5 +188,8 @@ TEST_CASE("records that do not belong together are refused by file") {
   CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
   folder.write("trees.jsonl", "{\"id\":\n");
   CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
+  folder.write("answers.jsonl", hostile_answer("a") + "\n{\"id\":\n");  // behind the last tree
+  folder.write("trees.jsonl", hostile_tree("a") + "\n");
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("answers.jsonl"), InputError);
   CHECK_FALSE(std::filesystem::exists(folder.path / "report.html"));
 }

@@ -76,7 +76,8 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
   append_report_head(text, summary_json);
   bool waiting = static_cast<bool>(std::getline(trees, tree));  // both files stand in question order; an open question has no tree
   while (std::getline(answers, answer)) {
-    const bool grown = waiting && id(tree, "trees.jsonl") == id(answer, "answers.jsonl");
+    const std::string question = id(answer, "answers.jsonl");
+    const bool grown = waiting && id(tree, "trees.jsonl") == question;
     append_report_question(text, answer, grown ? std::string_view(tree) : std::string_view());
     if (grown) waiting = static_cast<bool>(std::getline(trees, tree));
     flush();
