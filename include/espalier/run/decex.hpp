@@ -52,6 +52,7 @@ class DecExMethod final : public Method {
         .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
         .add("inference", inference_, "what `answer` runs: the policy loop, or the expansion under the agreement of rollouts", {"policy", "expansion"})
         .add("chain", sft_.choice, "which correct chain becomes training data, by its number of retrievals", {"best", "most", "least", "random"})
+        .add("decision_value", dpo_.decision_value, "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", "0 or more");
     for (const Purpose& purpose : method::decex_protocol()->purposes) {
       auto& own = own_temperatures_.emplace(purpose.name, -1.0).first->second;
