@@ -1,0 +1,52 @@
+#include <espalier/method/decex_prompts.hpp>
+#include <espalier/rag/parse.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace espalier;
+using rag::ModelText;
+
+namespace {
+
+std::optional<rag::Reply> read(const std::string& text, const char* purpose) {
+  const auto protocol = method::decex_protocol();
+  return rag::parse(ModelText(text), *protocol, *protocol->purpose(purpose));
+}
+
+}  // namespace
+
+TEST_CASE("a reply is its first complete tag of those that the purpose returns, and the words before it") {
+  const auto reply = read("<reasoning> both are known </reasoning> <answer> Paris </answer> and more <question>x</question>", "termination");
+  REQUIRE(reply);
+  CHECK(reply->tag == "answer");
+  CHECK(reply->content == "Paris");
+  CHECK(reply->thought == "both are known");
+  CHECK(read("<question>Who?</question><answer>Paris</answer>", "termination")->tag == "question");
+  CHECK(read("t <search> a query </search>", "rollout")->content == "a query");
+}
+
+TEST_CASE("tags of other methods, missing, empty and unclosed tags are no reply") {
+  for (const char* text : {"", "   ", "Paris", "<answer></answer>", "<answer>  </answer>", "<answer>Paris", "</answer>Paris<answer>",
+                           "Finish(Paris)", "<subanswer>Paris</subanswer>", "\\boxed{Paris}"})
+    CHECK_FALSE(read(text, "termination"));
+  CHECK_FALSE(read("<search>x</search>", "termination"));
+  CHECK_FALSE(read("<question>x</question>", "rollout"));
+}
+
+TEST_CASE("a reasoning model's think block is part of the thought and never searched") {
+  const auto reply = read("<think> maybe <answer>Rome</answer>? </think> so <answer>Paris</answer>", "rollout");
+  REQUIRE(reply);
+  CHECK(reply->content == "Paris");
+  CHECK(reply->thought == "maybe <answer>Rome</answer>?\nso");
+  CHECK_FALSE(read("<think> never ends <answer>Rome</answer>", "rollout"));
+}
+
+TEST_CASE("a bare reply is its first line; one with a tag in it is none") {
+  CHECK(read("\n  capital of France \nsecond line", "sub_query")->content == "capital of France");
+  CHECK_FALSE(read("<search>capital</search>", "sub_query"));
+  CHECK_FALSE(read(" \n ", "sub_query"));
+}
+
+TEST_CASE("what a model copied from a neutralised prompt is restored") {
+  CHECK(read("<answer>a &lt; b &amp;lt; c</answer>", "forced_answer")->content == "a < b &lt; c");
+}

@@ -1,0 +1,62 @@
+#include "../backend/temporary_folder.hpp"
+
+#include <espalier/method/decex_prompts.hpp>
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace espalier;
+using namespace espalier::rag;
+
+namespace {
+
+PromptSet small(const std::string& text) {
+  auto protocol = std::make_shared<const Protocol>(Protocol{"m", {{"ask", {"question", "history"}, {}}}, {{"search", "<s>", "</s>"}}});
+  return {protocol, {{"ask", text}}};
+}
+
+}  // namespace
+
+TEST_CASE("spans are exactly the places of slots and segments") {
+  Transcript transcript;
+  transcript = transcript.append(Segment(SegmentKind::query, ModelText("who < what"))).append(Segment(Passages{Passage("1", "T", "<b>")}));
+  const PromptSet prompts = small("Q: {question}! {unknown} {\n{history}END");
+  const auto body = prompts.render("ask", {{"question", render_text("a < b?")}, {"history", render_history(transcript, *prompts.protocol())}}, {});
+  const std::string& text = body->messages.back().content;
+  CHECK(text == "Q: a &lt; b?! {unknown} {\n<s> who &lt; what </s>\n\nDocs 1: \"T\"\n&lt;b>\n\nEND");
+  std::vector<std::pair<std::string, std::string>> spans;
+  for (const Span& span : body->spans) spans.emplace_back(span.name, text.substr(span.begin, span.end - span.begin));
+  const std::vector<std::pair<std::string, std::string>> expected{{"question", "a &lt; b?"},
+                                                                  {"history", "<s> who &lt; what </s>\n\nDocs 1: \"T\"\n&lt;b>\n\n"},
+                                                                  {"query", "who &lt; what"},
+                                                                  {"document", "\"T\"\n&lt;b>"}};
+  CHECK(spans == expected);
+}
+
+TEST_CASE("a value that looks like a slot is not filled again") {
+  const auto body = small("{question}|{history}").render("ask", {{"question", render_text("{history}")}, {"history", render_text("h")}}, {});
+  CHECK(body->messages.back().content == "{history}|h");
+}
+
+TEST_CASE("an empty history says so") {
+  CHECK(render_history(Transcript(), *method::decex_protocol()).text == "(nothing yet)\n");
+}
+
+TEST_CASE("prompts are replaced from files; wrong names and missing slots are named") {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const char* name, const char* text) { std::ofstream(folder.path() / name) << text; };
+  write("sub_query.txt", "Look up: {question}");
+  write("notes.md", "ignored");
+  const PromptSet prompts = method::decex_prompts().replaced_from(folder.path());
+  CHECK(prompts.texts().at("sub_query") == "Look up: {question}");
+  CHECK(prompts.texts().at("rollout") == method::decex_prompts().texts().at("rollout"));
+  write("rollout.txt", "only {question}");
+  CHECK_THROWS_WITH_AS(method::decex_prompts().replaced_from(folder.path()),
+                       ((folder.path() / "rollout.txt").string() + ": field '{history}': the prompt lacks this slot").c_str(), InputError);
+  write("rollout.txt", "{question} {history}");
+  write("rolout.txt", "{question} {history}");
+  CHECK_THROWS_WITH_AS(method::decex_prompts().replaced_from(folder.path()),
+                       ((folder.path() / "rolout.txt").string() + ": no prompt of decex has this name").c_str(), InputError);
+  CHECK_THROWS_AS(method::decex_prompts().replaced_from(folder.path() / "nowhere"), InputError);
+}
