@@ -1,0 +1,50 @@
+#include <espalier/run/decex.hpp>
+#include <espalier/run/option_table.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace espalier;
+
+TEST_CASE("options are set from text, shown as JSON and refused by name") {
+  enum class Mode : std::uint8_t { slow, fast };
+  std::uint32_t k = 3;
+  double t = 0.5;
+  bool flag = false;
+  Mode mode = Mode::slow;
+  std::string name = "x";
+  run::OptionTable table;
+  table.add("k", k, "samples", "1 or more").add("t", t, "a rate", "0 to 1").add("flag", flag, "on or off", "true, false");
+  table.add("mode", mode, "how", {"slow", "fast"}).add("name", name, "who", "any text");
+  CHECK(table.json() == R"({"k":3,"t":0.5,"flag":false,"mode":"slow","name":"x"})");
+  table.set("k", "5");
+  table.set("t", "0.25");
+  table.set("flag", "true");
+  table.set("mode", "fast");
+  table.set("name", "a \"b\"");
+  CHECK(table.json() == R"({"k":5,"t":0.25,"flag":true,"mode":"fast","name":"a \"b\""})");
+  CHECK_THROWS_WITH_AS(table.set("k", "-1"), "option 'k' is -1, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("k", "3x"), "option 'k' is 3x, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("t", ""), "option 't' is , allowed: 0 to 1", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("flag", "yes"), "option 'flag' is yes, allowed: true, false", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("mode", "quick"), "option 'mode' is quick, allowed: slow, fast", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("moode", "fast"), "unknown option 'moode', did you mean 'mode'?", std::invalid_argument);
+  CHECK(k == 5);
+}
+
+TEST_CASE("every option of DecEx-RAG is explained, and its default is accepted as its own value") {
+  run::DecExMethod method;
+  const std::string before = method.options().json();
+  for (const auto& [name, shown, allowed, help] : method.options().help()) {
+    CHECK_FALSE(help.empty());
+    CHECK_FALSE(allowed.empty());
+    const bool text = shown.front() == '"';
+    method.options().set(name, text ? shown.substr(1, shown.size() - 2) : shown);
+  }
+  CHECK(method.options().json() == before);
+  for (const auto& [name, value] : {std::pair{"k", "0"}, {"n", "0"}, {"T_max", "0"}, {"threshold", "7"}, {"threshold", "nan"}, {"documents", "0"},
+                                    {"temperature", "-1"}, {"top_p", "0"}, {"max_tokens", "0"}, {"margin", "-0.1"}, {"rollout_rounds", "0"}}) {
+    run::DecExMethod bad;
+    bad.options().set(name, value);
+    CHECK_THROWS_AS(bad.check(), std::invalid_argument);
+  }
+}
