@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ._background import wait
 from ._core import Encoder, EncodeRequest, Faiss, Passage, Query, build_info
 from ._errors import MissingPart
 from ._types import EncoderLike, RetrieverLike
@@ -45,6 +44,8 @@ class _FaissCpu:
         requests = [EncodeRequest(query.text, "query") for query in queries]
         vectors: Any = self._encoder(requests)
         if not isinstance(self._encoder, Encoder) and hasattr(vectors, "__await__"):
+            from ._background import wait
+
             vectors = wait(vectors)
         return [
             self._search(np.asarray(vector, dtype="float32"), query.k)

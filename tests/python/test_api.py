@@ -41,7 +41,9 @@ def test_nodes_know_their_parents_children_and_worth(world, simulated, bm25):
 
 def test_seed_decides_and_batches_do_not(world, simulated, bm25):
     def grow(**how):
-        return [tree.to_json() for tree in esp.run(SEARCHES[0], world.questions, model=simulated, retriever=bm25, **how)]
+        return [
+            tree.to_json() for tree in esp.run(SEARCHES[0], world.questions, model=simulated, retriever=bm25, **how)
+        ]
 
     first = grow()
     assert grow(in_flight=1) == grow(in_flight=7, open_questions=1) == first
@@ -69,7 +71,9 @@ def test_training_rows_have_the_shape_that_trainers_read(world, simulated, bm25)
 
 
 def test_rewards_take_the_place_of_the_search_s_own(world, simulated, bm25):
-    nothing = esp.run(SEARCHES[1], world.questions[:2], model=simulated, retriever=bm25, reward=lambda states: [0.0] * len(states))
+    nothing = esp.run(
+        SEARCHES[1], world.questions[:2], model=simulated, retriever=bm25, reward=lambda states: [0.0] * len(states)
+    )
     assert all(node.value == 0 for tree in nothing for node in tree.nodes)
 
 
@@ -152,7 +156,7 @@ def test_a_journal_is_asked_before_the_model(world, simulated, bm25, tmp_path: P
         (lambda: esp.World(passages=3), "'passages' is 3"),
         (lambda: esp.Completion("x", finish="sudden"), "'finish' is sudden"),
         (lambda: esp.EncodeRequest("x", "both"), "'role' is both"),
-        (lambda: esp.sft_rows([], chain="best") and None or esp.dpo_pairs([], margin=-1), "'margin' is -1"),
+        (lambda: (esp.sft_rows([], chain="best") and None) or esp.dpo_pairs([], margin=-1), "'margin' is -1"),
     ],
 )
 def test_a_bad_option_is_a_value_error_that_names_it(make, message):
@@ -185,7 +189,9 @@ def test_dense_and_faiss_find_the_nearest_rows(tmp_path: Path):
         found.append(esp.Dense(passages, encoder, vectors=vectors)([esp.Query("?", 2)])[0])
         found.append(esp.Dense(passages, encoder, vectors=vectors.tolist())([esp.Query("?", 2)])[0])
     if parts["faiss"] is None:
-        built = esp.Faiss(passages, lambda requests: vectors[: len(requests)] if len(requests) == 4 else encoder(requests))
+        built = esp.Faiss(
+            passages, lambda requests: vectors[: len(requests)] if len(requests) == 4 else encoder(requests)
+        )
         found.append(built([esp.Query("?", 2)])[0])
     for hits in found:
         assert [hit.id for hit in hits] == ["p2", "p3"]

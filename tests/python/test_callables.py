@@ -95,7 +95,10 @@ def test_coroutines_give_the_same_trees(world, simulated, bm25):
         (lambda n: {0: "text"}, r"the model must return a list of \d+, but it returned dict"),
         (lambda n: ["text"] * (n + 1), r"a list of (\d+), but it returned a list of \d+"),
         (lambda n: ("text",) * (n - 1), r"a list of (\d+), but it returned a tuple of \d+"),
-        (lambda n: [["text"]] * n, "a str, a Completion or a BackendError for each request, but it returned list for request 0"),
+        (
+            lambda n: [["text"]] * n,
+            "a str, a Completion or a BackendError for each request, but it returned list for request 0",
+        ),
         (lambda n: ["text"] * (n - 1) + [None], r"but it returned NoneType for request \d+"),
     ],
 )
@@ -108,7 +111,10 @@ def test_a_wrong_reply_of_a_model_is_named(world, bm25, reply, message):
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (lambda n: [None] * n, "the retriever must return a list of Passage or a BackendError for each request, but it returned NoneType"),
+        (
+            lambda n: [None] * n,
+            "the retriever must return a list of Passage or a BackendError for each request, but it returned NoneType",
+        ),
         (lambda n: [["text"]] * n, "a list with str"),
         (lambda n: [], r"a list of \d+, but it returned a list of 0"),
     ],
@@ -121,7 +127,10 @@ def test_a_wrong_reply_of_a_retriever_is_named(world, simulated, reply, message)
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (lambda n: ["much"] * n, "the reward must return a float or a BackendError for each request, but it returned str"),
+        (
+            lambda n: ["much"] * n,
+            "the reward must return a float or a BackendError for each request, but it returned str",
+        ),
         (lambda n: [float("nan")] * n, "a finite float"),
         (lambda n: 1.0, r"a list of \d+, but it returned float"),
     ],
@@ -197,7 +206,9 @@ def test_a_backend_error_in_place_of_an_item_leaves_that_question_open(world, si
 
     def model(prompts):
         gone = esp.BackendError("this prompt is too long", permanent=True)
-        return [gone if lost in prompt.text else reply for prompt, reply in zip(prompts, simulated(prompts), strict=True)]
+        return [
+            gone if lost in prompt.text else reply for prompt, reply in zip(prompts, simulated(prompts), strict=True)
+        ]
 
     with pytest.raises(esp.BackendError, match="this prompt is too long") as caught:
         esp.run(SEARCH, world.questions, model=model, retriever=bm25)

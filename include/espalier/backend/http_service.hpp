@@ -83,7 +83,10 @@ class HttpService : public Service<In, Out> {
 
   struct Message final : HttpHandler {
     explicit Message(HttpService& owner) : service(owner) {}
-    void attempt() override { ++service.accounts_.requests; }
+    void attempt() override {
+      ++attempts;
+      ++service.accounts_.requests;
+    }
     void reply(std::string& body) override { service.deliver(*this, body); }
     void failure(const BackendError& error) override { service.fail(*this, error); }
     [[nodiscard]] bool wanted() const {
@@ -91,6 +94,7 @@ class HttpService : public Service<In, Out> {
     }
     HttpService& service;
     HttpClient::Id id = 0;
+    std::uint32_t attempts = 0;
     std::vector<std::optional<Ticket>> tickets;  ///< nothing = cancelled
     std::vector<In> requests;
   };
@@ -122,6 +126,8 @@ class HttpService : public Service<In, Out> {
       throw;
     }
     under_way_.erase(message.id);
+    if constexpr (requires(Out out) { out.attempts; })
+      if (!items.empty() && items.front()) items.front()->attempts = message.attempts;  // of the message, entered once
     for (std::size_t i = items.size(); i-- > 0;)  // what is missing goes back to the front of the line, in order
       if (!items[i]) put_back(message, i, false);
     for (std::size_t i = 0; i < items.size(); ++i)

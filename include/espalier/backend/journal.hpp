@@ -37,7 +37,9 @@ class Journaled final : public Service<In, Out> {
   void submit(Ticket ticket, const In& request) override {
     const Hash key = journal_key<Out>(fingerprint_, request);
     if (const auto bytes = store_->find(key)) {
-      hits_.emplace_back(ticket, decode_record<Out>(*store_, key, *bytes));
+      Out stored = decode_record<Out>(*store_, key, *bytes);
+      if constexpr (requires { stored.cached; }) stored.cached = true;
+      hits_.emplace_back(ticket, std::move(stored));
     } else {
       waiting_.insert_or_assign(ticket, Waiting{key});
       inner_->submit(ticket, request);

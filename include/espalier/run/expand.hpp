@@ -10,6 +10,7 @@
 #include <espalier/run/summary.hpp>
 #include <espalier/version.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -56,7 +57,10 @@ class Run {
   /// do not fit the folder's earlier run.
   RunResult operator()(const ProgressHook& hook = nullptr) {
     const auto start = Clock::now();
-    examples_ = output::read_questions(settings_.questions, {.limit = settings_.limit, .require_gold = expanding()});
+    // A simulated model knows the whole file's questions, whatever the limit: it stays the same model.
+    const std::vector<rag::Example> known = output::read_questions(settings_.questions, {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding()});
+    examples_ = known;
+    if (settings_.limit > 0 && examples_.size() > settings_.limit) examples_.resize(settings_.limit);
     const rag::PromptSet prompts = settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
     const RunRecord record = describe(prompts);
     const std::filesystem::path folder = open_folder();
@@ -70,7 +74,7 @@ class Run {
     record.write(folder / "run.json", version);
 
     Scheduler scheduler;
-    auto model = journaled(make_model(settings_.model, settings_.model_name, settings_, examples_, skills_), settings_, folder);
+    auto model = journaled(make_model(settings_.model, settings_.model_name, settings_, known, skills_), settings_, folder);
     auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus)),
                                settings_, folder);
     summary_.emplace(examples_.size());
@@ -81,7 +85,7 @@ class Run {
     Ports ports(scheduler.model(std::move(model.service), settings_.in_flight), scheduler.retriever(std::move(retriever.service), settings_.in_flight));
     std::vector<std::pair<ModelPort, const Accounts*>> asked{{ports.model, model.accounts}};
     for (const ModelFor& other : settings_.models) {
-      auto backend = journaled(make_model(other.model, other.name, settings_, examples_, skills_), settings_, folder);
+      auto backend = journaled(make_model(other.model, other.name, settings_, known, skills_), settings_, folder);
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings_.in_flight));
       asked.emplace_back(ports.models.at(other.purpose), backend.accounts);
       if (backend.label != model.label) summary_->model += ", " + other.purpose + ": " + backend.label;
@@ -106,6 +110,9 @@ class Run {
  private:
   using Clock = std::chrono::steady_clock;
   static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+  [[nodiscard]] bool simulated() const {
+    return settings_.model == "simulated" || std::any_of(settings_.models.begin(), settings_.models.end(), [](const ModelFor& other) { return other.model == "simulated"; });
+  }
   [[nodiscard]] bool expanding() const { return settings_.task == Settings::Task::expand; }
 
   /// Everything that decides the result.

@@ -1,0 +1,286 @@
+"""The command line: files, summaries, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import FILES, contents, espalier, inputs, rows
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "out"
+    done = espalier("expand", *inputs(files), "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "simulated" in done.stdout and "oracle" in done.stdout and str(out / "report.html") in done.stdout
+    return out
+
+
+def test_a_run_writes_all_its_files(finished: Path, world: esp.World):
+    written = {path.name for path in finished.iterdir()}
+    assert {*FILES, "costs.jsonl", "summary.json", "report.html", "run.json", "journal.sqlite"} <= written
+    assert not [name for name in written if name.endswith(".part")]
+    ids = [question.id for question in world.questions]
+    for name in ("trees.jsonl", "answers.jsonl", "costs.jsonl"):
+        assert [row["id"] for row in rows(finished / name)] == ids
+    answers = rows(finished / "answers.jsonl")
+    assert list(answers[0]) == [
+        *("id", "question", "answer", "status", "error", "em", "f1", "acc"),
+        *("completions", "prompt_tokens", "completion_tokens", "retrievals"),
+    ]
+    summary = json.loads((finished / "summary.json").read_text())
+    assert summary["simulated"] is True and summary["oracle"] is True and summary["open"] == 0
+    assert summary["f1"] == pytest.approx(sum(row["f1"] for row in answers) / len(answers))
+    assert summary["calls"] == sum(row["completions"] for row in answers)
+    assert rows(finished / "sft.jsonl") and rows(finished / "dpo.jsonl")
+
+
+def test_the_trees_can_be_read_and_give_the_same_rows(finished: Path):
+    trees = esp.read_trees(finished / "trees.jsonl")
+    assert [esp.answer_row(tree) for tree in trees] == rows(finished / "answers.jsonl")
+    assert esp.sft_rows(trees) == rows(finished / "sft.jsonl")
+    assert esp.dpo_pairs(trees) == rows(finished / "dpo.jsonl")
+
+
+@pytest.mark.parametrize("in_flight", [1, 7])
+def test_what_is_in_flight_changes_no_byte(finished: Path, files: Path, tmp_path: Path, in_flight: int):
+    done = espalier(
+        "expand", *inputs(files), "--out", tmp_path, "--in-flight", in_flight, "--open-questions", in_flight
+    )
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path) == contents(finished)
+
+
+def test_python_and_the_command_line_write_the_same_bytes(finished: Path, files: Path, tmp_path: Path):
+    told = []
+    result = esp.expand(
+        questions=files / "questions.jsonl",
+        corpus=files / "corpus.jsonl",
+        out=tmp_path,
+        in_flight=7,
+        progress=told.append,
+    )
+    assert contents(tmp_path) == contents(finished)
+    assert result.open == 0 and not result.recognised and result.out == tmp_path
+    assert told[-1].questions_done == told[-1].questions == 12 and told[-1].calls == result.summary["calls"]
+
+
+def test_without_a_journal_the_files_are_the_same(finished: Path, files: Path, tmp_path: Path):
+    assert espalier("expand", *inputs(files), "--out", tmp_path, "--no-journal").returncode == 0
+    assert not (tmp_path / "journal.sqlite").exists()
+    assert contents(tmp_path) == contents(finished)
+
+
+def test_a_finished_run_is_recognised(finished: Path, files: Path):
+    before = {path.name: path.stat().st_mtime_ns for path in finished.iterdir()}
+    again = espalier("expand", *inputs(files), "--out", finished, "--in-flight", 3)
+    assert again.returncode == 0 and "finished before" in again.stdout
+    assert {path.name: path.stat().st_mtime_ns for path in finished.iterdir() if path.name in before} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (["--set", "k=2"], "options.k"),
+        (["--seed", "2"], "seed"),
+        (["--limit", "3"], "limit"),
+        (["--model-revision", "b"], "revision"),
+    ],
+)
+def test_a_changed_search_option_is_refused_by_name(finished: Path, files: Path, change: list[str], name: str):
+    refused = espalier("expand", *inputs(files), "--out", finished, *change)
+    assert refused.returncode == 2 and name in refused.stderr and "overwrite" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_overwrite_starts_over_and_keeps_the_journal(files: Path, tmp_path: Path):
+    assert espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 3).returncode == 0
+    again = espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 4, "--overwrite")
+    assert again.returncode == 0, again.stderr
+    assert len(rows(tmp_path / "answers.jsonl")) == 4
+    assert sum(row["cached"] for row in rows(tmp_path / "costs.jsonl")) > 0
+
+
+def test_answer_prints_a_line_a_question_and_sees_no_gold(files: Path, tmp_path: Path):
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text(
+        "".join(json.dumps({"id": r["id"], "question": r["question"]}) + "\n" for r in rows(files / "questions.jsonl"))
+    )
+    done = espalier("answer", "--questions", bare, "--corpus", files / "corpus.jsonl", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    answers = rows(tmp_path / "out" / "answers.jsonl")
+    assert lines == [[row["id"], row["question"], row["answer"] or ""] for row in answers]
+    assert all(row["em"] is None for row in answers)
+    assert "simulated" in done.stderr and "oracle" not in done.stderr
+    assert not (tmp_path / "out" / "dpo.jsonl").exists()
+
+
+def test_answer_is_the_same_with_and_without_gold_in_the_file(files: Path, tmp_path: Path):
+    bare = tmp_path / "bare.jsonl"
+    with bare.open("w") as file:
+        for row in rows(files / "questions.jsonl"):
+            if row["metadata"]["decomposition"]:
+                file.write(json.dumps({**row, "golden_answers": ["something else"]}) + "\n")
+    model = ["--model", "simulated", "--set", "sim.recall=0", "--json"]
+    own = espalier("answer", *inputs(files), "--out", tmp_path / "a", *model)
+    assert own.returncode == 0
+    row = json.loads(own.stdout.splitlines()[0])
+    assert row["em"] is None and row["id"] == "wq-0000000"
+
+
+def test_json_prints_the_summary(files: Path, tmp_path: Path):
+    done = espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 2, "--json")
+    assert json.loads(done.stdout) == json.loads((tmp_path / "summary.json").read_text())
+    assert done.stderr == ""
+
+
+def test_a_dry_run_checks_and_runs_nothing(files: Path, tmp_path: Path):
+    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--dry-run")
+    assert done.returncode == 0 and "12 questions, 300 passages" in done.stdout
+    assert not (tmp_path / "out").exists()
+    refused = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--dry-run", "--set", "k=0")
+    assert refused.returncode == 2 and "'k' is 0" in refused.stderr
+
+
+def test_worlds_are_equal_for_equal_seeds_and_have_gold_chains(tmp_path: Path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        made = espalier("world", "--out", tmp_path / name, "--passages", 120, "--questions", 5, "--seed", seed)
+        assert made.returncode == 0 and "120 passages" in made.stdout
+    read = {name: (tmp_path / name / "questions.jsonl").read_bytes() for name in "abc"}
+    assert read["a"] == read["b"] != read["c"]
+    documents = {row["id"]: row for row in rows(tmp_path / "a" / "corpus.jsonl")}
+    assert list(documents) == sorted(documents) and len(documents) == 120
+    for row in rows(tmp_path / "a" / "questions.jsonl"):
+        meta = row["metadata"]
+        assert meta["hops"] == len(meta["decomposition"]) and row["golden_answers"]
+        for step in meta["decomposition"]:
+            document = documents[step["support_doc_id"]]
+            assert document["title"] == step["support_title"] in meta["supporting_titles"]
+            assert document["contents"].startswith(step["support_title"] + "\n")
+            assert step["support_doc_id"] in meta["gold_doc_ids"]
+
+
+def test_options_lists_every_option_with_default_range_and_meaning():
+    shown = espalier("options", "--method", "decex")
+    assert shown.returncode == 0
+    for name in ("k", "threshold", "search", "documents", "temperature", "margin"):
+        assert any(line.split()[0] == name for line in shown.stdout.splitlines()), name
+    listed = json.loads(espalier("options", "--json").stdout)
+    k = next(row for row in listed if row["option"] == "k")
+    assert k["default"] == 3 and k["allowed"] == "1 or more" and k["explanation"]
+
+
+def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monkeypatch):
+    from espalier import cli
+
+    assert cli.main(["--version"]) == 0
+    assert f"espalier {esp.__version__}" in capsys.readouterr().out
+    info = {**esp.build_info(), "parts": {"http": "libcurl4-openssl-dev", "journal": None}}
+    monkeypatch.setattr(cli._core, "build_info", lambda: info)
+    cli.main(["--version"])
+    out = capsys.readouterr().out
+    assert "parts: journal" in out and "left out: http (install libcurl4-openssl-dev and build again)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "which command?"),
+        (["expnad"], "invalid choice"),
+        (["expand"], "--questions, --out"),
+        (["expand", "--questions", "q", "--out", "o", "--limit", "many"], "--limit"),
+        (["expand", "--questions", "q", "--out", "o", "--set", "k"], "--set takes OPTION=VALUE, not 'k'"),
+        (["expand", "--questions", "q", "--out", "o", "--method", "decexx"], "did you mean 'decex'?"),
+        (["expand", "--questions", "q", "--out", "o", "--in-flight", "0"], "in-flight"),
+        (["expand", "--questions", "q", "--out", "o", "--limit", "-1"], "'limit' cannot be -1"),
+        (["expand", "--questions", "q", "--out", "o", "--set", "thresold=0.5"], "did you mean 'threshold'?"),
+        (["expand", "--questions", "q", "--out", "o", "--set", "threshold=7"], "'threshold' is 7"),
+        (["expand", "--questions", "q", "--out", "o", "--set", "k=0"], "'k' is 0, allowed: 1 or more"),
+        (["expand", "--questions", "q", "--out", "o", "--set", "k=three"], "'k' is three"),
+        (["options", "--method", "x"], "unknown method"),
+        (["world", "--out", "w", "--passages", "1"], "'passages' is 1"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(capsys, monkeypatch, tmp_path, arguments, message):
+    from espalier import cli
+
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = cli.main(arguments)
+    except SystemExit as left:
+        code = left.code
+    err = capsys.readouterr().err
+    assert code == 2 and message in err and len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_documents_the_exit_codes():
+    for command in ([], ["expand"], ["answer"], ["world"]):
+        shown = espalier(*command, "--help").stdout
+        assert "exit codes:" in shown and "130" in shown
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    from espalier import cli
+
+    monkeypatch.setenv("ESPALIER_DEBUG", "1")
+    with pytest.raises(ValueError):
+        cli.main(["expand", "--questions", "q", "--out", "o", "--set", "k=0"])
+
+
+def test_a_reader_that_closes_early_is_no_error(files: Path, tmp_path: Path):
+    command = f"{sys.executable} -m espalier.cli answer --questions {files}/questions.jsonl --corpus {files}/corpus.jsonl --out {tmp_path}/o | head -n 0"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path, rich: bool):
+    if rich:
+        pytest.importorskip("rich")
+    master, slave = pty.openpty()
+    hide = "" if rich else "import sys; sys.modules['rich'] = None\n"
+    code = f"{hide}from espalier import _progress, cli\nif not {rich}: _progress.find_spec = lambda name: None\nraise SystemExit(cli.main())"
+    arguments = ["expand", *inputs(files), "--out", str(tmp_path)]
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    assert b"questions" in shown and b"calls" in shown
+
+
+def test_progress_lines_come_every_ten_seconds():
+    import io
+
+    from espalier._progress import Bar, Lines, describe, eta
+
+    class Told:
+        questions_done, questions, calls, tokens, best_reward, seconds = 3, 12, 1234, 5678, 0.5, 0.0
+
+    told, stream = Told(), io.StringIO()
+    lines, bar = Lines(stream), Bar(io.StringIO())
+    for second in range(0, 35):
+        told.seconds = float(second)
+        lines(told)
+        bar(told)
+    assert len(stream.getvalue().splitlines()) == 3
+    told.seconds = 10.0
+    assert eta(told) == "0:30"
+    assert describe(told) == "3/12 questions, 1,234 calls, 5,678 tokens, 123 calls/s, best reward 0.500, ETA 0:30"

@@ -1,0 +1,156 @@
+"""Runs that are stopped: by Ctrl-C, by SIGKILL, by a server that fails."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, rows, sensible, start
+
+needs_journal = pytest.mark.skipif(esp.build_info()["parts"]["journal"] is not None, reason="built without SQLite")
+pytestmark = needs_journal
+
+
+def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bytes(tmp_path: Path):
+    esp.write_world(tmp_path / "world", passages=500, questions=120, seed=9)
+    command = ["expand", *inputs(tmp_path / "world"), "--set", "n=6"]
+    began = time.monotonic()
+    assert espalier(*command, "--out", tmp_path / "whole").returncode == 0
+    whole = time.monotonic() - began
+    moments = random.Random(7)
+    killed = 0
+    for _ in range(10):
+        with start(*command, "--out", tmp_path / "killed", "--in-flight", moments.choice([1, 7, 64])) as process:
+            time.sleep(moments.uniform(0.1, 1.0) * whole)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            killed += process.returncode == -signal.SIGKILL
+        if (tmp_path / "killed" / "trees.jsonl").exists():  # whole or not at all
+            assert (tmp_path / "killed" / "trees.jsonl").read_bytes() == (
+                tmp_path / "whole" / "trees.jsonl"
+            ).read_bytes()
+    assert killed > 0
+    done = espalier(*command, "--out", tmp_path / "killed")
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+@needs_http
+def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: Path):
+    def hangs_after_30(request):
+        if len(flaky.requests) > 30:
+            flaky.released.wait(60)
+        return completion(sensible(request))
+
+    command = ["expand", *inputs(files), "--limit", 4, "--model-name", "m"]
+    with ModelServer(lambda request: completion(sensible(request))) as steady:
+        assert espalier(*command, "--model", steady.url, "--out", tmp_path / "whole").returncode == 0
+        asked = len(steady.requests)
+        with ModelServer(hangs_after_30) as flaky:
+            with start(*command, "--model", flaky.url, "--out", tmp_path / "stopped") as process:
+                while len(flaky.requests) <= 30:
+                    time.sleep(0.01)
+                time.sleep(0.2)
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=20)  # the server would hold it for 60 s
+            assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
+        assert not (tmp_path / "stopped" / "trees.jsonl").exists()
+        steady.requests.clear()
+        done = espalier(*command, "--model", steady.url, "--out", tmp_path / "stopped")
+        assert done.returncode == 0, done.stderr
+        assert len(steady.requests) <= asked - 25  # what had arrived is not asked for again
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+def test_ctrl_c_ends_a_computing_run(tmp_path: Path):
+    esp.write_world(tmp_path / "world", passages=2000, questions=2000, seed=9)
+    with start("expand", *inputs(tmp_path / "world"), "--out", tmp_path / "out", "--set", "n=64") as process:
+        while not (tmp_path / "out" / "journal.sqlite").exists() and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "interrupted" in err and "Traceback" not in err
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+@needs_http
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param((500, b"oops"), id="server error"),
+        pytest.param((200, b"<html><body>Not here</body></html>"), id="HTML for JSON"),
+        pytest.param((200, b"\x00\xff garbage"), id="garbage"),
+        pytest.param((200, b'{"choices": []}'), id="no choices"),
+        pytest.param((401, b'{"error": {"message": "bad key"}}'), id="refused key"),
+    ],
+)
+def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: Path, tmp_path: Path, bad):
+    lost = [row["question"] for row in rows(files / "questions.jsonl")[:2]]
+
+    def fails_for_lost(request):
+        text = request["messages"][-1]["content"]
+        return bad if any(question in text for question in lost) else completion(sensible(request))
+
+    command = [
+        "expand",
+        *inputs(files),
+        "--limit",
+        4,
+        "--model-name",
+        "m",
+        "--attempts",
+        2,
+        "--deadline",
+        5,
+        "--out",
+        tmp_path,
+    ]
+    with ModelServer(fails_for_lost) as server:
+        first = espalier(*command, "--model", server.url)
+    assert first.returncode == 1 and "2 questions open" in first.stderr
+    answers = rows(tmp_path / "answers.jsonl")
+    assert [row["status"] for row in answers] == ["open", "open", "done", "done"]
+    assert answers[0]["error"] and answers[0]["answer"] is None and answers[0]["em"] is None
+    with ModelServer(lambda request: completion(sensible(request))) as server:
+        second = espalier(*command, "--model", server.url)
+    assert second.returncode == 0, second.stderr
+    assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["done"] * 4
+
+
+@needs_http
+def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion("")) as gone:
+        url = gone.url
+    done = espalier(
+        "expand",
+        *inputs(files),
+        "--limit",
+        3,
+        "--model",
+        url,
+        "--model-name",
+        "m",
+        "--attempts",
+        1,
+        "--out",
+        tmp_path,
+        "--json",
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["open"] * 3
+
+
+@needs_http
+def test_the_key_goes_to_the_server_and_nowhere_else(files: Path, tmp_path: Path, server: ModelServer, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    done = espalier(
+        "expand", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m", "--out", tmp_path
+    )
+    assert done.returncode == 0 and "sk-very-secret" not in done.stdout + done.stderr
+    assert not [path for path in tmp_path.iterdir() if b"sk-very-secret" in path.read_bytes()]
