@@ -52,11 +52,11 @@ TEST_CASE("prompts are replaced from files; wrong names and missing slots are na
   CHECK(prompts.texts().at("sub_query") == "Look up: {question}");
   CHECK(prompts.texts().at("rollout") == method::decex_prompts().texts().at("rollout"));
   write("rollout.txt", "only {question}");
-  CHECK_THROWS_WITH_AS(method::decex_prompts().replaced_from(folder.path()),
+  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
                        ((folder.path() / "rollout.txt").string() + ": field '{history}': the prompt lacks this slot").c_str(), InputError);
   write("rollout.txt", "{question} {history}");
   write("rolout.txt", "{question} {history}");
-  CHECK_THROWS_WITH_AS(method::decex_prompts().replaced_from(folder.path()),
+  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
                        ((folder.path() / "rolout.txt").string() + ": no prompt of decex has this name").c_str(), InputError);
-  CHECK_THROWS_AS(method::decex_prompts().replaced_from(folder.path() / "nowhere"), InputError);
+  CHECK_THROWS_AS((void)method::decex_prompts().replaced_from(folder.path() / "nowhere"), InputError);
 }
