@@ -25,6 +25,19 @@ TEST_CASE("a reply is its first complete tag of those that the purpose returns, 
   CHECK(read("t <search> a query </search>", "rollout")->content == "a query");
 }
 
+TEST_CASE("the tag that is complete first wins, as it would at a server that stops there; marks that are only mentioned do not count") {
+  CHECK(read("I could <search> but need not. <answer>Paris</answer>", "rollout")->content == "Paris");
+  CHECK(read("I end with <answer> when done. <answer>Paris</answer>", "rollout")->content == "Paris");
+  CHECK(read("<answer>Paris</answer> <answer>Rome</answer>", "rollout")->content == "Paris");
+  for (const char* rest : {" and more</question>", ""}) {
+    const auto nested = read(std::string("<question>x <answer>Paris</answer>") + rest, "termination");
+    REQUIRE(nested);
+    CHECK(nested->tag == "answer");
+    CHECK(nested->content == "Paris");
+  }
+  CHECK_FALSE(read("</search> <answer>Paris</search>", "rollout"));
+}
+
 TEST_CASE("tags of other methods, missing, empty and unclosed tags are no reply") {
   for (const char* text : {"", "   ", "Paris", "<answer></answer>", "<answer>  </answer>", "<answer>Paris", "</answer>Paris<answer>",
                            "Finish(Paris)", "<subanswer>Paris</subanswer>", "\\boxed{Paris}"})
@@ -39,6 +52,10 @@ TEST_CASE("a reasoning model's think block is part of the thought and never sear
   CHECK(reply->content == "Paris");
   CHECK(reply->thought == "maybe <answer>Rome</answer>?\nso");
   CHECK_FALSE(read("<think> never ends <answer>Rome</answer>", "rollout"));
+  const auto twice = read("<think>a</think> <think>or <search>b</search></think><answer>Paris</answer>", "rollout");
+  REQUIRE(twice);
+  CHECK(twice->content == "Paris");
+  CHECK(twice->thought == "a\nor <search>b</search>");
 }
 
 TEST_CASE("a bare reply is its first line; one with a tag in it is none") {

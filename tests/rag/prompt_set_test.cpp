@@ -59,4 +59,19 @@ TEST_CASE("prompts are replaced from files; wrong names and missing slots are na
   CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
                        ((folder.path() / "rolout.txt").string() + ": no prompt of decex has this name").c_str(), InputError);
   CHECK_THROWS_AS((void)method::decex_prompts().replaced_from(folder.path() / "nowhere"), InputError);
+  std::filesystem::remove(folder.path() / "rolout.txt");
+  std::filesystem::remove(folder.path() / "rollout.txt");
+  std::filesystem::create_symlink("gone", folder.path() / "rollout.txt");
+  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
+                       ((folder.path() / "rollout.txt").string() + ": cannot be read").c_str(), InputError);
+}
+
+TEST_CASE("a set of prompts is whole: a text for each purpose, marks for each tag that is returned") {
+  const auto protocol = [](const char* tag) {
+    return std::make_shared<const Protocol>(Protocol{"m", {{"ask", {}, {tag}}, {"tell", {}, {}}}, {{"answer", "[", "]"}}});
+  };
+  CHECK_NOTHROW(PromptSet(protocol("answer"), {{"ask", "?"}, {"tell", "!"}}));
+  CHECK_THROWS_WITH_AS(PromptSet(protocol("answer"), {{"ask", "?"}}), "tell: there is no text for the prompt 'tell'", InputError);
+  CHECK_THROWS_WITH_AS(PromptSet(protocol("anser"), {{"ask", "?"}, {"tell", "!"}}),
+                       "the prompt 'ask' of m returns the tag 'anser', which has no marks", std::invalid_argument);
 }

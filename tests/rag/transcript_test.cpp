@@ -21,8 +21,14 @@ TEST_CASE("appending changes no other transcript and shares what came before") {
 
 TEST_CASE("a transcript of 100,000 segments is read and destroyed without recursion") {
   Transcript transcript;
-  for (int i = 0; i < 100000; ++i) transcript = transcript.append(Segment(SegmentKind::thought, ModelText("x")));
+  Transcript middle;
+  for (int i = 0; i < 100000; ++i) {
+    transcript = transcript.append(Segment(SegmentKind::thought, ModelText(std::to_string(i))));
+    if (i == 60000 - 1) middle = transcript;
+  }
   CHECK(transcript.segments().size() == 100000);
+  CHECK(transcript.since(middle).size() == 40000);
+  CHECK(transcript.since(middle).front()->model_text()->str() == "60000");
 }
 
 TEST_CASE("a state counts rounds and retrievals and knows its open sub-question and its answer") {

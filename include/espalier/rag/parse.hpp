@@ -32,17 +32,19 @@ inline void erase_all(std::string& text, std::string_view mark) {
 
 }  // namespace detail
 
-/// Reads a reply by its purpose: the first complete tag of those that the purpose returns, or, if it returns none, the
-/// first line that is not empty. Nothing if there is no such tag or nothing in it. A reasoning model's own <think> block
-/// in front is part of the thought and never searched.
+/// Reads a reply by its purpose: the first tag to be complete of those that the purpose returns, from the mark nearest
+/// before its closing one, so that a server which stops at closing marks changes nothing; or, if the purpose returns none,
+/// the first line that is not empty. Nothing if there is no such tag or nothing in it. A reasoning model's own <think>
+/// blocks in front are part of the thought and never searched.
 inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());
   Reply reply;
   constexpr std::string_view open_think = "<think>", close_think = "</think>";
-  if (rest.starts_with(open_think)) {
+  while (rest.starts_with(open_think)) {
     const auto end = rest.find(close_think);
     if (end == std::string_view::npos) return std::nullopt;
-    reply.thought = detail::trim(rest.substr(open_think.size(), end - open_think.size()));
+    if (!reply.thought.empty()) reply.thought += '\n';
+    reply.thought += detail::trim(rest.substr(open_think.size(), end - open_think.size()));
     rest = detail::trim(rest.substr(end + close_think.size()));
   }
   if (purpose.returns.empty()) {
@@ -52,19 +54,18 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
     return reply;
   }
   const Tag* found = nullptr;
-  std::size_t begin = std::string_view::npos;
+  std::size_t begin = 0, end = std::string_view::npos;
   for (const auto& role : purpose.returns) {
     const Tag* tag = protocol.tag(role);
-    const auto at = tag ? rest.find(tag->open) : std::string_view::npos;
-    if (at >= begin) continue;
-    begin = at;
+    const auto open = tag ? rest.find(tag->open) : std::string_view::npos;
+    const auto close = open < rest.size() ? rest.find(tag->close, open + tag->open.size()) : std::string_view::npos;
+    if (close >= end) continue;
     found = tag;
+    begin = rest.rfind(tag->open, close - tag->open.size());
+    end = close;
   }
   if (found == nullptr) return std::nullopt;
-  const std::string_view inside = rest.substr(begin + found->open.size());
-  const auto end = inside.find(found->close);
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view content = detail::trim(inside.substr(0, end));
+  const std::string_view content = detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));
   if (content.empty()) return std::nullopt;
   std::string before(detail::trim(rest.substr(0, begin)));
   for (const char* role : {"thought", "reasoning"})

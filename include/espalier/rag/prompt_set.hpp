@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,9 +22,15 @@ class PromptSet {
  public:
   using Texts = std::map<std::string, std::string, std::less<>>;
 
-  /// Throws InputError if a purpose has no text or a text lacks a slot of its purpose.
+  /// Throws InputError if a purpose has no text or a text lacks a slot of its purpose, std::invalid_argument if a purpose
+  /// returns a tag that the protocol does not have.
   PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts) : protocol_(std::move(protocol)), texts_(std::move(texts)) {
-    for (const Purpose& purpose : protocol_->purposes) check(purpose, purpose.name);
+    for (const Purpose& purpose : protocol_->purposes) {
+      check(purpose, purpose.name);
+      for (const auto& role : purpose.returns)
+        if (protocol_->tag(role) == nullptr)
+          throw std::invalid_argument("the prompt '" + purpose.name + "' of " + protocol_->method + " returns the tag '" + role + "', which has no marks");
+    }
   }
 
   /// The same with the files DIR/<purpose>.txt in place of the built-in texts, where they exist. Any other .txt file in
