@@ -17,7 +17,7 @@ std::vector<Passages> no_retriever(std::span<const Query>) {
 }
 
 template <class In, class Out>
-std::unique_ptr<Service<In, Out>> journaled(std::unique_ptr<Service<In, Out>> service,
+std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Service<In, Out>> service,
                                             [[maybe_unused]] const std::string& file,
                                             [[maybe_unused]] Hash fingerprint) {
 #ifdef ESPALIER_HAS_SQLITE

@@ -144,7 +144,9 @@ def test_a_wrong_reply_of_an_encoder_is_named():
     if esp.build_info()["parts"]["dense"] is not None:
         pytest.skip("built without Eigen")
     passages = [esp.Passage("p", "t", "x")]
-    with pytest.raises(esp.BackendError, match="the encoder must return a row of floats .* returned str for request 0"):
+    with pytest.raises(
+        esp.BackendError, match=r"the encoder must return a row of floats .* returned str for request 0"
+    ):
         esp.Dense(passages, lambda requests: ["vector"])
     with pytest.raises(esp.BackendError, match="a list of 1, but it returned a list of 2"):
         esp.Dense(passages, lambda requests: [[1.0], [2.0]])
