@@ -1,10 +1,12 @@
-#include "errors.hpp"
+#include <espalier/run/decex.hpp>
+#include <espalier/run/settings.hpp>
+#include <espalier/run/world.hpp>
 
+#include "errors.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/nearest.hpp>
 #include <espalier/run/expand.hpp>
 #endif
-#include <espalier/run/world.hpp>
 
 #include <pybind11/stl.h>
 
@@ -121,12 +123,9 @@ py::tuple run_job(const std::string& task, const py::dict& values, const py::obj
   return py::make_tuple(result.summary, result.open, result.recognised);
 }
 
-/// The method's options, the simulated model's rates among them.
-std::vector<std::array<std::string, 4>> options_of(const std::string& method) {
-  return run::make_method(method)->options().help();
-}
-
 }  // namespace
+
+#endif
 
 void bind_job(py::module_& m) {
   py::class_<run::Progress>(m, "Progress", "How far a run is.")
@@ -136,13 +135,9 @@ void bind_job(py::module_& m) {
       .def_readonly("tokens", &run::Progress::tokens, "Prompt and completion tokens of the finished questions.")
       .def_readonly("best_reward", &run::Progress::best_reward, "Mean reward of the chosen answers.")
       .def_readonly("seconds", &run::Progress::seconds);
-  m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"),
-        "(summary as JSON, questions left open, whether the run was finished before).");
   m.def(
-      "check_job", [](const std::string& task, const py::dict& values) { run::Run(make_settings(task, values)); },
-      py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
-  m.def("method_options", &options_of, py::arg("method"),
-        "(name, default as JSON, allowed values, explanation) of each option.");
+      "method_options", [](const std::string& method) { return run::make_method(method)->options().help(); },
+      py::arg("method"), "(name, default as JSON, allowed values, explanation) of each option.");
   m.def(
       "write_world",
       [](const std::string& folder, std::size_t passages, std::size_t questions, std::uint64_t seed,
@@ -151,15 +146,16 @@ void bind_job(py::module_& m) {
         run::write_world(folder, {passages, questions, seed, max_hops});
       },
       py::arg("folder"), py::arg("passages"), py::arg("questions"), py::arg("seed"), py::arg("max_hops"));
-}
-
+#ifdef ESPALIER_HAS_SIMDJSON
+  m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"),
+        "(summary as JSON, questions left open, whether the run was finished before).");
+  m.def(
+      "check_job", [](const std::string& task, const py::dict& values) { run::Run(make_settings(task, values)); },
+      py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
 #else
-
-void bind_job(py::module_& m) {
-  for (const char* name : {"run_job", "check_job", "method_options", "write_world"})
+  for (const char* name : {"run_job", "check_job"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
-}
-
 #endif
+}
 
 }  // namespace espalier::python

@@ -420,10 +420,20 @@ TEST_CASE("a stop string that the server took away is put back") {
   CHECK(text_of(chat_reply("<answer>b</answer>", "stop", reported(R"("</answer>")")), tags) == "<answer>b</answer>");
   CHECK(text_of(chat_reply("<answer>b</answer>\n", "stop"), tags) == "<answer>b</answer>\n");
   CHECK(text_of(chat_reply("I am done", "stop"), tags) == "I am done");
-  CHECK(text_of(chat_reply("opened in the prompt", "stop"), {"</answer>"}) == "opened in the prompt</answer>");
+  CHECK(text_of(chat_reply("no tag at all", "stop"), {"</answer>"}) == "no tag at all");
+  CHECK(text_of(chat_reply("no tag to close", "stop"), {"Observation:"}) == "no tag to closeObservation:");
   CHECK(text_of(chat_reply("<search>a", "length", reported(R"("</search>")")), tags) == "<search>a");
   CHECK(text_of(chat_reply("<search>a", "content_filter"), tags) == "<search>a");
   CHECK(text_of(chat_reply("line", "stop")) == "line");
+}
+
+TEST_CASE("a tag that the prompt left open is closed, one that it shows closed is not") {
+  PromptBody body;
+  body.sampling.stop = {"</answer>"};
+  body.messages.push_back({"user", "such as <answer> x </answer>. Go on: <answer>"});
+  CHECK(missing_stop("Paris", body, std::nullopt) == "</answer>");
+  body.messages.back().content = "such as <answer> x </answer>. Go on";
+  CHECK(missing_stop("Paris", body, std::nullopt) == "");
 }
 
 TEST_CASE("marks of the method's protocol count as tags") {

@@ -17,6 +17,11 @@ from typing import Any
 import espalier as esp
 import pytest
 
+PARTS = esp.build_info()["parts"]
+JOURNAL = PARTS["journal"] is None
+if PARTS["json"] is not None:  # nothing can be read: what holds all the same stands in test_parts.py
+    collect_ignore = ["test_api.py", "test_bad_input.py", "test_cli.py", "test_resume.py"]
+
 FILES = ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
 
 
@@ -44,7 +49,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def inputs(folder: Path) -> list[str]:
-    return ["--questions", str(folder / "questions.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
+    paths = ["--questions", str(folder / "questions.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
+    return paths if JOURNAL else [*paths, "--no-journal"]
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
@@ -138,4 +144,5 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-needs_http = pytest.mark.skipif(esp.build_info()["parts"]["http"] is not None, reason="built without curl")
+needs_http = pytest.mark.skipif(PARTS["http"] is not None, reason="built without curl")
+needs_journal = pytest.mark.skipif(not JOURNAL, reason="built without SQLite")

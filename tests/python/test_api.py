@@ -7,6 +7,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
+from conftest import needs_journal
 
 SEARCHES = [
     esp.DecExRag(k=2, n=2, T_max=2),
@@ -115,9 +116,8 @@ def test_ask_and_tell_refuses_what_nobody_asked(world, bm25):
         session.resume({session.pending()[0][0]: 3})
 
 
+@needs_journal
 def test_a_journal_is_asked_before_the_model(world, simulated, bm25, tmp_path: Path):
-    if esp.build_info()["parts"]["journal"] is not None:
-        pytest.skip("built without SQLite")
     calls = []
 
     def model(prompts):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, rows, sensible, start
+from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, rows, sensible, start
 
-needs_journal = pytest.mark.skipif(esp.build_info()["parts"]["journal"] is not None, reason="built without SQLite")
 pytestmark = needs_journal
 
 

@@ -14,7 +14,7 @@ namespace espalier::backend {
 /// 2. `reported` (vLLM's stop_reason, SGLang's matched_stop), if the server named a string, is what is missing;
 /// 3. else the stop that closes the innermost tag which the text leaves open: </x> closes <x>, a tag of the method's
 ///    protocol closes its own mark;
-/// 4. else the only stop there is: its tag may have been opened in the prompt;
+/// 4. else the only stop there is, if it closes no tag or one that the prompt left open;
 /// 5. else nothing: the model ended by itself.
 inline std::string_view missing_stop(std::string_view text, const PromptBody& body,
                                      std::optional<std::string_view> reported) {
@@ -40,7 +40,12 @@ inline std::string_view missing_stop(std::string_view text, const PromptBody& bo
     }
   }
   if (opened != none) return innermost;
-  return stops.size() == 1 ? std::string_view(stops[0]) : std::string_view();
+  if (stops.size() != 1) return {};
+  const std::string mark = mark_of(stops[0]);
+  const std::string& prompt = body.messages.back().content;
+  const std::size_t at = mark.empty() ? none : prompt.rfind(mark);
+  const bool open = at != none && prompt.find(stops[0], at) == none;
+  return mark.empty() || open ? std::string_view(stops[0]) : std::string_view();
 }
 
 }  // namespace espalier::backend
