@@ -1,4 +1,4 @@
-#include <espalier/run/decex.hpp>
+#include <espalier/run/registry.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/world.hpp>
 
@@ -35,6 +35,7 @@ const std::map<std::string, Set>& fields() {
   using S = run::Settings;
   static const std::map<std::string, Set> table{
       {"method", into(&S::method)},
+      {"preset", into(&S::preset)},
       {"questions", into(&S::questions)},
       {"corpus", into(&S::corpus)},
       {"model", into(&S::model)},
@@ -138,6 +139,7 @@ void bind_job(py::module_& m) {
   m.def(
       "method_options", [](const std::string& method) { return run::make_method(method)->options().help(); },
       py::arg("method"), "(name, default as JSON, allowed values, explanation) of each option.");
+  m.def("method_names", &run::method_names, "All methods, in alphabetical order.");
   m.def(
       "write_world",
       [](const std::string& folder, std::size_t passages, std::size_t questions, std::uint64_t seed,

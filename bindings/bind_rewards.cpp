@@ -86,7 +86,7 @@ void bind_rewards(py::module_& m) {
             py::list segments;
             for (const rag::Segment* segment : s.transcript().segments()) {
               py::object content =
-                  segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->model_text()->str());
+                  segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->words());
               segments.append(py::make_tuple(rag::name(segment->kind()), content));
             }
             return segments;

@@ -67,3 +67,21 @@ TEST_CASE("a bare reply is its first line; one with a tag in it is none") {
 TEST_CASE("what a model copied from a neutralised prompt is restored") {
   CHECK(read("<answer>a &lt; b &amp;lt; c</answer>", "forced_answer")->content == "a < b &lt; c");
 }
+
+TEST_CASE("brackets are balanced, a line ends with the text, a tag without marks takes the whole reply if no other does") {
+  const Protocol protocol{"m",
+                          {{"act", {}, {"search", "answer"}}, {"ask", {}, {"question", "sub_answer"}}, {"boxed", {}, {"final"}}},
+                          {{"search", "Search(", ")"}, {"answer", "Finish(", ")"}, {"question", "Follow up:", "\n"}, {"sub_answer", "", ""}, {"final", "\\boxed{", "}"}}};
+  const auto read = [&](const char* purpose, const char* text) {
+    const auto reply = parse(ModelText(text), protocol, *protocol.purpose(purpose));
+    return reply ? reply->tag + "|" + reply->content + "|" + reply->thought : "none";
+  };
+  CHECK(read("act", "Let me see. Search(Titanic (1997 film) director) and more") == "search|Titanic (1997 film) director|Let me see.");
+  CHECK(read("act", "Finish(Paris (France))") == "answer|Paris (France)|");
+  CHECK(read("act", "Finish(Paris (France)") == "none");
+  CHECK(read("ask", "Hm.\nFollow up: who is it?\nIntermediate answer: me") == "question|who is it?|Hm.");
+  CHECK(read("ask", "Follow up: who is it?") == "question|who is it?|");
+  CHECK(read("ask", "One line.\nAnd another.") == "sub_answer|One line.\nAnd another.|");
+  CHECK(read("ask", "  ") == "none");
+  CHECK(read("boxed", "so \\boxed{\\text{a} b}.") == "final|\\text{a} b|so");
+}

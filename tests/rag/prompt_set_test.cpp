@@ -24,13 +24,13 @@ TEST_CASE("spans are exactly the places of slots and segments") {
   const PromptSet prompts = small("Q: {question}! {unknown} {\n{history}END");
   const auto body = prompts.render("ask", {{"question", render_text("a < b?")}, {"history", render_history(transcript, *prompts.protocol())}}, {});
   const std::string& text = body->messages.back().content;
-  CHECK(text == "Q: a &lt; b?! {unknown} {\n<s> who &lt; what </s>\n\nDocs 1: \"T\"\n&lt;b>\n\nEND");
+  CHECK(text == "Q: a &lt; b?! {unknown} {\n<s> who &lt; what </s>\nDocs 1: \"T\"\n&lt;b>\nEND");
   std::vector<std::pair<std::string, std::string>> spans;
   for (const Span& span : body->spans) spans.emplace_back(span.name, text.substr(span.begin, span.end - span.begin));
   const std::vector<std::pair<std::string, std::string>> expected{{"question", "a &lt; b?"},
-                                                                  {"history", "<s> who &lt; what </s>\n\nDocs 1: \"T\"\n&lt;b>\n\n"},
+                                                                  {"history", "<s> who &lt; what </s>\nDocs 1: \"T\"\n&lt;b>\n"},
                                                                   {"query", "who &lt; what"},
-                                                                  {"document", "\"T\"\n&lt;b>"}};
+                                                                  {"document", "T\"\n&lt;b>"}};
   CHECK(spans == expected);
 }
 

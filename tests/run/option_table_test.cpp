@@ -1,4 +1,4 @@
-#include <espalier/run/decex.hpp>
+#include <espalier/run/registry.hpp>
 #include <espalier/run/option_table.hpp>
 
 #include <doctest/doctest.h>
@@ -31,16 +31,36 @@ TEST_CASE("options are set from text, shown as JSON and refused by name") {
   CHECK(k == 5);
 }
 
-TEST_CASE("every option of DecEx-RAG is explained, and its default is accepted as its own value") {
-  run::DecExMethod method;
-  const std::string before = method.options().json();
-  for (const auto& [name, shown, allowed, help] : method.options().help()) {
-    CHECK_FALSE(help.empty());
-    CHECK_FALSE(allowed.empty());
-    const bool text = shown.front() == '"';
-    method.options().set(name, text ? shown.substr(1, shown.size() - 2) : shown);
+TEST_CASE("an option that may be left out is shown once it is set") {
+  std::optional<double> t;
+  run::OptionTable table;
+  table.add("t", t, "a rate", "0 to 1");
+  CHECK(table.json() == "{}");
+  CHECK(table.help()[0][1] == "null");
+  table.set("t", "0.5");
+  CHECK(table.json() == R"({"t":0.5})");
+  CHECK_THROWS_WITH_AS(table.set("t", "x"), "option 't' is x, allowed: 0 to 1", std::invalid_argument);
+}
+
+TEST_CASE("every option of every method is explained, and its default is accepted as its own value") {
+  for (const std::string& name : run::method_names()) {
+    CAPTURE(name);
+    const auto method = run::make_method(name);
+    const std::string before = method->options().json();
+    for (const auto& [option, shown, allowed, help] : method->options().help()) {
+      CAPTURE(option);
+      CHECK_FALSE(help.empty());
+      CHECK_FALSE(allowed.empty());
+      const bool text = shown.front() == '"';
+      if (shown != "null") method->options().set(option, text ? shown.substr(1, shown.size() - 2) : shown);
+    }
+    CHECK(method->options().json() == before);
+    CHECK_NOTHROW(method->check());
   }
-  CHECK(method.options().json() == before);
+  CHECK_THROWS_WITH_AS((void)run::make_method("dexec"), "unknown method 'dexec', did you mean 'decex'?", std::invalid_argument);
+}
+
+TEST_CASE("options of DecEx-RAG that make no sense are refused") {
   for (const auto& [name, value] : {std::pair{"k", "0"}, {"n", "0"}, {"T_max", "0"}, {"threshold", "7"}, {"threshold", "nan"}, {"documents", "0"},
                                     {"temperature", "-1"}, {"top_p", "0"}, {"max_tokens", "0"}, {"margin", "-0.1"}, {"rollout_rounds", "0"}}) {
     run::DecExMethod bad;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -140,6 +142,19 @@ class Tree {
   Ending ending = Ending::done;
   std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
   std::vector<Skip> skips;
+  std::map<std::string, std::vector<double>> annotations;  ///< numbers about nodes besides their values, by name; NaN = none
+
+  /// Annotates one node; the rest of a new annotation is NaN.
+  void annotate(const std::string& name, NodeId id, double number) {
+    auto& numbers = annotations[name];
+    numbers.resize(size(), std::numeric_limits<double>::quiet_NaN());
+    numbers[id] = number;
+  }
+  /// A node's number of that name; NaN if it has none.
+  [[nodiscard]] double annotation(const std::string& name, NodeId id) const {
+    const auto it = annotations.find(name);
+    return it != annotations.end() && id < it->second.size() ? it->second[id] : std::numeric_limits<double>::quiet_NaN();
+  }
 
  private:
   NodeId append(NodeId parent, Action action, State state, Kind kind, float prior) {

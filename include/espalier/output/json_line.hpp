@@ -88,6 +88,7 @@ class JsonLine {
     return all;
   }
   [[nodiscard]] simdjson::dom::element element() const { return object_; }
+  [[nodiscard]] simdjson::dom::object as_object() const { return object_.get_object().value(); }
   [[nodiscard]] std::size_t line() const { return line_; }
 
  private:

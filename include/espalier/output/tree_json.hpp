@@ -88,7 +88,9 @@ class TreeWriter {
           .field("prompt_tokens", costs.prompt_tokens);
       json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
     }
-    json_.end_object().end_object();
+    json_.end_object();
+    if (!tree_.annotations.empty()) write_annotations();
+    json_.end_object();
   }
 
  private:
@@ -119,6 +121,7 @@ class TreeWriter {
       if (action.forced) json_.field("forced", true);
       for (const rag::Segment* segment : own_segments(id))
         if (segment->documents()) write_documents(*segment->documents());
+        else if (segment->kind() == rag::SegmentKind::notice) json_.field("notice", segment->words());
     }
     json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
     optional_field("reward", reward);
@@ -135,7 +138,7 @@ class TreeWriter {
     for (const rag::Segment* segment : steps(rollout)) {
       json_.begin_object();
       if (segment->documents()) write_documents(*segment->documents());
-      else json_.field(rag::name(segment->kind()), segment->model_text()->str());
+      else json_.field(rag::name(segment->kind()), segment->words());
       json_.end_object();
     }
     json_.end_array().end_object();
@@ -151,9 +154,20 @@ class TreeWriter {
   /// An environment's own kinds, which are no segments, stand as numbers.
   void write_skip(const Skip& skip) {
     json_.begin_object().field("node", skip.node).key("kind");
-    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::answer))
+    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::notice))
       json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
     else json_.value(skip.kind);
+    json_.end_object();
+  }
+
+  /// Numbers of all nodes by name; null = none.
+  void write_annotations() {
+    json_.key("annotations").begin_object();
+    for (const auto& [name, numbers] : tree_.annotations) {
+      json_.key(name).begin_array();
+      for (NodeId id = 0; id < tree_.size(); ++id) json_.value(tree_.annotation(name, id));
+      json_.end_array();
+    }
     json_.end_object();
   }
 

@@ -61,6 +61,7 @@ class TreeReader {
     for (const auto& [purpose, costs] : line_.members("costs"))
       tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
                               costs.count("completion_tokens"), costs.count("retrievals")};
+    if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
     tree.ending = one_of<Ending>(line_, "status", Ending::budget);
     return recorded;
   }
@@ -74,7 +75,7 @@ class TreeReader {
     row.fail(field, "has an unknown value");
   }
   static rag::SegmentKind kind(const JsonLine& row) {
-    const auto kind = one_of(row, "kind", rag::SegmentKind::answer);
+    const auto kind = one_of(row, "kind", rag::SegmentKind::queries);
     if (kind == rag::SegmentKind::documents) row.fail("kind", "is no words of a model");
     return kind;
   }
@@ -111,8 +112,10 @@ class TreeReader {
     for (const JsonLine& step : rollout.objects("steps")) {
       bool known = step.has("documents");
       if (known) state = state.with(rag::Segment(passages(step)));
+      else if ((known = step.has("notice"))) state = state.with(rag::Segment(rag::Notice(step.text("notice"))));
       for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
-                              rag::SegmentKind::query, rag::SegmentKind::answer}) {
+                              rag::SegmentKind::query, rag::SegmentKind::answer, rag::SegmentKind::sub_answer,
+                              rag::SegmentKind::queries}) {
         if (known || !step.has(rag::name(kind))) continue;
         state = state.with(rag::Segment(kind, rag::ModelText(step.text(rag::name(kind)))));
         known = true;
@@ -133,10 +136,23 @@ class TreeReader {
       if (!action.thought.empty())
         state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
-      if (action.kind == rag::SegmentKind::query) state = state.with(rag::Segment(passages(row)));
+      if (row.has("documents")) state = state.with(rag::Segment(passages(row)));
+      if (row.has("notice")) state = state.with(rag::Segment(rag::Notice(row.text("notice"))));
     }
     const auto sort = static_cast<Kind>(action.kind);
     tree.add(parent, std::move(action), std::move(state), sort, node.prior);
+  }
+  static void read_annotations(rag::Tree& tree, const JsonLine& all) {
+    for (const auto member : all.as_object()) {
+      const std::string name(member.key);
+      const auto numbers = all.items(name);
+      if (numbers.size() != tree.size()) all.fail(name, "does not hold one number a node");
+      for (NodeId id = 0; id < tree.size(); ++id) {
+        double number = std::numeric_limits<double>::quiet_NaN();
+        if (!numbers[id].is_null() && numbers[id].get(number) != simdjson::SUCCESS) all.fail(name, "holds something that is not a number");
+        tree.annotate(name, id, number);
+      }
+    }
   }
   static void fill_node(Node<double>& node, const JsonLine& row) {
     node.visits = small<std::uint32_t>(row, "visits");

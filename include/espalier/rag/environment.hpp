@@ -65,7 +65,7 @@ class Environment {
   }
 
   /// n samples of a purpose as proposals; each weighs 1 / n. A tag decides what the action is: answer, question (a
-  /// sub-question), search (a query); `bare` is what an untagged text is, and what "answer" means to this purpose.
+  /// sub-question), search (a query), sub_answer, queries; `bare` is what an untagged text is, and what "answer" means to this purpose.
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context,
                                            SegmentKind bare = SegmentKind::answer, bool forced = false) const {
     std::vector<Sample> samples = co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
@@ -76,14 +76,22 @@ class Environment {
         continue;
       }
       Reply& reply = *sample.reply;
-      const SegmentKind kind = reply.tag == "question" ? SegmentKind::sub_question : reply.tag == "search" ? SegmentKind::query : bare;
+      const SegmentKind kind = kind_of(reply.tag, bare);
       std::string key = options_.dedup == Dedup::exact ? reply.content : normalise(reply.content);
       proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(key), forced), static_cast<Kind>(kind));
     }
     co_return proposals;
   }
 
+  [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+
  private:
+  static SegmentKind kind_of(const std::string& role, SegmentKind bare) {
+    if (role == "question") return SegmentKind::sub_question;
+    if (role == "search") return SegmentKind::query;
+    if (role == "sub_answer") return SegmentKind::sub_answer;
+    return role == "queries" ? SegmentKind::queries : bare;
+  }
   Sampler sampler_;
   RetrieverPort retriever_;
   Options options_;

@@ -4,9 +4,11 @@
 #include <espalier/rag/neutral.hpp>
 #include <espalier/rag/transcript.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace espalier::rag {
 
@@ -30,11 +32,32 @@ inline void erase_all(std::string& text, std::string_view mark) {
   for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != std::string::npos;) text.erase(at, mark.size());
 }
 
+/// The first complete piece between a tag's marks: where the opening mark nearest before the closing one begins, and where
+/// the closing one does; npos if there is none. Brackets are balanced, a line ends with the text too.
+inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const Tag& tag) {
+  constexpr auto none = std::string_view::npos;
+  constexpr std::string_view opening = "([{", closing = ")]}";
+  const std::size_t open = text.find(tag.open);
+  if (open == none) return {none, none};
+  const std::size_t from = open + tag.open.size();
+  const std::size_t bracket = opening.find(tag.open.back());
+  if (bracket != none && tag.close == closing.substr(bracket, 1)) {
+    std::size_t depth = 1;
+    for (std::size_t i = from; i < text.size(); ++i) {
+      if (text[i] == opening[bracket]) ++depth;
+      if (text[i] == closing[bracket] && --depth == 0) return {open, i};
+    }
+    return {none, none};
+  }
+  const std::size_t close = tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
+  return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
+}
+
 }  // namespace detail
 
 /// Reads a reply by its purpose: the first tag to be complete of those that the purpose returns, from the mark nearest
 /// before its closing one, so that a server which stops at closing marks changes nothing; or, if the purpose returns none,
-/// the first line that is not empty. Nothing if there is no such tag or nothing in it. A reasoning model's own <think>
+/// the first line that is not empty; a tag without marks claims the whole reply if no other does. Nothing if there is no such tag or nothing in it. A reasoning model's own <think>
 /// blocks in front are part of the thought and never searched.
 inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());
@@ -57,12 +80,18 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   std::size_t begin = 0, end = std::string_view::npos;
   for (const auto& role : purpose.returns) {
     const Tag* tag = protocol.tag(role);
-    const auto open = tag ? rest.find(tag->open) : std::string_view::npos;
-    const auto close = open < rest.size() ? rest.find(tag->close, open + tag->open.size()) : std::string_view::npos;
+    if (tag == nullptr || tag->open.empty()) continue;
+    const auto [open, close] = detail::marked(rest, *tag);
     if (close >= end) continue;
     found = tag;
-    begin = rest.rfind(tag->open, close - tag->open.size());
+    begin = open;
     end = close;
+  }
+  if (found == nullptr) {  // a whole reply is what no mark has claimed
+    for (const auto& role : purpose.returns)
+      if (const Tag* tag = protocol.tag(role); tag && tag->open.empty() && !found) found = tag;
+    begin = 0;
+    end = rest.size();
   }
   if (found == nullptr) return std::nullopt;
   const std::string_view content = detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));

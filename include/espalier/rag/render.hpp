@@ -4,6 +4,7 @@
 #include <espalier/rag/neutral.hpp>
 #include <espalier/rag/transcript.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,42 +38,78 @@ inline Rendering render_text(std::string_view text) {
   return out;
 }
 
-/// Documents in the order of their rank: Docs i: "Title", then the text. One span "document" each.
-inline void render_documents(Rendering& out, const Passages& documents) {
+/// Documents in the order of their rank, each by the protocol's template. One span "document" each, from its title on.
+inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
+  const std::string_view form = protocol.document;
   std::size_t rank = 0;
   for (const Passage& passage : documents) {
-    out.text += "Docs " + std::to_string(++rank) + ": ";
-    out.add("document", '"' + passage.title() + "\"\n" + passage.text());
-    out.text += '\n';
+    ++rank;
+    Span whole{"document", 0, 0};
+    bool titled = false;
+    for (std::size_t i = 0; i < form.size();) {
+      const std::string_view rest = form.substr(i);
+      const auto put = [&](std::string_view slot, const std::string& text) {
+        out.text += text;
+        i += slot.size();
+      };
+      if (rest.starts_with("{rank}")) put("{rank}", std::to_string(rank));
+      else if (rest.starts_with("{text}")) put("{text}", neutralise(passage.text()));
+      else if (rest.starts_with("{title}")) {
+        if (!titled) whole.begin = static_cast<std::uint32_t>(out.text.size());
+        titled = true;
+        put("{title}", neutralise(passage.title()));
+      } else out.text += form[i++];
+      if (i <= form.size() && rest.starts_with("{text}")) whole.end = static_cast<std::uint32_t>(out.text.size());
+    }
+    out.spans.push_back(std::move(whole));
   }
   if (documents.empty()) out.text += "No documents were found.\n";
 }
 
-/// The transcript as a history: one block a segment; thoughts, queries, documents and answers in the protocol's tags
-/// "thought", "search", "information" and "answer". What a model or a document wrote stands in a span named after its kind.
+/// Documents as a slot's value.
+inline Rendering render_documents(const Passages& documents, const Protocol& protocol) {
+  Rendering out;
+  render_documents(out, documents, protocol);
+  return out;
+}
+
+/// The role that a kind of segment plays in histories.
+inline const char* role(SegmentKind kind) {
+  switch (kind) {
+    case SegmentKind::query: return "search";
+    case SegmentKind::documents: return "information";
+    default: return name(kind);
+  }
+}
+
+/// The transcript as a history: one block a segment, in the marks of the protocol's tag for its role, or in plain words
+/// where there is none; roles that the protocol hides are left out. What a model, a document or a notice said stands in a
+/// span named after its kind.
 inline Rendering render_history(const Transcript& transcript, const Protocol& protocol) {
-  const auto tag = [&](const char* role) { return protocol.tag(role) ? *protocol.tag(role) : Tag{role, "", ""}; };
-  const Tag thought = tag("thought"), search = tag("search"), information = tag("information"), answer = tag("answer");
   Rendering out;
   std::size_t sub_questions = 0;
   for (const Segment* segment : transcript.segments()) {
-    if (segment->kind() == SegmentKind::documents) {
-      out.text += information.open + "\n";
-      render_documents(out, *segment->documents());
-      out.text += information.close + "\n";
+    const SegmentKind kind = segment->kind();
+    if (std::find(protocol.hidden.begin(), protocol.hidden.end(), role(kind)) != protocol.hidden.end()) continue;
+    const Tag* marks = protocol.tag(role(kind));
+    const Tag tag = marks ? *marks : Tag{role(kind), "", ""};
+    if (kind == SegmentKind::documents) {
+      if (!tag.open.empty()) out.text += tag.open + "\n";
+      render_documents(out, *segment->documents(), protocol);
+      if (!tag.close.empty()) out.text += tag.close + (tag.close == "\n" ? "" : "\n");
       continue;
     }
-    std::string before, after = "\n";
-    switch (segment->kind()) {
-      case SegmentKind::thought: before = thought.open + " ", after = " " + thought.close + "\n"; break;
-      case SegmentKind::sub_question: before = "Sub-question " + std::to_string(++sub_questions) + ": "; break;
-      case SegmentKind::own_answer: before = "Answer from own knowledge: "; break;
-      case SegmentKind::query: before = search.open + " ", after = " " + search.close + "\n"; break;
-      case SegmentKind::answer: before = answer.open + " ", after = " " + answer.close + "\n"; break;
-      case SegmentKind::documents: break;
+    std::string before = tag.open, after = tag.close;
+    if (!before.empty() && before.find_last_of("([{") != before.size() - 1) {
+      before += ' ';
+      if (after != "\n") after.insert(0, " ");
     }
+    if (!after.ends_with('\n')) after += '\n';
+    if (!marks && kind == SegmentKind::sub_question) before = "Sub-question " + std::to_string(++sub_questions) + ": ";
+    if (!marks && kind == SegmentKind::own_answer) before = "Answer from own knowledge: ";
+    if (!marks && kind == SegmentKind::sub_answer) before = "Answer: ";
     out.text += before;
-    out.add(name(segment->kind()), segment->model_text()->str());
+    out.add(name(kind), segment->words());
     out.text += after;
   }
   if (out.text.empty()) out.text = "(nothing yet)\n";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,28 +25,55 @@ class ModelText {
 };
 
 /// What a segment of a transcript is.
-enum class SegmentKind : std::uint8_t { thought, sub_question, own_answer, query, documents, answer };
+enum class SegmentKind : std::uint8_t {
+  thought,
+  sub_question,
+  own_answer,  ///< to the sub-question, from memory
+  query,
+  documents,
+  answer,      ///< the final one
+  sub_answer,  ///< what the model concludes about the last query or sub-question
+  queries,     ///< several to come, one a line
+  notice       ///< a fixed message of the environment
+};
 
 /// The name of a kind, as in prompt spans and records.
 inline const char* name(SegmentKind kind) {
-  static constexpr const char* names[] = {"thought", "sub_question", "own_answer", "query", "documents", "answer"};
+  static constexpr const char* names[] = {"thought", "sub_question", "own_answer", "query", "documents", "answer", "sub_answer", "queries", "notice"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// One piece of a transcript: words of the model, or documents from the environment.
+/// A fixed message of the environment to the model.
+class Notice {
+ public:
+  explicit Notice(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const std::string& str() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// One piece of a transcript: words of the model, or documents or a notice from the environment.
 class Segment {
  public:
   Segment(SegmentKind kind, ModelText text) : kind_(kind), content_(std::move(text)) {}
   explicit Segment(Passages documents) : kind_(SegmentKind::documents), content_(std::move(documents)) {}
+  explicit Segment(Notice notice) : kind_(SegmentKind::notice), content_(std::move(notice)) {}
   [[nodiscard]] SegmentKind kind() const { return kind_; }
-  /// The model's words; null for documents.
+  /// The model's words; null for what the environment said.
   [[nodiscard]] const ModelText* model_text() const { return std::get_if<ModelText>(&content_); }
-  /// The documents; null for words of the model.
+  /// The documents; null for anything else.
   [[nodiscard]] const Passages* documents() const { return std::get_if<Passages>(&content_); }
+  /// The words of the model or of the notice; throws std::logic_error for documents.
+  [[nodiscard]] const std::string& words() const {
+    if (const auto* model = model_text()) return model->str();
+    if (const auto* notice = std::get_if<Notice>(&content_)) return notice->str();
+    throw std::logic_error("documents are no words");
+  }
 
  private:
   SegmentKind kind_;
-  std::variant<ModelText, Passages> content_;
+  std::variant<ModelText, Passages, Notice> content_;
 };
 
 /// A reasoning history: a handle into an arena of segments that one tree's states share. Appending copies nothing and

@@ -121,9 +121,9 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[
 }
 
 /// The retriever that the settings name; a local one searches the corpus.
-inline RetrieverBackend make_retriever(const Settings& settings, std::vector<Passage> corpus) {
+inline RetrieverBackend make_retriever(const Settings& settings, std::vector<Passage> corpus, const Lexical& lexical) {
   if (settings.retriever == "bm25") {
-    backend::Bm25 index(std::move(corpus));
+    backend::Bm25 index(std::move(corpus), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)});
     const Hash fingerprint = index.fingerprint();
     return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
   }

@@ -3,7 +3,7 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/report.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/decex.hpp>
+#include <espalier/run/registry.hpp>
 #include <espalier/run/journaling.hpp>
 #include <espalier/run/ordered_files.hpp>
 #include <espalier/run/run_record.hpp>
@@ -42,6 +42,12 @@ class Run {
                                                       {"sim.stop", &skills_.stop},     {"sim.hallucinate", &skills_.hallucinate},
                                                       {"sim.malformed", &skills_.malformed}};
     for (const auto& [name, rate] : skills) method_->options().add(name, *rate, "a rate of the simulated model", "0 to 1");
+    method_->options()
+        .add("bm25.k1", lexical_.k1, "saturation of repeated words", "0 or more")
+        .add("bm25.b", lexical_.b, "weight of a passage's length", "0 to 1")
+        .add("bm25.analyzer", lexical_.analyzer, "what a word is", "simple, english-lucene");
+    if (settings_.preset == "paper") lexical_ = {0.9, 0.4, "english-lucene"};
+    if (!settings_.preset.empty()) method_->preset(settings_.preset);
     for (const auto& [name, value] : settings_.set) method_->options().set(name, value);
     if (settings_.in_flight == 0) bad_option("in-flight", settings_.in_flight, "1 or more");
     if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
@@ -75,7 +81,7 @@ class Run {
 
     Scheduler scheduler;
     auto model = journaled(make_model(settings_.model, settings_.model_name, settings_, known, skills_), settings_, folder);
-    auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus)),
+    auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus), lexical_),
                                settings_, folder);
     summary_.emplace(examples_.size());
     summary_->method = settings_.method;
@@ -226,6 +232,7 @@ class Run {
   Settings settings_;
   std::unique_ptr<Method> method_;
   sim::Skills skills_;
+  Lexical lexical_;
   std::vector<rag::Example> examples_;
   std::optional<Summary> summary_;
   std::size_t done_ = 0;

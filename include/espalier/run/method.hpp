@@ -34,7 +34,7 @@ class Ports {
   std::map<std::string, ModelPort> models;  ///< by purpose, where another model than the main one is asked
 };
 
-/// What a run needs to know of a method. Register a class of one's own in make_method.
+/// What a run needs to know of a method. Register a class of one's own in methods() (registry.hpp).
 class Method {
  public:
   Method() = default;
@@ -43,6 +43,8 @@ class Method {
   virtual ~Method() = default;
 
   virtual OptionTable& options() = 0;
+  /// Sets the options to what the paper says, or to what its published code does.
+  virtual void preset(const std::string& name) { bad_option("preset", name, "a method that has presets"); }
   [[nodiscard]] virtual rag::PromptSet prompts() const = 0;
   /// Checks the options. Throws std::invalid_argument.
   virtual void check() const = 0;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,17 @@ class OptionTable {
   OptionTable& add(std::string name, T& field, std::string help, std::string allowed) {
     entries_.push_back({name, std::move(help), allowed, [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); },
                         [&field](JsonWriter& json) { json.value(field); }});
+    return *this;
+  }
+  /// Adds an option that may be left out; it is shown once it is set.
+  template <class T>
+  OptionTable& add(std::string name, std::optional<T>& field, std::string help, std::string allowed) {
+    entries_.push_back({name, std::move(help), allowed, [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); },
+                        [&field](JsonWriter& json) {
+                          if (field) json.value(*field);
+                          else json.null();
+                        },
+                        [&field] { return field.has_value(); }});
     return *this;
   }
   /// Adds a choice; value i of the enumeration is called names[i].
@@ -50,12 +62,13 @@ class OptionTable {
     }
     throw std::invalid_argument("unknown option '" + std::string(name) + "', did you mean '" + nearest(name, names) + "'?");
   }
-  /// One JSON object of all options in the order in which they were added.
+  /// One JSON object of all options that are set, in the order in which they were added.
   [[nodiscard]] std::string json() const {
     std::string out;
     JsonWriter writer(out);
     writer.begin_object();
     for (const auto& entry : entries_) {
+      if (entry.is_set && !entry.is_set()) continue;
       writer.key(entry.name);
       entry.show(writer);
     }
@@ -79,6 +92,7 @@ class OptionTable {
     std::string name, help, allowed;
     std::function<void(std::string_view)> set;
     std::function<void(JsonWriter&)> show;
+    std::function<bool()> is_set = {};  ///< nothing = always
   };
 
   template <class T>

@@ -15,6 +15,13 @@ struct ModelFor {
   std::string name;   ///< at the server
 };
 
+/// How the lexical index reads the corpus: search options, set by name as bm25.k1 ...
+struct Lexical {
+  double k1 = 1.2;
+  double b = 0.75;
+  std::string analyzer = "simple";
+};
+
 /// What `espalier expand` and `espalier answer` are asked to do. Search options are in `set`; all other numbers are
 /// execution options and change no tree.
 struct Settings {
@@ -24,6 +31,7 @@ struct Settings {
   };
   Task task = Task::expand;
   std::string method = "decex";
+  std::string preset;                   ///< "paper" or "code": what the options are before `set`; "" = the method's own defaults
   std::string questions;                ///< JSONL file
   std::string corpus;                   ///< JSONL file; may be empty with a remote retriever
   std::string model = "simulated";      ///< "simulated" or the URL of an OpenAI-compatible server

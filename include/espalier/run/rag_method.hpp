@@ -1,0 +1,117 @@
+#pragma once
+
+#include <espalier/rag/environment.hpp>
+#include <espalier/rag/metric_profile.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/run/method.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What all methods over questions have in common: how samples are drawn, what an answer is worth, what a question may
+/// cost. A method of one's own derives from this, adds its options to `table_`, builds its search in `build` and says in
+/// `grow` and `answer` how to run it.
+class RagMethod : public Method {
+ public:
+  OptionTable& options() final { return table_; }
+  [[nodiscard]] rag::PromptSet prompts() const final { return built_in_; }
+
+  void check() const override {
+    if (documents_ == 0) bad_option("documents", documents_, "1 or more");
+    check(sampling_, "");
+    for (const auto& [purpose, own] : own_) check(own.over(sampling_), "sampling." + purpose + ".");
+  }
+
+  void prepare(const Ports& ports, const rag::PromptSet& prompts) final {
+    prompts_ = prompts;
+    rag::Sampler::Options sampling{sampling_, {}, resample_};
+    for (const auto& [purpose, own] : own_) sampling.by_purpose.emplace(purpose, own.over(sampling_));
+    rag::Sampler sampler(ports.model, prompts, std::move(sampling));
+    for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
+    build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
+  }
+
+  [[nodiscard]] std::vector<Product> products() const override { return {}; }
+
+ protected:
+  explicit RagMethod(rag::PromptSet prompts) : built_in_(std::move(prompts)) {
+    table_.add("documents", documents_, "passages a search", "1 or more")
+        .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
+        .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
+        .add("resample", resample_, "new samples for a reply that cannot be read", "0 or more")
+        .add("temperature", sampling_.temperature, "of every purpose", "0 or more")
+        .add("top_p", sampling_.top_p, "of every purpose", "above 0, up to 1")
+        .add("top_k", sampling_.top_k, "of every purpose, 0 = all tokens", "0 or more")
+        .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
+        .add("max_calls", max_calls_, "budget a question in completions, 0 = none", "0 or more")
+        .add("max_tokens_total", max_tokens_, "budget a question in input + output tokens, 0 = none", "0 or more");
+    for (const Purpose& purpose : built_in_.protocol()->purposes) {
+      Own& own = own_[purpose.name];
+      const std::string prefix = "sampling." + purpose.name + ".";
+      table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")
+          .add(prefix + "top_p", own.top_p, "of this purpose alone", "above 0, up to 1")
+          .add(prefix + "top_k", own.top_k, "of this purpose alone", "0 or more")
+          .add(prefix + "max_tokens", own.max_tokens, "of this purpose alone", "1 or more");
+    }
+  }
+
+  /// What differs from the sampling of all purposes.
+  struct Own {
+    std::optional<double> temperature, top_p;
+    std::optional<int> top_k, max_tokens;
+    [[nodiscard]] Sampling over(Sampling all) const {
+      all.temperature = temperature.value_or(all.temperature);
+      all.top_p = top_p.value_or(all.top_p);
+      all.top_k = top_k.value_or(all.top_k);
+      all.max_tokens = max_tokens.value_or(all.max_tokens);
+      return all;
+    }
+  };
+
+  /// Makes the searches over a loop that asks the models and the retriever of this run.
+  virtual void build(rag::Environment loop) = 0;
+  /// Rounds of the plain loop before its answer is forced.
+  [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
+
+  /// The reward that was chosen by name.
+  [[nodiscard]] rag::AnyReward reward() const {
+    switch (reward_) {
+      case Reward::em: return rag::AnyReward(rag::ExactMatch());
+      case Reward::acc: return rag::AnyReward(rag::Accuracy());
+      case Reward::agreement: return rag::AnyReward(rag::Agreement());
+      case Reward::f1: break;
+    }
+    return rag::AnyReward(rag::F1());
+  }
+  /// The prompts in use, for outputs that render them.
+  [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }
+
+  enum class Reward : std::uint8_t { f1, em, acc, agreement };
+  OptionTable table_;
+  Sampling sampling_{.temperature = 0.7};
+  std::map<std::string, Own> own_;
+  std::uint32_t documents_ = 3;
+  rag::Dedup dedup_ = rag::Dedup::normalised;
+  Reward reward_ = Reward::f1;
+  std::uint32_t resample_ = 2;
+  std::uint64_t max_calls_ = 0, max_tokens_ = 0;
+
+ private:
+  static void check(const Sampling& s, const std::string& prefix) {
+    if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");
+    if (!(s.top_p > 0 && s.top_p <= 1)) bad_option(prefix + "top_p", s.top_p, "above 0, up to 1");
+    if (s.top_k < 0) bad_option(prefix + "top_k", s.top_k, "0 or more");
+    if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
+  }
+  rag::PromptSet built_in_;
+  std::optional<rag::PromptSet> prompts_;
+};
+
+}  // namespace espalier::run

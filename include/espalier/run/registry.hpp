@@ -1,0 +1,39 @@
+#pragma once
+
+#include <espalier/core/nearest.hpp>
+#include <espalier/run/decex.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace espalier::run {
+
+using MakeMethod = std::function<std::unique_ptr<Method>()>;
+
+/// All methods by name. A method of one's own: `methods()["mine"] = [] { return std::make_unique<Mine>(); };` before the
+/// first run.
+inline std::map<std::string, MakeMethod>& methods() {
+  static std::map<std::string, MakeMethod> all{
+      {"decex", [] { return std::make_unique<DecExMethod>(); }},
+  };
+  return all;
+}
+
+inline std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : methods()) names.push_back(name);
+  return names;
+}
+
+/// The method of that name. Throws std::invalid_argument that names the nearest one.
+inline std::unique_ptr<Method> make_method(const std::string& name) {
+  const auto method = methods().find(name);
+  if (method == methods().end()) throw std::invalid_argument("unknown method '" + name + "', did you mean '" + nearest(name, method_names()) + "'?");
+  return method->second();
+}
+
+}  // namespace espalier::run
