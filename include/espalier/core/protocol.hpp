@@ -17,7 +17,7 @@ struct Tag {
 };
 
 /// What a reply in the role "score" holds: `count` numbers in [low, high], separated by commas.
-struct Scores {
+struct ScoreForm {
   double low = 0;
   double high = 1;
   std::uint32_t count = 0;
@@ -28,7 +28,7 @@ struct Purpose {
   std::string name;                  ///< "termination", "rollout" ...
   std::vector<std::string> slots;    ///< the slots its template must have, in order
   std::vector<std::string> returns;  ///< names of the tags of which exactly one ends the reply; empty = bare text
-  Scores scores{};                   ///< of the role "score", if the purpose returns it
+  ScoreForm scores{};                 ///< of the role "score", if the purpose returns it
 };
 
 /// What a method declares of its prompts. It travels with every prompt; parsers, the simulated model and the report read it.

@@ -1,0 +1,28 @@
+#include <espalier/rag/parse.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace espalier;
+using namespace espalier::rag;
+
+TEST_CASE("scores are numbers in the declared range, as many as declared, and nothing else") {
+  const ScoreForm percent{0, 100, 1}, pair{-1, 1, 2};
+  CHECK(read_scores("85", percent) == std::vector<double>{85});
+  CHECK(read_scores(" 7.5\n", percent) == std::vector<double>{7.5});
+  CHECK(read_scores("+0", percent) == std::vector<double>{0});
+  CHECK(read_scores("-0.25 , 1", pair) == std::vector<double>{-0.25, 1});
+  for (const char* text : {"", "85/100", "about 7", "seven", "nan", "inf", "101", "-1", "8 5", "85%", "85,", ",85", "85, 3", "1e400"}) {
+    CAPTURE(text);
+    CHECK_FALSE(read_scores(text, percent));
+  }
+  CHECK_FALSE(read_scores("0.5", pair));
+  CHECK_FALSE(read_scores("0.5, 1.01", pair));
+}
+
+TEST_CASE("a judge's reply without readable scores is no reply") {
+  const Protocol protocol{"m", {{"judge", {}, {"score"}, {0, 1, 1}}}, {{"score", "<score>", "</score>"}}};
+  const auto read = [&](const char* text) { return parse(ModelText(text), protocol, *protocol.purpose("judge")); };
+  CHECK(read("Good. <score> 0.75 </score>")->content == "0.75");
+  CHECK_FALSE(read("<score>7.5</score>"));
+  CHECK_FALSE(read("<score>3/4</score>"));
+}
