@@ -2,6 +2,7 @@
 
 #include <espalier/core/nearest.hpp>
 #include <espalier/run/decex.hpp>
+#include <espalier/run/reason.hpp>
 
 #include <functional>
 #include <map>
@@ -19,6 +20,7 @@ using MakeMethod = std::function<std::unique_ptr<Method>()>;
 inline std::map<std::string, MakeMethod>& methods() {
   static std::map<std::string, MakeMethod> all{
       {"decex", [] { return std::make_unique<DecExMethod>(); }},
+      {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
   };
   return all;
 }

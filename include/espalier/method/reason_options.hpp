@@ -1,0 +1,32 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include <cstdint>
+
+namespace espalier::method {
+
+/// ReasonRAG's options (arXiv 2505.14069).
+struct ReasonRagOptions {
+  enum class Value : std::uint8_t {
+    judge,    ///< a model scores the state between 0 and 100, given the gold answer (published code)
+    rollouts  ///< mean reward of simulated ends, shortened paths preferred (paper: shortest-path reward estimation)
+  };
+  std::uint32_t simulations = 64;
+  std::uint32_t children = 2;   ///< samples a node
+  double c = 1.4142135623730951;  ///< exploration weight of UCT
+  std::uint32_t max_rounds = 7; ///< retrievals on a path; then the answer is forced
+  std::uint32_t window = 1;     ///< simulations under way in one tree
+  Value value = Value::judge;
+  std::uint32_t n = 1;          ///< rollouts a state, for Value::rollouts
+  double decay = 0.95;          ///< a terminal state is worth reward * decay^steps, (0, 1]
+};
+
+/// Throws std::invalid_argument that names the option.
+inline const ReasonRagOptions& checked(const ReasonRagOptions& o) {
+  if (o.max_rounds == 0) bad_option("max_rounds", o.max_rounds, "1 or more");
+  if (!(o.decay > 0 && o.decay <= 1)) bad_option("decay", o.decay, "above 0, up to 1");
+  return o;
+}
+
+}  // namespace espalier::method
