@@ -19,4 +19,5 @@ PYBIND11_MODULE(_core, m) {
   python::bind_mcts(m);
   python::bind_beam(m);
   python::bind_job(m);
+  python::bind_toy(m);
 }

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/policy/select.hpp>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace espalier::toy {
+
+/// Tic-tac-toe in which the search plays both sides: the kind of a move is its player, values are the first player's.
+class TwoPlayers {
+ public:
+  struct State {
+    std::array<std::uint16_t, 2> marks{};  ///< bit 3 row + column, of the first and the second player
+    std::uint8_t turn = 0;
+  };
+  using Action = std::uint8_t;  ///< a cell, 3 row + column
+
+  [[nodiscard]] static std::span<const Kind> kinds(const State& s) {
+    static constexpr std::array<Kind, 2> player{0, 1};
+    return std::span<const Kind>(player).subspan(s.turn, over(s) ? 0 : 1);
+  }
+  /// Up to n free cells from the context's first one on.
+  [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) {
+    std::vector<Proposal<Action>> moves;
+    moves.reserve(n);
+    std::uint32_t i = 0;
+    for (Action cell = 0; cell < 9; ++cell)
+      if (free(s, cell) && i++ >= context.first && moves.size() < n) moves.emplace_back(cell, kind);
+    return moves;
+  }
+  [[nodiscard]] static State step(State s, Action cell) {
+    s.marks[s.turn] = static_cast<std::uint16_t>(s.marks[s.turn] | 1U << cell);
+    s.turn ^= 1;
+    return s;
+  }
+  /// 1 if the first player has won, -1 if the second has, else 0.
+  [[nodiscard]] static double value(const State& s) { return won(s.marks[0]) ? 1 : won(s.marks[1]) ? -1 : 0; }
+  /// The value after random moves to the end of the game.
+  [[nodiscard]] static double playout(State s, Random random) {
+    while (!over(s)) {
+      std::uint32_t left = ~static_cast<std::uint32_t>(s.marks[0] | s.marks[1]) & 0777U;
+      for (std::uint32_t skip = random.below(static_cast<std::uint32_t>(std::popcount(left))); skip > 0; --skip) left &= left - 1;
+      s = step(s, static_cast<Action>(std::countr_zero(left)));
+    }
+    return value(s);
+  }
+  [[nodiscard]] static bool over(const State& s) { return (s.marks[0] | s.marks[1]) == 0777 || won(s.marks[0]) || won(s.marks[1]); }
+
+ private:
+  /// Of every set of marks: true if it holds a line.
+  static constexpr std::array<bool, 512> lines = [] {
+    std::array<bool, 512> won{};
+    for (std::uint16_t marks = 0; marks < 512; ++marks)
+      for (const int line : {0007, 0070, 0700, 0111, 0222, 0444, 0421, 0124}) won[marks] = won[marks] || (marks & line) == line;
+    return won;
+  }();
+  static bool won(std::uint16_t marks) { return lines[marks]; }
+  static bool free(const State& s, Action cell) { return !((s.marks[0] | s.marks[1]) >> cell & 1); }
+};
+
+/// One random playout a state.
+struct Playout {
+  double operator()(TwoPlayers&, const TwoPlayers::State& s, const Context& context) const { return TwoPlayers::playout(s, Random(context.seed)); }
+};
+
+/// UCT for two players with opposite interests: a move's mean counts for whoever makes it.
+class TwoPlayerUct {
+ public:
+  explicit TwoPlayerUct(double w = std::sqrt(2.0)) : w_(w) {}
+  template <class Value>
+  [[nodiscard]] auto at(const Node<Value>& parent) const {
+    const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
+    return [scaled](const Node<Value>& child) {
+      const double n = child.visits + child.pending;
+      if (n == 0) return std::numeric_limits<double>::infinity();
+      const double inverse = 1 / n;
+      return (child.kind == 0 ? child.total : -child.total) * inverse + scaled * std::sqrt(inverse);
+    };
+  }
+  template <class Value>
+  double operator()(const Node<Value>& parent, const Node<Value>& child) const {
+    return at(parent)(child);
+  }
+
+ private:
+  double w_;
+};
+
+}  // namespace espalier::toy
