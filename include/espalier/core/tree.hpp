@@ -60,7 +60,8 @@ struct Node {
   Kind kind = 0;               ///< the environment's kind of the action that led here
   Status status = Status::open;
   Reason reason = Reason::none;
-  bool evaluated = false;      ///< has a value of its own
+  bool evaluated : 1 = false;  ///< has a value of its own
+  bool solved : 1 = false;     ///< nothing new can come from it or from below it (set by searches that look for that)
 
   /// Mean value; Value{} if never visited.
   [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
@@ -140,6 +141,12 @@ class Tree {
   Seed seed{};
   Ledger ledger;                                      ///< logical costs of the whole search
   Ending ending = Ending::done;
+  std::uint64_t steps = 0;                            ///< simulations that were made; what replays a search that a clock ended
+  std::string prior_source{};                         ///< what priors are made of; empty: the environment's own shares
+  std::uint64_t choices = 0;                          ///< selections among visited siblings, counted where searches are tasks
+  std::uint64_t explored = 0;                         ///< of these: did not follow the highest mean
+  double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
+  double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation
   std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
   std::vector<Skip> skips;
   std::map<std::string, std::vector<double>> annotations;  ///< numbers about nodes besides their values, by name; NaN = none
