@@ -47,6 +47,19 @@ class Knowledge {
     }
     return best;
   }
+  /// The same for a query, which may lack a word like "who".
+  [[nodiscard]] const Fact* find_for(std::string_view query) const {
+    const auto said = content(query);
+    const Fact* fact = find(said);
+    for (std::size_t i = 0; !fact && i < asking_words.size(); ++i) {
+      auto whole = said;
+      if (const auto at = std::lower_bound(whole.begin(), whole.end(), asking_words[i]); at == whole.end() || *at != asking_words[i]) {
+        whole.insert(at, asking_words[i]);
+        fact = find(whole);
+      }
+    }
+    return fact;
+  }
   /// An answer to another question of the same relation, or else of the shape of `like`; never one that right() accepts.
   template <class Right>
   [[nodiscard]] std::string wrong(std::uint64_t relation, std::string_view like, std::uint64_t draw, const Right& right) const {

@@ -21,6 +21,35 @@ inline bool recalls(const Skills& skills, const Fact& fact) {
   return static_cast<double>(Hasher().add(fact.identity).add(skills.seed).finish().low >> 11) * 0x1p-53 < skills.recall;
 }
 
+/// Whether a text asks a question: by all its words, but for those like "who" that a query leaves out.
+inline bool asks_for(std::vector<Word> text, std::vector<Word> question) {
+  std::erase_if(text, asks);
+  std::erase_if(question, asks);
+  return same_question(text, question);
+}
+
+/// The answer to a fact as a document from number `first` on shows it; null if none does.
+inline const std::string* shown(const Fact& fact, const View& view, std::size_t first = 0) {
+  const auto titled = [&](std::size_t d, const std::vector<Word>& title) { return contains(view.document(d), title, 4); };
+  std::size_t titles = 0;
+  for (const auto& title : fact.titles)
+    for (std::size_t d = first; d < view.documents(); ++d)
+      if (titled(d, title)) {
+        ++titles;
+        break;
+      }
+  const bool complete = titles == fact.titles.size();
+  if (fact.verdict) return complete && titles > 0 ? &fact.answers.front() : nullptr;
+  if (fact.titles.size() > 1 && !complete) return nullptr;
+  for (std::size_t d = first; d < view.documents(); ++d) {
+    const bool about = std::any_of(fact.titles.begin(), fact.titles.end(), [&](const auto& t) { return titled(d, t); });
+    if (!about && !contains(view.document(d), fact.subject)) continue;
+    for (std::size_t a = 0; a < fact.answers.size(); ++a)
+      if (contains(view.document(d), fact.written[a])) return &fact.answers[a];
+  }
+  return nullptr;
+}
+
 /// What the model holds for true on the way along one chain: a value for some of the steps, found in what the prompt
 /// shows or put there by the model. Gold is looked at in two cases only: to tell whether a fact can be read from a
 /// passage or recalled, and to conclude a comparison whose steps are all known rightly.
@@ -36,7 +65,7 @@ class Reader {
       : knowledge_(knowledge), skills_(skills), chain_(chain), view_(view), draws_(draws), values_(chain.steps.size()) {
     if (steps() < 2) return;
     for (const auto& asked : view_.sub_questions)
-      if (asked.content == chain_.content && known(asked.answer)) whole_ = std::string(*asked.answer);
+      if (asked.content == chain_.content && known(asked.answer)) whole_ = std::string(View::value_in(*asked.answer, statement(chain_.question)));
   }
 
   [[nodiscard]] std::size_t steps() const { return values_.size(); }
@@ -49,6 +78,15 @@ class Reader {
   [[nodiscard]] std::string question(std::size_t k) const {
     return substitute(chain_.steps[k].wording, k, [&](std::size_t n) -> const std::string& { return values_[n]->text; });
   }
+  /// The step's question with the answers known among the first `known` steps; of others it speaks by their questions.
+  [[nodiscard]] std::string described(std::size_t k, std::size_t known) const {
+    return substitute(chain_.steps[k].wording, k, [&](std::size_t n) {
+      if (n < known && values_[n]) return values_[n]->text;
+      const std::string earlier = described(n, known);
+      const Asked asked(earlier);
+      return asked.relation.empty() ? "the answer to \"" + std::string(asked.whole) + "\"" : "the " + asked.noun();
+    });
+  }
   void believe(std::size_t k, std::string text, bool said) {
     const bool right = grounded(k) && gold_fact(k).answered_by(text);
     values_[k] = Belief{std::move(text), right, said};
@@ -59,16 +97,20 @@ class Reader {
   bool see(std::size_t k) {
     const std::string asked = question(k);
     const auto key = content(asked);
+    const std::string opening = statement(asked);
     for (const auto& sub : view_.sub_questions)
       if (known(sub.answer) && same_question(sub.content, key) && (steps() == 1 || sub.content != chain_.content))
-        return believe(k, std::string(*sub.answer), true), true;
-    if (const auto said = view_.stated(statement(asked))) return believe(k, std::string(*said), true), true;
+        return believe(k, std::string(View::value_in(*sub.answer, opening)), true), true;
+    if (const auto said = view_.stated(opening)) return believe(k, std::string(*said), true), true;
+    for (const auto& query : view_.answered)
+      if (known(query.answer) && asks_for(query.content, key) && (steps() == 1 || query.content != chain_.content))
+        return believe(k, std::string(View::value_in(*query.answer, opening)), true), true;
     for (std::size_t later = k + 1; later < steps(); ++later)
       if (const auto& needs = chain_.steps[later].needs; std::find(needs.begin(), needs.end(), k) != needs.end())
         for (const auto& sub : view_.sub_questions)
           if (same_question(sub.content, gold_fact(later).question)) return believe(k, gold_fact(k).answers.front(), true), true;
     if (const Fact* fact = fact_of(k, key)) {
-      const std::string* found = shown(*fact);
+      const std::string* found = shown(*fact, view_);
       if (found && draws_.succeeds("read", skills_.read, fact->identity)) return believe(k, *found, false), true;
     }
     return false;
@@ -108,6 +150,26 @@ class Reader {
     const std::uint64_t relation = chain_.last_step_answers ? gold_fact(steps() - 1).relation : chain_.relation;
     return invented(relation, chain_.gold.front(), draw, false, nullptr);
   }
+  /// The step that a text asks for, with earlier answers or descriptions of them: the one with the most words, of equals
+  /// the first; steps() if none, or if the text is the whole question.
+  [[nodiscard]] std::size_t step_of(std::string_view text) const {
+    const auto key = content(text);
+    std::size_t best = steps(), most = 0;
+    for (std::size_t k = 0; k < steps() && (steps() == 1 || key != chain_.content); ++k)
+      for (std::size_t known = 0; known <= k; ++known) {
+        const auto asked = content(described(k, known));
+        if (asked.size() <= most || !asks_for(key, asked)) continue;
+        best = k;
+        most = asked.size();
+      }
+    return best;
+  }
+  /// How often the history asks for this step.
+  [[nodiscard]] std::size_t asked(std::size_t k) const {
+    const auto key = content(question(k));
+    return static_cast<std::size_t>(std::count_if(view_.sub_questions.begin(), view_.sub_questions.end(),
+                                                  [&](const auto& sub) { return same_question(sub.content, key); }));
+  }
   /// Searches made for this step, or for the whole question.
   [[nodiscard]] std::size_t searches(std::size_t k) const {
     const auto key = content(question(k));
@@ -128,27 +190,6 @@ class Reader {
   }
   [[nodiscard]] const Fact* fact_of(std::size_t k, const std::vector<Word>& key) const {
     return grounded(k) ? &gold_fact(k) : knowledge_.find(key);
-  }
-  /// The answer as a document shows it; null if none does.
-  [[nodiscard]] const std::string* shown(const Fact& fact) const {
-    const auto titled = [&](std::size_t d, const std::vector<Word>& title) { return contains(view_.document(d), title, 4); };
-    std::size_t titles = 0;
-    for (const auto& title : fact.titles)
-      for (std::size_t d = 0; d < view_.documents(); ++d)
-        if (titled(d, title)) {
-          ++titles;
-          break;
-        }
-    const bool complete = titles == fact.titles.size();
-    if (fact.verdict) return complete && titles > 0 ? &fact.answers.front() : nullptr;
-    if (fact.titles.size() > 1 && !complete) return nullptr;
-    for (std::size_t d = 0; d < view_.documents(); ++d) {
-      const bool about = std::any_of(fact.titles.begin(), fact.titles.end(), [&](const auto& t) { return titled(d, t); });
-      if (!about && !contains(view_.document(d), fact.subject)) continue;
-      for (std::size_t a = 0; a < fact.answers.size(); ++a)
-        if (contains(view_.document(d), fact.written[a])) return &fact.answers[a];
-    }
-    return nullptr;
   }
   [[nodiscard]] std::string invented(std::uint64_t relation, std::string_view like, std::uint64_t draw, bool verdict,
                                      const Fact* fact) const {

@@ -12,7 +12,7 @@
 
 namespace espalier::sim {
 
-/// What a simulated model is good at: rates in [0, 1] at temperature 1.
+/// What a simulated model is good at: rates in [0, 1], at temperature 1 if not said otherwise.
 struct Skills {
   double recall = 0.45;       ///< share of facts it knows by heart; fixed for each fact, whatever the request
   double decompose = 0.9;     ///< asks a useful next sub-question
@@ -23,11 +23,12 @@ struct Skills {
   double malformed = 0.01;    ///< a reply lacks its tags
   double verbosity = 0.3;     ///< chance of each of up to four idle sentences in a thought
   std::uint64_t seed = 1;     ///< another seed is another model: it knows other facts and fails elsewhere
+  double judge = 0.85;        ///< a number, verdict or preference is its own and not drawn by lot; at any temperature
 
   void check() const {
     for (const auto& [name, rate] : std::initializer_list<std::pair<std::string_view, double>>{
              {"recall", recall}, {"decompose", decompose}, {"phrase", phrase}, {"read", read}, {"stop", stop},
-             {"hallucinate", hallucinate}, {"malformed", malformed}, {"verbosity", verbosity}})
+             {"hallucinate", hallucinate}, {"malformed", malformed}, {"verbosity", verbosity}, {"judge", judge}})
       if (!(rate >= 0 && rate <= 1)) bad_option(name, rate, "0 ... 1");
   }
 };
@@ -51,6 +52,10 @@ class Draws {
   [[nodiscard]] bool succeeds(std::string_view label, double rate, std::uint64_t number = 0) const {
     return uniform(label, number) * (1 + std::max(temperature_ - 1, 0.0) / 4) < at_temperature(rate);
   }
+  /// A number in [0, 1).
+  [[nodiscard]] double uniform(std::string_view label, std::uint64_t number = 0) const {
+    return static_cast<double>(pick(label, number) >> 11) * 0x1p-53;
+  }
   /// One of `count` wordings: the first at temperature 0, any of them the more often the hotter.
   [[nodiscard]] std::size_t wording(std::string_view label, std::size_t count) const {
     if (uniform(label, 1) >= 0.7 * std::min(temperature_, 1.0)) return 0;
@@ -58,9 +63,6 @@ class Draws {
   }
 
  private:
-  [[nodiscard]] double uniform(std::string_view label, std::uint64_t number) const {
-    return static_cast<double>(pick(label, number) >> 11) * 0x1p-53;
-  }
   [[nodiscard]] double at_temperature(double rate) const {
     const double likelier = rate > 0.5 ? 1 : 0;
     return temperature_ >= 1 ? rate : likelier + (rate - likelier) * temperature_;

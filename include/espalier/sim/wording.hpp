@@ -56,6 +56,12 @@ inline std::string statement(std::string_view step) {
   return "The " + asked.noun() + " is ";
 }
 
+/// The sentence that says that a step has to be looked up.
+inline std::string need(std::string_view step) {
+  const Asked asked(step);
+  return asked.relation.empty() ? "I need to know: " + std::string(asked.whole) + "?" : "I need to know the " + asked.noun() + ".";
+}
+
 /// A query for a question: a good one keeps every content word, a bad one those alone that are no names.
 inline std::string query(std::string_view question, bool good, const Draws& draws) {
   std::vector<std::string_view> all, plain;

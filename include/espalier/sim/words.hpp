@@ -57,10 +57,8 @@ constexpr Word word_of(std::string_view text) {
 }
 
 /// Words that ask: who, when, where, how, why.
-constexpr bool asks(Word word) {
-  constexpr std::array<Word, 5> words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"), word_of("why")};
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
+inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"), word_of("why")};
+constexpr bool asks(Word word) { return std::find(asking_words.begin(), asking_words.end(), word) != asking_words.end(); }
 
 /// Words without a meaning of their own, among them all that a wording of a question may add.
 constexpr bool is_function_word(Word word) {

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <espalier/sim/finder.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::sim {
+
+/// Works on a question: from what a prompt shows it follows what is settled and what a competent agent would do next,
+/// which it says in the role that fits best of those that the prompt wants.
+class Agent {
+ public:
+  Agent(const Knowledge& knowledge, const Skills& skills, const Request& request)
+      : knowledge_(knowledge), skills_(skills), r_(request), finder_(knowledge, skills, request), chain_(knowledge.chain(request.question)) {}
+
+  /// Whether the reply rests on what was read or recalled alone.
+  [[nodiscard]] bool sure() const { return sure_; }
+
+  std::string operator()() {
+    if (!r_.purpose) return answer();
+    if (r_.purpose->returns.empty()) return search();
+    const bool answers = r_.wants("answer"), concludes = r_.wants("sub_answer"), searches = r_.wants("search"), asks = r_.wants("question");
+    const bool in_work = r_.view.query || r_.view.in_work;
+    if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work))))) return sentence();
+    if (concludes || (searches && asks)) return step();
+    if (answers && asks) return terminate();
+    if (answers && searches) return roll_out();
+    return answers ? answer() : asks ? question() : search();
+  }
+
+ private:
+  /// Stop with an answer, or go on with a sub-question; what is not in the prompt does not count.
+  std::string terminate() {
+    std::string thought = idle_thought();
+    const auto ending = [&](std::string_view role, const std::string& text) {
+      if (r_.protocol->tag("reasoning")) return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
+      return r_.reply(thought + "\n", role, text);
+    };
+    if (!chain_) {
+      thought += "I have never heard of this.";
+      return r_.view.sub_questions.empty() ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
+    }
+    Reader reader = finder_.reader(*chain_);
+    reader.look(false);
+    for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
+    const bool stop = r_.draws.succeeds("stop", skills_.stop) == reader.answer().has_value();
+    thought += stop ? "That is enough to answer." : "Something is still missing.";
+    return stop ? ending("answer", final_answer(reader)) : ending("question", next_question(reader));
+  }
+
+  /// Goes on from the history to the next search or to the answer, as far as memory and the documents shown carry.
+  std::string roll_out() {
+    std::string thought = idle_thought();
+    if (!chain_) return stranger(std::move(thought));
+    Reader reader = finder_.reader(*chain_);
+    const auto open = walk(reader, thought, [&](std::size_t k) { return reader.searches(k); });
+    return open ? r_.reply(thought, "search", query_for(wanted(reader, *open))) : r_.reply(thought, "answer", final_answer(reader));
+  }
+
+  /// The final answer, as well as it can be given.
+  std::string answer() {
+    const Finding found = r_.view.query ? finder_.settle(*r_.view.query) : finder_.recollect();
+    sure_ = found.sure;
+    if (!r_.purpose || r_.whole("answer")) return found.answer();
+    return idle_thought() + found.thought + r_.tagged("answer", found.answer());
+  }
+
+  /// The first sub-question.
+  std::string question() {
+    std::string first(r_.question);
+    if (chain_) first = next_question(finder_.reader(*chain_));
+    return r_.whole("question") ? first : idle_thought() + "I split the question.\n" + r_.tagged("question", first);
+  }
+
+  /// A query for what is in work: the one shown, or the first thing that is not settled, or the question as it is.
+  std::string search() {
+    std::string text;
+    if (r_.view.query || !chain_ || (r_.purpose->returns.empty() && !r_.view.has_history)) {
+      text = query_for(r_.view.query.value_or(r_.question));
+    } else {
+      Reader reader = finder_.reader(*chain_);
+      std::size_t open = 0;
+      while (open < reader.steps() && (reader.see(open) || reader.recall(open))) ++open;
+      text = query_for(open < reader.steps() ? wanted(reader, open) : chain_->question);
+    }
+    return r_.purpose->returns.empty() ? text : r_.reply(idle_thought(), r_.purpose->returns.front(), text);
+  }
+
+  /// The next step of a protocol that has conclusions: what is in work is settled, from its documents or by heart, or
+  /// looked up; then comes the next question or query, and at last the answer.
+  std::string step() {
+    const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
+    std::string thought = idle_thought();
+    if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search") && !r_.wants("question")))) {
+      const Finding found = finder_.settle(in_work.value_or(r_.question));
+      if (!found.value && !r_.view.consulted && r_.wants("search"))
+        return r_.reply(thought + "This has to be looked up.\n", "search", query_for(*in_work));
+      sure_ = found.sure;
+      return r_.reply(thought + found.thought + "This settles the question in work.\n", "sub_answer", found.sentence());
+    }
+    if (!chain_) return stranger(std::move(thought));
+    Reader reader = finder_.reader(*chain_);
+    const auto open = walk(reader, thought, [&](std::size_t k) { return std::max(reader.searches(k), reader.asked(k)); });
+    if (!open && r_.wants("answer")) return r_.reply(thought + "That is enough to answer.\n", "answer", final_answer(reader));
+    if (!open && r_.wants("sub_answer")) return r_.reply(thought, "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
+    const std::string next = open ? wanted(reader, *open) : chain_->question;
+    thought += "Something is still missing.\n";
+    const bool pending = r_.view.in_work && !r_.view.consulted;
+    if (r_.wants("question") && !pending) return r_.reply(thought, "question", ask(next, r_.draws));
+    return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
+  }
+
+  /// One sentence of a chain of thought: what is newly settled, or what has to be known next; at last the answer.
+  std::string sentence() {
+    if (!chain_) {
+      sure_ = false;
+      const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
+      return stop ? r_.tagged("answer", "unknown") : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", "I have never heard of this.");
+    }
+    const bool plan = r_.wants("thought");  // a plan holds all the news
+    std::string said;
+    Reader reader = finder_.reader(*chain_);
+    for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
+      if (!reader.see(k) && !reader.recall(k)) {
+        const std::string missing = need(reader.question(k));
+        if (mentions(missing) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) {
+          sure_ = false;
+          return r_.tagged(plan ? "thought" : "sub_answer", said + missing);
+        }
+        reader.invent(k);
+        sure_ = false;
+      }
+      said += news(reader, k);
+      if (!plan && !said.empty()) {
+        said.pop_back();
+        return r_.tagged("sub_answer", said);
+      }
+    }
+    if (r_.wants("answer")) return r_.reply(plan ? said : std::string(), "answer", final_answer(reader));
+    return r_.tagged(plan ? "thought" : "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
+  }
+
+  [[nodiscard]] std::string idle_thought() const { return idle(r_.draws, skills_.verbosity); }
+
+  /// Settles step after step and says what is new, up to the first that has to be looked for; nothing if all are settled.
+  template <class Tries>
+  std::optional<std::size_t> walk(Reader& reader, std::string& thought, const Tries& tries) {
+    for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
+      if (!reader.see(k) && !reader.recall(k)) {
+        if (tries(k) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) return k;
+        reader.invent(k);
+        sure_ = false;
+      }
+      thought += news(reader, k);
+    }
+    return std::nullopt;
+  }
+  /// The question of step k; with bad luck the whole question again.
+  [[nodiscard]] std::string wanted(const Reader& reader, std::size_t k) const {
+    return r_.draws.succeeds("decompose", skills_.decompose, k) ? reader.question(k) : chain_->question;
+  }
+  std::string final_answer(const Reader& reader) {
+    if (auto answer = reader.answer()) return *answer;
+    sure_ = false;
+    return reader.guess();
+  }
+  /// What to do about a question that the model has never heard of.
+  std::string stranger(std::string thought) {
+    thought += "I have never heard of this.\n";
+    sure_ = false;
+    const bool fresh = r_.view.documents() == 0 && r_.view.sub_questions.empty();
+    if (fresh && r_.wants("question")) return r_.reply(thought, "question", std::string(r_.question));
+    if (r_.view.documents() == 0 && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
+    return r_.reply(thought, r_.wants("answer") ? "answer" : "sub_answer", "unknown");
+  }
+  /// A step that can be asked and is not yet known; with bad luck the whole question again, or something beside it.
+  [[nodiscard]] std::string next_question(const Reader& reader) const {
+    std::vector<std::size_t> open, ready;
+    for (std::size_t k = 0; k < reader.steps(); ++k) {
+      if (!reader.ready(k)) continue;
+      ready.push_back(k);
+      if (!reader.value(k)) open.push_back(k);
+    }
+    if (!r_.draws.succeeds("decompose", skills_.decompose)) {
+      if (!chain_->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2)) return chain_->question;
+      return "What is known about " + reader.guess() + "?";
+    }
+    const auto& from = open.empty() ? ready : open;
+    return ask(reader.question(from[r_.draws.wording("step", from.size())]), r_.draws);
+  }
+  [[nodiscard]] std::string query_for(std::string_view question) const {
+    if (!knowledge_.chain(question) && !knowledge_.find(content(question))) return std::string(question);
+    return query(question, r_.draws.succeeds("phrase", skills_.phrase), r_.draws);
+  }
+  /// How many of the thoughts shown hold these words.
+  [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
+    const auto& thoughts = r_.view.thoughts;
+    return std::count_if(thoughts.begin(), thoughts.end(), [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
+  }
+
+  const Knowledge& knowledge_;
+  const Skills& skills_;
+  const Request& r_;
+  Finder finder_;
+  const Chain* chain_;
+  bool sure_ = true;
+};
+
+}  // namespace espalier::sim
