@@ -66,15 +66,14 @@ class Agent {
   std::string answer() {
     const Finding found = r_.view.query ? finder_.settle(*r_.view.query) : finder_.recollect();
     sure_ = found.sure;
-    if (!r_.purpose || r_.whole("answer")) return found.answer();
-    return idle_thought() + found.thought + r_.tagged("answer", found.answer());
+    return r_.purpose ? r_.remark(idle_thought() + found.thought, "answer", found.answer()) : found.answer();
   }
 
   /// The first sub-question.
   std::string question() {
     std::string first(r_.question);
     if (chain_) first = next_question(finder_.reader(*chain_));
-    return r_.whole("question") ? first : idle_thought() + "I split the question.\n" + r_.tagged("question", first);
+    return r_.remark(idle_thought() + "I split the question.\n", "question", first);
   }
 
   /// A query for what is in work: the one shown, or the first thing that is not settled, or the question as it is.
@@ -88,7 +87,7 @@ class Agent {
       while (open < reader.steps() && (reader.see(open) || reader.recall(open))) ++open;
       text = query_for(open < reader.steps() ? wanted(reader, open) : chain_->question);
     }
-    return r_.purpose->returns.empty() ? text : r_.reply(idle_thought(), r_.purpose->returns.front(), text);
+    return r_.purpose->returns.empty() ? text : r_.remark(idle_thought(), r_.purpose->returns.front(), text);
   }
 
   /// The next step of a protocol that has conclusions: what is in work is settled, from its documents or by heart, or

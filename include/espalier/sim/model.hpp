@@ -56,7 +56,7 @@ class Model {
 
   [[nodiscard]] std::string text(const Request& request, bool& sure) const {
     const auto judged = [&](std::string_view role, const std::string& verdict) {
-      return request.reply(idle(request.draws, skills_.verbosity), role, verdict);
+      return request.remark(idle(request.draws, skills_.verbosity), role, verdict);
     };
     const Judge judge(*knowledge_, skills_, request);
     if (request.wants("score")) return judged("score", judge.scores());

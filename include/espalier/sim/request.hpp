@@ -43,9 +43,13 @@ class Request {
     for (std::size_t at = 0; (at = thought.find('\n', at)) != std::string::npos;) thought.replace(at, 1, then);
     return tagged("thought", thought);
   }
-  /// A thought and what comes of it.
+  /// A thought in its marks and what comes of it.
   [[nodiscard]] std::string reply(const std::string& thought, std::string_view role, const std::string& text) const {
     return whole(role) ? text : thinking(thought) + tagged(role, text);
+  }
+  /// A thought without marks and what comes of it.
+  [[nodiscard]] std::string remark(const std::string& thought, std::string_view role, const std::string& text) const {
+    return whole(role) ? text : thought + tagged(role, text);
   }
 
   const View view;
