@@ -1,0 +1,92 @@
+// A method of one's own, whole: prompts, environment, reward, selection, search, inference, data and options. It looks
+// things up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
+#include <espalier/policy/select.hpp>
+#include <espalier/run/expand.hpp>
+#include <espalier/run/world.hpp>
+#include <espalier/search/mcts.hpp>
+#include <espalier/search/policy_loop.hpp>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+using namespace espalier;
+
+// What is asked, in which slots, and in which tags the answer comes.
+rag::PromptSet scout_prompts() {
+  const auto protocol = std::make_shared<const Protocol>(Protocol{
+      "scout",
+      {{"look_up", {"question", "history"}, {"search"}}, {"conclude", {"question", "history"}, {"answer"}}},
+      {{"search", "<search>", "</search>"}, {"information", "<found>", "</found>"}, {"answer", "<answer>", "</answer>"}}});
+  return {protocol,
+          {{"look_up", "What should be looked up next? Write <search> query </search>.\nQuestion: {question}\nSo far:\n{history}"},
+           {"conclude", "Answer from what was found: <answer> a few words </answer>.\nQuestion: {question}\nFound:\n{history}"}}};
+}
+
+// Which steps are legal, and how they are drawn and taken.
+struct ScoutEnvironment {
+  using State = rag::State;
+  using Action = rag::Action;
+  static constexpr Kind query = static_cast<Kind>(rag::SegmentKind::query), answer = static_cast<Kind>(rag::SegmentKind::answer);
+  rag::Environment loop;
+  std::uint32_t rounds;
+  std::span<const Kind> kinds(const State& s) const {
+    static constexpr std::array<Kind, 1> look{query}, conclude{answer};
+    if (s.answer()) return {};
+    return s.retrievals() < rounds ? look : conclude;
+  }
+  Task<std::vector<Proposal<Action>>> propose(State s, Kind kind, std::uint32_t n, Context context) const {
+    return loop.draw(kind == query ? "look_up" : "conclude", loop.slots(s.view()), n, context);
+  }
+  Task<State> step(State s, Action a, Context context) const { return loop.step(std::move(s), std::move(a), context); }
+};
+
+// A right answer, the more so the shorter it is.
+struct ShortAndRight {
+  double operator()(const rag::State& s) const { return rag::F1()(s) / (1 + 0.01 * static_cast<double>(s.answer().value_or("").size())); }
+};
+
+// The child that was seen least.
+struct LeastVisited {
+  double operator()(const Node<double>&, const Node<double>& child) const { return -double(child.visits + child.pending); }
+};
+
+class Scout final : public run::RagMethod {
+ public:
+  Scout() : RagMethod(scout_prompts()) {
+    table_.add("rounds", rounds_, "searches before the answer", "1 or more").add("simulations", simulations_, "of a tree", "1 or more");
+  }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(*environment_, root, Seed(seed, root.question().id)); }
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return policy_(*environment_, root, Seed(seed, root.question().id)); }
+  std::vector<run::Product> products() const override {
+    return {run::Product("queries.txt", [](const output::TreeRecord& record, std::string& rows) {
+      for (NodeId id = 1; id < record.tree.size(); ++id)
+        if (record.tree.action(id).kind == rag::SegmentKind::query) rows += record.tree.action(id).text + '\n';
+    })};
+  }
+
+ private:
+  void build(rag::Environment loop) override {
+    environment_.emplace(ScoutEnvironment{std::move(loop), rounds_});
+    search_.emplace(MctsOptions{.simulations = simulations_, .width = 3}, Rollout<ShortAndRight>({.n = 1}, ShortAndRight()), LeastVisited());
+  }
+  std::uint32_t rounds_ = 2, simulations_ = 16;
+  std::optional<ScoutEnvironment> environment_;
+  std::optional<Mcts<Rollout<ShortAndRight>, LeastVisited>> search_;
+  PolicyLoop policy_;
+};
+
+int main() {
+  run::methods()["scout"] = [] { return std::make_unique<Scout>(); };
+  const auto folder = std::filesystem::temp_directory_path() / "espalier-own-method";
+  std::filesystem::remove_all(folder);
+  run::write_world((folder / "world").string(), {.passages = 200, .questions = 5});
+  run::Settings settings;
+  settings.method = "scout";
+  settings.questions = (folder / "world/questions.jsonl").string();
+  settings.corpus = (folder / "world/corpus.jsonl").string();
+  settings.out = (folder / "run").string();
+  run::Run job(settings);
+  std::printf("%s\n", job().summary.c_str());
+}
