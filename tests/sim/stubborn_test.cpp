@@ -1,6 +1,7 @@
+#include "stubborn.hpp"
+
 #include <espalier/core/batch_service.hpp>
 #include <espalier/rag/parse.hpp>
-#include <espalier/sim/stubborn.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,8 +11,8 @@
 #include <vector>
 
 using namespace espalier;
-using sim::Habit;
-using sim::Stubborn;
+using testing::Habit;
+using testing::Stubborn;
 
 static_assert(BatchFunction<const Stubborn, Prompt, Completion>);
 

@@ -147,11 +147,13 @@ class Agent {
   [[nodiscard]] std::string idle_thought() const { return idle(r_.draws, skills_.verbosity); }
 
   /// Settles step after step and says what is new, up to the first that has to be looked for; nothing if all are settled.
+  /// It makes nothing up at once where it can ask.
   template <class Tries>
   std::optional<std::size_t> walk(Reader& reader, std::string& thought, const Tries& tries) {
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
-        if (tries(k) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) return k;
+        const double made_up = r_.wants("question") ? 0 : skills_.hallucinate;
+        if (tries(k) < 2 && !r_.draws.happens("hallucinate", made_up, k)) return k;
         reader.invent(k);
         sure_ = false;
       }

@@ -16,7 +16,8 @@ namespace espalier::sim {
 
 /// One fact of the examples: a question without placeholders, its answer, and where it can be read.
 struct Fact {
-  std::vector<Word> question;              ///< content words
+  std::string wording;                     ///< of the question
+  std::vector<Word> question;              ///< its content words
   std::vector<std::string> answers;        ///< the first is the main one
   std::vector<std::vector<Word>> written;  ///< the answers as words
   std::vector<std::vector<Word>> titles;   ///< all of these passages are needed

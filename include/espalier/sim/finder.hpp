@@ -106,12 +106,12 @@ class Finder {
   }
   [[nodiscard]] Finding from_fact(const Fact* fact, std::string_view asked) const {
     const Draws& draws = request_.draws;
-    Finding found{.thought = {}, .asked = std::string(asked), .value = {}};
     if (!fact) {
       const auto key = content(asked);
       const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) || std::binary_search(key.begin(), key.end(), word_of("how"));
       return imagine(knowledge_.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"), [](const std::string&) { return false; }), asked);
     }
+    Finding found{.thought = {}, .asked = fact->wording, .value = {}};
     if (const std::string* read = shown(*fact, request_.view); read && draws.succeeds("read", skills_.read, fact->identity)) {
       found.thought = "The documents tell.\n";
       found.value = *read;
@@ -126,7 +126,7 @@ class Finder {
     return imagine(fact->verdict ? std::string(draw % 2 ? "yes" : "no")
                                  : knowledge_.wrong(fact->relation, fact->answers.front(), draw,
                                                     [&](const std::string& text) { return fact->answered_by(text); }),
-                   asked);
+                   fact->wording);
   }
   [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
     Finding found{.thought = "I cannot recall this.\n", .asked = std::string(asked), .value = {}, .sure = false};

@@ -106,12 +106,12 @@ class Judge {
       if (!(reader.value(k) && reader.value(k)->said) && shown(knowledge_.fact(chain_->steps[k].fact), r_.view, fresh)) return 1;
     return 0;
   }
-  /// How well the answer shown agrees: with the gold answers shown, one a line, by its words; or else with what it believes itself.
+  /// How well the answer shown agrees: with the gold answers shown, one a line or between slashes, by its words; or else with what it believes itself.
   [[nodiscard]] double agreement() const {
     if (r_.view.gold) {
       double best = 0;
       for (std::string_view rest = *r_.view.gold; !rest.empty();) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::size_t end = std::min({rest.find('\n'), rest.find(" / "), rest.size()});
         best = std::max(best, overlap(words(*r_.view.answer), words(rest.substr(0, end))));
         rest.remove_prefix(std::min(end + 1, rest.size()));
       }

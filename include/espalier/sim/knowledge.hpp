@@ -138,6 +138,7 @@ class Knowledge {
     const auto [it, fresh] = by_identity_.emplace(identity, facts_.size());
     if (!fresh) return it->second;
     Fact fact;
+    fact.wording = question;
     fact.question = content(question);
     const std::size_t mark = question.find(" >> ");
     fact.subject = mark != std::string::npos ? words(std::string_view(question).substr(0, mark)) : name_in(question);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::sim {
+namespace espalier::testing {
 
 /// What a bad model does, whatever it is shown.
 enum class Habit : std::uint8_t {
@@ -67,4 +67,4 @@ class Stubborn {
   Habit habit_;
 };
 
-}  // namespace espalier::sim
+}  // namespace espalier::testing
