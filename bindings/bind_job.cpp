@@ -60,6 +60,7 @@ const std::map<std::string, Set>& fields() {
       {"attempts", into(&S::attempts)},
       {"overwrite", into(&S::overwrite)},
       {"journal", into(&S::journal)},
+      {"journal_file", into(&S::journal_file)},
       {"replay", into(&S::replay)},
       {"models",
        [](S& settings, const py::object& value) {

@@ -48,6 +48,7 @@ from ._errors import BackendError, Error, InputError, MissingPart
 from ._faiss import faiss_retriever
 from ._files import read_passages, read_questions, read_trees, write_jsonl
 from ._job import RunResult, answer, expand, write_world
+from ._rescore import rescore
 from ._search import run
 
 __version__: str = build_info()["version"]
@@ -104,6 +105,7 @@ __all__ = [
     "read_passages",
     "read_questions",
     "read_trees",
+    "rescore",
     "run",
     "sft_rows",
     "write_jsonl",

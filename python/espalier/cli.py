@@ -15,6 +15,7 @@ from ._errors import Error, InputError, MissingPart
 from ._files import read_passages, read_questions
 from ._job import RunResult, check, run_job, write_world
 from ._progress import shown_as
+from ._rescore import rescore
 from ._summary import labels, readable, table
 
 exit_codes = """exit codes:
@@ -38,7 +39,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     def option(name: str, help: str, **more: Any) -> None:
         parser.add_argument(name, help=help, **more)
 
-    option("--method", "decex (default)", default="decex")
+    option(
+        "--method", f"decex (default), or one of: {', '.join(_core.method_names())}", default="decex", metavar="METHOD"
+    )
+    option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
     option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
     option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
     option(
@@ -127,6 +131,17 @@ def make_parser() -> Parser:
     world.add_argument("--questions", type=int, default=100, metavar="N", help="all different (100)")
     world.add_argument("--seed", type=int, default=1, metavar="S")
     world.add_argument("--max-hops", type=int, default=4, metavar="N", help="longest chain, 1 to 4 (4)")
+    again = command("rescore", "Do a recorded run again under other options; no model is asked.")
+    again.add_argument("run", metavar="RUN", help="folder of a run that kept its journal")
+    again.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="another reward, threshold, chain ...; `espalier options` lists them",
+    )
+    again.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
+    again.add_argument("--json", action="store_true", help="print JSON")
     options = command("options", "List a method's options.")
     options.add_argument("--method", default="decex")
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -192,6 +207,19 @@ def run_command(arguments: argparse.Namespace) -> int:
     return 1 if result.open else 0
 
 
+def rescore_command(arguments: argparse.Namespace) -> int:
+    with shown_as(quiet=arguments.json) as view:
+        result = rescore(arguments.run, pairs("--set", arguments.set, "OPTION=VALUE"), out=arguments.out, progress=view)
+    if arguments.json:
+        print(json.dumps(result.summary, ensure_ascii=False))
+        return 0
+    print(readable(result.summary))
+    if result.open:
+        print(f"undetermined: {result.open} questions whose search would have asked what this run never asked")
+    print(f"Report: {result.out / 'report.html'}")
+    return 0
+
+
 def world_command(arguments: argparse.Namespace) -> int:
     write_world(
         arguments.out,
@@ -235,9 +263,11 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print_version()
         return 0
     if arguments.command is None:
-        parser.error("which command? expand, answer, world, options, or --help")
+        parser.error("which command? expand, answer, rescore, world, options, or --help")
     if arguments.command == "world":
         return world_command(arguments)
+    if arguments.command == "rescore":
+        return rescore_command(arguments)
     if arguments.command == "options":
         return options_command(arguments)
     return run_command(arguments)

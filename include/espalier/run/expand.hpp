@@ -143,6 +143,11 @@ class Run {
     record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
     record.add_text("retriever.name", settings_.retriever_name);
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
+    const auto path = [](const std::string& name) { return name.empty() ? name : std::filesystem::absolute(name).lexically_normal().string(); };
+    record.note("questions", path(settings_.questions));
+    record.note("corpus", path(settings_.corpus));
+    record.note("prompts", path(settings_.prompts));
+    record.note("journal", settings_.journal_file.empty() ? "" : path(settings_.journal_file));
     return record;
   }
 

@@ -25,12 +25,12 @@ class RunBackend {
   const Accounts* accounts = nullptr;  ///< what the journal counts, as long as the scheduler lives; null without one
 };
 
-/// The folder's journal. Throws MissingPart without SQLite.
-inline std::shared_ptr<backend::Store> open_journal(const std::filesystem::path& folder) {
+/// The run's journal. Throws MissingPart without SQLite.
+inline std::shared_ptr<backend::Store> open_journal(const Settings& settings, const std::filesystem::path& folder) {
 #ifdef ESPALIER_HAS_SQLITE
-  return std::make_shared<backend::SqliteStore>((folder / "journal.sqlite").string());
+  return std::make_shared<backend::SqliteStore>(settings.journal_file.empty() ? (folder / "journal.sqlite").string() : settings.journal_file);
 #else
-  (void)folder;
+  (void)settings, (void)folder;
   throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
 #endif
 }
@@ -44,7 +44,7 @@ RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings
   result.service = std::move(backend.service);
   if (!settings.journal || !backend.remote) return result;
   std::shared_ptr<backend::Store> store;
-  if (backend.fingerprint) store = open_journal(folder);
+  if (backend.fingerprint) store = open_journal(settings, folder);
   else store = std::make_shared<backend::MemoryStore>();
   const auto take = [&](auto journal) {
     result.accounts = &journal->accounts();

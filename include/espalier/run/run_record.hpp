@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,11 +36,17 @@ class RunRecord {
     add(std::move(name), std::move(json));
   }
 
+  /// A field that is only noted, for commands that start from the folder; it decides nothing.
+  void note(std::string name, std::string_view text) {
+    add_text("noted." + std::move(name), text);
+    ++notes_;
+  }
+
   /// Throws std::invalid_argument that names the first field in which an earlier record in the folder differs.
   void compare_with(const std::filesystem::path& file) const {
     if (!std::filesystem::exists(file)) return;
     const auto before = output::read_flat_json(file.string());
-    for (const auto& [name, json] : fields_) {
+    for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) {
       const auto old = before.find(name);
       if (old != before.end() && old->second == json) continue;
       throw std::invalid_argument(file.string() + ": this folder holds a run with another " + name + " (" +
@@ -70,6 +77,7 @@ class RunRecord {
 
  private:
   std::vector<std::pair<std::string, std::string>> fields_;
+  std::size_t notes_ = 0;  ///< of the fields, the last so many
 };
 
 }  // namespace espalier::run

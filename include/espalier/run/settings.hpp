@@ -57,6 +57,7 @@ struct Settings {
   int attempts = 0;                     ///< attempts a request, 0 = as many as the deadline allows
   bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
   bool journal = true;
+  std::string journal_file;             ///< a journal that several runs share; "" = journal.sqlite in the run's folder
   bool replay = false;                  ///< answer from the folder's journal alone; what is not in it leaves a question open
   std::vector<ModelFor> models;         ///< other models for single purposes
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name

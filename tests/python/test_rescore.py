@@ -1,0 +1,78 @@
+"""Recorded runs under other options, without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible
+
+pytestmark = needs_journal
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    assert espalier("expand", *inputs(files), "--out", out, "--limit", 8, "--seed", 3).returncode == 0
+    return out
+
+
+def test_options_of_the_outputs_change_nothing_but_the_outputs(finished: Path, tmp_path: Path):
+    done = espalier("rescore", finished, "--set", "margin=0.9", "--out", tmp_path / "again", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["undetermined"] == 0
+
+    def nodes(run: Path) -> list[object]:
+        return [tree["nodes"] for tree in rows(run / "trees.jsonl")]
+
+    assert nodes(tmp_path / "again") == nodes(finished)
+    margins = [row["provenance"]["margin"] for row in rows(tmp_path / "again" / "dpo.jsonl")]
+    assert margins and min(margins) >= 0.9 - 1e-9
+    assert len(margins) < len(rows(finished / "dpo.jsonl"))
+    assert (
+        esp.rescore(finished, {"margin": 0.9}, out=tmp_path / "third").summary["calls"]
+        == json.loads(done.stdout)["calls"]
+    )
+
+
+def test_branches_that_were_never_grown_are_counted_as_undetermined(finished: Path, tmp_path: Path):
+    done = espalier("rescore", finished, "--set", "search=full_node", "--out", tmp_path / "full")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "full" / "summary.json").read_text())
+    assert summary["open"] > 0
+    assert f"undetermined: {summary['open']} questions" in done.stdout
+    answers = rows(tmp_path / "full" / "answers.jsonl")
+    assert len(answers) == 8
+    assert all("not in the journal" in row["error"] for row in answers if row["status"] == "open")
+
+
+@needs_http
+def test_a_server_that_is_gone_is_not_missed(files: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion(sensible(request))) as server:
+        model = ["--model", server.url, "--model-name", "m"]
+        run = espalier("expand", *inputs(files), "--limit", 3, *model, "--out", tmp_path / "run")
+        assert run.returncode == 0, run.stderr
+    again = esp.rescore(tmp_path / "run", {"reward": "em"}, out=tmp_path / "em")
+    assert again.summary["undetermined"] == 0 and again.summary["calls"] > 0
+    assert again.summary["simulated"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [("reward=best", "option 'reward' is best"), ("rewar=em", "did you mean 'reward'?")]
+)
+def test_a_bad_option_is_refused_by_name(finished: Path, tmp_path: Path, change: str, message: str):
+    refused = espalier("rescore", finished, "--set", change, "--out", tmp_path / "x")
+    assert refused.returncode == 2 and message in refused.stderr
+
+
+def test_a_folder_without_a_run_or_its_journal_is_named(files: Path, tmp_path: Path):
+    refused = espalier("rescore", tmp_path / "none", "--out", tmp_path / "x")
+    assert refused.returncode == 3 and "none/run.json" in refused.stderr
+    assert espalier("expand", *inputs(files), "--out", tmp_path / "run", "--limit", 1, "--no-journal").returncode == 0
+    refused = espalier("rescore", tmp_path / "run", "--out", tmp_path / "x")
+    assert refused.returncode == 3 and "journal.sqlite" in refused.stderr
+    (tmp_path / "run" / "run.json").write_text("{}")
+    refused = espalier("rescore", tmp_path / "run", "--out", tmp_path / "x")
+    assert refused.returncode == 3 and "is no record of a run" in refused.stderr
