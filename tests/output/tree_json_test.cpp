@@ -8,6 +8,7 @@
 #include "small_tree.hpp"
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
 using namespace espalier;
@@ -35,7 +36,7 @@ std::string shown(const rag::State& state) {
   std::string out = std::to_string(state.iterations()) + '/' + std::to_string(state.retrievals());
   for (const rag::Segment* segment : state.transcript().segments()) {
     (out += '|') += rag::name(segment->kind());
-    if (segment->model_text()) (out += ':') += segment->model_text()->str();
+    if (!segment->documents()) (out += ':') += segment->words();
     else
       for (const Passage& p : *segment->documents())
         out += ':' + p.id() + '~' + p.title() + '~' + p.text() + '~' + std::to_string(p.score());
@@ -71,6 +72,12 @@ void check_equal(const rag::Tree& a, const rag::Tree& b) {
   REQUIRE(a.skips.size() == b.skips.size());
   for (std::size_t i = 0; i < a.skips.size(); ++i)
     CHECK(std::pair(a.skips[i].node, a.skips[i].kind) == std::pair(b.skips[i].node, b.skips[i].kind));
+  for (NodeId id = 0; id < a.size(); ++id)
+    for (const auto& [name, numbers] : a.annotations) {
+      const double x = a.annotation(name, id), y = b.annotation(name, id);
+      CHECK((x == y || (std::isnan(x) && std::isnan(y))));
+    }
+  CHECK(a.annotations.size() == b.annotations.size());
   CHECK(a.ledger == b.ledger);
   CHECK(a.ending == b.ending);
   CHECK(a.seed.value() == b.seed.value());
@@ -257,4 +264,34 @@ TEST_CASE("random damage to a tree's line never crashes the reader") {
   }
   CHECK(refused > 300);
   CHECK(accepted > 100);
+}
+
+TEST_CASE("annotations, notices, conclusions and lists of queries survive the file") {
+  SmallTree small({"Ada"});
+  const NodeId split = small.add(0, SegmentKind::queries, "who?\nwhen?");
+  const NodeId query = small.add(split, SegmentKind::query, "q", "", 1, {document("1", "x")});
+  const NodeId told = small.add(query, SegmentKind::sub_answer, "</answer> she");
+  rag::Tree& tree = small.tree;
+  tree.state(query) = tree.state(query).with(rag::Segment(rag::Notice("be brief")));
+  tree.state(told) = tree.state(query).with(rag::Segment(SegmentKind::sub_answer, rag::ModelText("</answer> she")));
+  tree.annotate("plan", query, -0.25);
+  tree.annotate("plan", told, 1);
+  tree.annotate("process_reward", 0, 0.5);
+  const std::string line = written({tree, "m", 7, "{}"});
+  CHECK(line.find(R"("annotations":{"plan":[null,null,-0.25,1],"process_reward":[0.5,null,null,null]})") != std::string::npos);
+  const auto again = reread(line);
+  check_equal(tree, again.tree);
+  CHECK(written(again.record()) == line);
+  CHECK(std::isnan(again.tree.annotation("plan", 0)));
+  CHECK(std::isnan(again.tree.annotation("none", 0)));
+}
+
+TEST_CASE("annotations that do not fit the tree are refused by name") {
+  const SmallTree small({"Ada"});
+  const std::string line = written({small.tree, "m", 7, "{}"});
+  const auto with = [&](const std::string& annotations) {
+    return line.substr(0, line.rfind('}')) + ",\"annotations\":" + annotations + "}\n";
+  };
+  CHECK_NOTHROW((void)reread(with(R"({"plan":[1]})")));
+  for (const char* bad : {R"({"plan":[1,2]})", R"({"plan":["a"]})", R"({"plan":3})", R"([1])"}) CHECK_THROWS_AS((void)reread(with(bad)), InputError);
 }
