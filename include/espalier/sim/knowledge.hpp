@@ -47,17 +47,18 @@ class Knowledge {
     }
     return best;
   }
-  /// The same for a query, which may lack a word like "who".
+  /// The same for a query, which may lack one or two words like "who".
   [[nodiscard]] const Fact* find_for(std::string_view query) const {
     const auto said = content(query);
     const Fact* fact = find(said);
-    for (std::size_t i = 0; !fact && i < asking_words.size(); ++i) {
-      auto whole = said;
-      if (const auto at = std::lower_bound(whole.begin(), whole.end(), asking_words[i]); at == whole.end() || *at != asking_words[i]) {
-        whole.insert(at, asking_words[i]);
+    for (std::size_t i = 0; !fact && i < asking_words.size(); ++i)
+      for (std::size_t j = 0; !fact && j <= i; ++j) {
+        auto whole = said;
+        whole.insert(whole.end(), {asking_words[i], asking_words[j]});
+        std::sort(whole.begin(), whole.end());
+        whole.erase(std::unique(whole.begin(), whole.end()), whole.end());
         fact = find(whole);
       }
-    }
     return fact;
   }
   /// An answer to another question of the same relation, or else of the shape of `like`; never one that right() accepts.

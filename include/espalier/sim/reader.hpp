@@ -151,16 +151,18 @@ class Reader {
     return invented(relation, chain_.gold.front(), draw, false, nullptr);
   }
   /// The step that a text asks for, with earlier answers or descriptions of them: the one with the most words, of equals
-  /// the first; steps() if none, or if the text is the whole question.
+  /// one with no word more, of equals the first; steps() if none, or if the text is the whole question.
   [[nodiscard]] std::size_t step_of(std::string_view text) const {
     const auto key = content(text);
     std::size_t best = steps(), most = 0;
     for (std::size_t k = 0; k < steps() && (steps() == 1 || key != chain_.content); ++k)
       for (std::size_t known = 0; known <= k; ++known) {
         const auto asked = content(described(k, known));
-        if (asked.size() <= most || !asks_for(key, asked)) continue;
+        const auto named = asked.size() - static_cast<std::size_t>(std::count_if(asked.begin(), asked.end(), asks));
+        const std::size_t fit = 2 * named + (asked == key);
+        if (fit <= most || !asks_for(key, asked)) continue;
         best = k;
-        most = asked.size();
+        most = fit;
       }
     return best;
   }
