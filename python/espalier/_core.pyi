@@ -174,6 +174,7 @@ class Simulated(Model):
         hallucinate: float = ...,
         malformed: float = ...,
         verbosity: float = ...,
+        judge: float = ...,
         seed: int = ...,
     ) -> None: ...
 

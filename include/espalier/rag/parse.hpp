@@ -102,7 +102,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   for (const char* role : {"thought", "reasoning"})
     if (const Tag* tag = protocol.tag(role)) {
       detail::erase_all(before, tag->open);
-      detail::erase_all(before, tag->close);
+      if (tag->close != "\n") detail::erase_all(before, tag->close);
     }
   if (!reply.thought.empty() && !before.empty()) reply.thought += '\n';
   reply.thought += detail::trim(before);

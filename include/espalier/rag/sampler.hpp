@@ -73,13 +73,15 @@ class Sampler {
     ledger.execution.cached += completion.cached;
     ledger.execution.attempts += completion.attempts;
   }
-  /// How a purpose is sampled. Without stop strings of its own it stops at the closing tags that it returns.
+  /// How a purpose is sampled. Without stop strings of its own it stops at the closing tags that it returns; a bracket or a
+  /// line's end would cut its thoughts, so those are none.
   [[nodiscard]] Sampling sampling(const std::string& purpose) const {
     const auto own = options_.by_purpose.find(purpose);
     Sampling chosen = own != options_.by_purpose.end() ? own->second : options_.sampling;
     const Protocol& protocol = *prompts_.protocol();
     if (chosen.stop.empty())
-      for (const auto& role : protocol.purpose(purpose)->returns) chosen.stop.push_back(protocol.tag(role)->close);
+      for (const auto& role : protocol.purpose(purpose)->returns)
+        if (const std::string& close = protocol.tag(role)->close; close.size() > 1) chosen.stop.push_back(close);
     return chosen;
   }
   [[nodiscard]] const ModelPort& port(const std::string& purpose) const {

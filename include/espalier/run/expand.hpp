@@ -40,7 +40,7 @@ class Run {
     const std::pair<const char*, double*> skills[] = {{"sim.recall", &skills_.recall}, {"sim.decompose", &skills_.decompose},
                                                       {"sim.phrase", &skills_.phrase}, {"sim.read", &skills_.read},
                                                       {"sim.stop", &skills_.stop},     {"sim.hallucinate", &skills_.hallucinate},
-                                                      {"sim.malformed", &skills_.malformed}};
+                                                      {"sim.malformed", &skills_.malformed}, {"sim.judge", &skills_.judge}};
     for (const auto& [name, rate] : skills) method_->options().add(name, *rate, "a rate of the simulated model", "0 to 1");
     method_->options()
         .add("bm25.k1", lexical_.k1, "saturation of repeated words", "0 or more")
