@@ -1,0 +1,50 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/ledger.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+namespace espalier {
+
+/// What one search may cost. Engines look at it between steps, at costs that were merged in index order, so a budget is
+/// overshot by what was under way; the ledger shows by how much. 0 = no limit.
+///
+/// Time is the one thing here that a search cannot know: `clock` tells it. A search that ended by its clock is replayed to
+/// the byte by a budget whose `steps` are those that the tree recorded.
+struct Budget {
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t calls = 0;          ///< completions
+  std::uint64_t tokens = 0;         ///< input + output tokens
+  double seconds = 0;               ///< by `clock`, from the start of the search
+  double usd = 0;                   ///< at the prices below
+  double price_in = 0;              ///< a million input tokens
+  double price_out = 0;             ///< a million output tokens
+  std::uint64_t steps = unlimited;  ///< of an earlier search that its clock ended
+  std::function<double()> clock{};  ///< seconds since any moment, never less than before
+
+  void check() const {
+    for (const auto& [name, value] : {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
+      if (!(value >= 0) || value > std::numeric_limits<double>::max()) bad_option(name, value, "0 or more");
+    if (usd > 0 && !(price_in > 0 || price_out > 0)) bad_option("usd", usd, "0 without a price");
+    if (seconds > 0 && !clock) bad_option("seconds", seconds, "0 without a clock");
+  }
+  [[nodiscard]] bool limited() const { return calls > 0 || tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited; }
+  /// What the clock shows; 0 without one.
+  [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
+  /// What these costs come to.
+  [[nodiscard]] double price(const Costs& costs) const {
+    return (price_in * static_cast<double>(costs.prompt_tokens) + price_out * static_cast<double>(costs.completion_tokens)) / 1e6;
+  }
+  /// Whether nothing more may be spent, after `steps_made` steps of a search that began at `began` by the clock.
+  [[nodiscard]] bool spent(const Ledger& ledger, std::uint64_t steps_made = 0, double began = 0) const {
+    if (steps_made >= steps) return true;
+    const Costs costs = ledger.total();
+    return (calls > 0 && costs.completions >= calls) || (tokens > 0 && costs.prompt_tokens + costs.completion_tokens >= tokens) ||
+           (usd > 0 && price(costs) >= usd) || (seconds > 0 && now() - began >= seconds);
+  }
+};
+
+}  // namespace espalier

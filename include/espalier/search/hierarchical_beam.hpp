@@ -1,0 +1,217 @@
+#pragma once
+
+#include <espalier/policy/backup.hpp>
+#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/diversity.hpp>
+#include <espalier/search/budget.hpp>
+#include <espalier/search/rollout.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// One level of a hierarchical beam.
+struct BeamLevel {
+  std::uint32_t width = 3;       ///< children of a state that are valued (B), > 0
+  std::uint32_t keep = 1;        ///< of all children at this depth, those that go on, > 0
+  std::uint32_t oversample = 1;  ///< samples drawn for each child that is valued, > 0
+  Diversity diversity = Diversity::none;  ///< which of the samples become children
+};
+
+/// Hierarchical beam search (DecoupleRAG, section 3.4): the kinds of steps take turns, each a level with a beam of its own, such
+/// as plans, then the queries of each plan that was kept. A state's level is that of its first legal kind. Of a level's children
+/// the best go on, by what `rank(kind, value)` makes of their values (ties: higher prior, then older). Finished states leave
+/// the beam and stay. Ends when nothing is left or after `max_depth` levels; an environment that must answer by then offers nothing else.
+template <class Evaluate, class Rank, class Text>
+class HierarchicalBeam {
+ public:
+  struct Options {
+    std::vector<std::pair<Kind, BeamLevel>> levels{};  ///< by kind; at least one
+    std::uint32_t max_depth = 20;                      ///< steps on a path, > 0
+    Budget budget{};
+  };
+  /// rank(kind, value) -> double; text(action) -> string, what diversity compares.
+  HierarchicalBeam(Options options, Evaluate evaluate, Rank rank, Text text)
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), rank_(std::move(rank)), text_(std::move(text)) {
+    if (options_.levels.empty()) bad_option("levels", 0, "1 or more");
+    if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+    for (const auto& [kind, level] : options_.levels) {
+      if (level.width == 0) bad_option("width", level.width, "1 or more");
+      if (level.keep == 0) bad_option("keep", level.keep, "1 or more");
+      if (level.oversample == 0) bad_option("oversample", level.oversample, "1 or more");
+    }
+    options_.budget.check();
+  }
+
+  template <class Env>
+  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+    requires Evaluator<Evaluate, Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return grow(&env, std::move(root), seed);
+  }
+
+ private:
+  struct Place {
+    NodeId node = 0;
+    Seed seed{};
+    Kind kind = 0;  ///< of the level that the node stands at
+    std::vector<std::pair<NodeId, Seed>> children{};
+  };
+
+  template <class Env>
+  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    TreeOf<Env> tree(std::move(root), seed);
+    std::vector<Place> beam;
+    enter(*env, tree, tree.root(), seed, beam);
+    const double began = options_.budget.now();
+    for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
+      if (options_.budget.spent(tree.ledger, depth, began)) {
+        tree.ending = Ending::budget;
+        break;
+      }
+      ++tree.steps;
+      co_await add_children(env, &tree, &beam);
+      co_await value(env, &tree, &beam);
+      beam = next_beam(*env, tree, beam);
+    }
+    sum_up(tree);
+    co_return tree;
+  }
+
+  /// Puts a state into the beam, or closes it.
+  template <class Env, class Tree>
+  static void enter(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Place>& beam) {
+    const auto kinds = env.kinds(tree.state(node));
+    if (std::ranges::empty(kinds)) {
+      tree[node].status = Status::terminal;
+      return;
+    }
+    Place place;
+    place.node = node;
+    place.seed = seed;
+    place.kind = *std::ranges::begin(kinds);
+    beam.push_back(std::move(place));
+  }
+  [[nodiscard]] const BeamLevel& level(Kind kind) const {
+    for (const auto& [of, level] : options_.levels)
+      if (of == kind) return level;
+    return options_.levels.back().second;
+  }
+
+  /// Draws for every place of the beam and adds what is looked at.
+  template <class Env, class Tree>
+  Task<void> add_children(Env* env, Tree* tree, std::vector<Place>* beam) {
+    using State = typename Env::State;
+    std::vector<Task<detail::proposals_t<Env>>> asked;
+    for (const Place& place : *beam) {
+      const BeamLevel& of = level(place.kind);
+      const Context context(place.seed, 0, &tree->ledger);
+      asked.push_back(as_task(detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
+    }
+    auto drawn = co_await gather(std::move(asked));
+    std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
+    std::vector<Task<State>> steps;
+    for (std::size_t i = 0; i < beam->size(); ++i) {
+      Place& place = (*beam)[i];
+      detail::append(proposals[i], std::move(drawn[i]));
+      proposals[i] = chosen(dedup(std::move(proposals[i])), level(place.kind));
+      for (std::size_t j = 0; j < proposals[i].size(); ++j) {
+        place.children.emplace_back(no_node, place.seed.child(j));
+        const Context context(place.children.back().second, 0, &tree->ledger);
+        if (proposals[i][j].closed != Reason::none) steps.push_back(as_task(State(tree->state(place.node))));
+        else steps.push_back(as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
+      }
+    }
+    std::vector<State> states = co_await gather(std::move(steps));
+    auto state = states.begin();
+    for (std::size_t i = 0; i < beam->size(); ++i)
+      for (std::size_t j = 0; j < proposals[i].size(); ++j) {
+        auto& proposal = proposals[i][j];
+        const auto& of = level((*beam)[i].kind);
+        const float prior = proposal.prior / static_cast<float>(of.width * of.oversample);
+        const NodeId id = tree->add((*beam)[i].node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
+        if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
+        (*beam)[i].children[j].first = id;
+      }
+  }
+
+  /// Those of a place's proposals that become children: the ones that can be read, by diversity, and those that cannot.
+  template <class Proposals>
+  Proposals chosen(Proposals proposals, const BeamLevel& of) const {
+    std::vector<std::string> texts;
+    std::vector<std::size_t> readable;
+    for (std::size_t i = 0; i < proposals.size(); ++i)
+      if (proposals[i].closed == Reason::none) {
+        texts.push_back(text_(proposals[i].action));
+        readable.push_back(i);
+      }
+    std::vector<bool> stays(proposals.size(), true);
+    for (const std::size_t i : readable) stays[i] = false;
+    for (const std::size_t i : diverse(texts, of.width, of.diversity)) stays[readable[i]] = true;
+    Proposals some;
+    for (std::size_t i = 0; i < proposals.size(); ++i)
+      if (stays[i]) some.push_back(std::move(proposals[i]));
+    return some;
+  }
+
+  template <class Env, class Tree>
+  Task<void> value(Env* env, Tree* tree, std::vector<Place>* beam) {
+    using Result = detail::evaluation_t<Evaluate, Env>;
+    std::vector<Task<Result>> tasks;
+    std::vector<NodeId> nodes;
+    for (const Place& place : *beam)
+      for (const auto& [child, seed] : place.children) {
+        if ((*tree)[child].status == Status::pruned) continue;
+        const Context context(seed, 0, &tree->ledger);
+        tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(child), context)));
+        nodes.push_back(child);
+      }
+    std::vector<Result> results = co_await gather(std::move(tasks));
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+  }
+
+  /// A child that might go on.
+  struct Candidate {
+    NodeId node = 0;
+    Seed seed{};
+    Kind kind = 0;  ///< of its parent's level
+    double rank = 0;
+  };
+
+  /// Closes the finished children, cuts all but the best others of each level and makes those the next beam.
+  template <class Env, class Tree>
+  std::vector<Place> next_beam(Env& env, Tree& tree, const std::vector<Place>& beam) const {
+    std::vector<Candidate> candidates;
+    for (const Place& place : beam) {
+      tree[place.node].status = Status::expanded;
+      for (const auto& [child, seed] : place.children)
+        if (tree[child].status != Status::pruned) candidates.push_back({child, seed, place.kind, rank_(place.kind, tree[child].mean())});
+    }
+    std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+      return a.rank != b.rank ? a.rank > b.rank : tree[a.node].prior > tree[b.node].prior;
+    });
+    std::vector<Place> next;
+    std::array<std::uint32_t, 256> kept{};
+    for (const Candidate& candidate : candidates) {
+      const bool over = std::ranges::empty(env.kinds(tree.state(candidate.node)));
+      if (!over && kept[candidate.kind]++ >= level(candidate.kind).keep) tree.prune(candidate.node, Reason::not_best);
+      else enter(env, tree, candidate.node, candidate.seed, next);
+    }
+    std::sort(next.begin(), next.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
+    return next;
+  }
+
+  Options options_;
+  Evaluate evaluate_;
+  Rank rank_;
+  Text text_;
+};
+
+}  // namespace espalier
