@@ -37,7 +37,7 @@ struct Dual {
   }
   friend Dual operator*(Dual a, double f) { return {a.plan_value * f, a.query_value * f}; }
 };
-double utility(const Dual& d) { return d.query_value; }
+[[maybe_unused]] double utility(const Dual& d) { return d.query_value; }
 
 /// b is the better plan, 2 the better query; F is good after two rounds only. The other number misleads on purpose.
 struct Judge {
