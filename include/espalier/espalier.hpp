@@ -7,13 +7,17 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/decex_rag.hpp>
+#include <espalier/method/path.hpp>
 #include <espalier/policy/backup.hpp>
+#include <espalier/policy/diversity.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/beam.hpp>
+#include <espalier/search/budget.hpp>
+#include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/rollout.hpp>

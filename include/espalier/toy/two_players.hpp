@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/policy/select.hpp>
 
 #include <array>
 #include <bit>
