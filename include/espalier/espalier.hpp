@@ -7,11 +7,12 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/decex_rag.hpp>
-#include <espalier/method/path.hpp>
+#include <espalier/method/baseline.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/policy/select.hpp>
+#include <espalier/policy/sequential_halving.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>

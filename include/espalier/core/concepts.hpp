@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <span>
 #include <vector>
@@ -38,6 +39,8 @@ class Proposal {
   Kind kind;      ///< may differ from the kind that was asked for (a decision yields answers and questions)
   float prior;    ///< share of the samples or of the policy, [0, 1]
   Reason closed;  ///< not none: the branch is recorded, but pruned at birth (malformed text)
+  float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens; NaN = not known
+  std::uint32_t tokens = 0;                                 ///< of the action; 0 = not known
 };
 
 namespace detail {
@@ -133,10 +136,12 @@ concept RewardFunction = requires(const R& r, const State& s) {
 
 // --- Policies ------------------------------------------------------------------------------------------------------
 
-/// p(parent, child) -> score of a visited child; the highest is followed.
+/// p(parent, child) -> score; the highest is followed. Or p.at(tree, parent id) -> f(child id) -> score, which sees siblings.
 template <class P, class Value = double>
 concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
   { p(n, n) } -> std::convertible_to<double>;
+} || requires(const P& p, const Tree<int, int, Value>& tree) {
+  { p.at(tree, NodeId())(NodeId()) } -> std::convertible_to<double>;
 };
 
 /// What a pruning policy decides about some siblings.
@@ -154,5 +159,12 @@ concept PruningPolicy = requires(const P& p, const Tree& tree, std::span<const N
 /// b(tree, leaf, value): enters one value at a leaf and on its way to the root.
 template <class B, class Tree>
 concept Backup = requires(const B& b, Tree& tree, NodeId leaf, const typename Tree::Value& value) { b(tree, leaf, value); };
+
+/// s(tree, node) -> whether to stop, asked after each simulation with the node that it valued. Every tree is watched by a
+/// copy of its own, so a rule may remember what it has seen.
+template <class S, class Tree>
+concept StopRule = std::copyable<S> && requires(S& s, const Tree& tree) {
+  { s(tree, NodeId()) } -> std::convertible_to<bool>;
+};
 
 }  // namespace espalier

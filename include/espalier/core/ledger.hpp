@@ -46,6 +46,8 @@ class Ledger {
   }
   Ledger& operator+=(const Ledger& o) {
     for (const auto& [purpose, costs] : o.by_purpose_) (*this)[purpose] += costs;
+    execution.cached += o.execution.cached;
+    execution.attempts += o.execution.attempts;
     return *this;
   }
   friend bool operator==(const Ledger& a, const Ledger& b) { return a.by_purpose_ == b.by_purpose_; }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <espalier/rag/environment.hpp>
+#include <espalier/search/budget.hpp>
 
-#include <map>
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,72 +13,108 @@
 namespace espalier::method {
 
 /// A search that never branches, for methods that are plain programs: ask, look up, answer. Each step is a node under the
-/// one before, so trees, answers, costs and reports are those of any other search. Once a reply cannot be read or a budget
-/// is spent, the path is closed: it asks nothing more.
+/// one before, so trees, answers, costs and reports are those of any other search. Once a reply cannot be read, an answer
+/// stands or a budget is spent, the path is closed: it asks nothing more.
 class Path {
  public:
   using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
-  struct Options {
-    std::uint64_t max_calls = 0;   ///< completions, 0 = no limit
-    std::uint64_t max_tokens = 0;  ///< input + output tokens, 0 = no limit
-  };
 
-  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Options options)
-      : loop_(loop), options_(options), seed_(run_seed, root.question().id), tree_(std::move(root), seed_) {}
+  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)
+      : loop_(loop), budget_(std::move(budget)), began_(budget_.now()), seed_(run_seed, root.question().id), tree_(std::move(root), seed_) {}
 
   [[nodiscard]] const rag::State& state() const { return tree_.state(at_); }
   [[nodiscard]] const std::string& question() const { return state().question().text; }
   [[nodiscard]] bool closed() const { return closed_; }
-  [[nodiscard]] const Protocol& protocol() const { return *loop_.sampler().prompts().protocol(); }
 
-  /// One reply of a purpose as the next node; a query is searched. Slots: question, history and `more`, which replaces
-  /// those of the same name. `bare` is what an untagged text and the role "answer" mean. Nothing once the path is closed.
-  Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+  /// One reply of a purpose, read or not, that leaves no node. Slots: question, history, and `more`, which replaces those of
+  /// the same name. Nothing once the path is closed.
+  Task<std::optional<rag::Sample>> sample(std::string purpose, Slots more = Slots()) {
     if (spent()) co_return std::nullopt;
-    auto proposals = co_await loop_.draw(std::move(purpose), slots(std::move(more)), 1, next(), bare);
+    auto samples = co_await loop_.sampler().draw(std::move(purpose), slots(std::move(more)), 1, next());
+    co_return std::move(samples.front());
+  }
+  /// What one reply says, such as a judgement; nothing if it cannot be read.
+  Task<std::optional<rag::Reply>> consult(std::string purpose, Slots more = Slots()) {
+    std::optional<rag::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
+    co_return drawn ? drawn->reply : std::nullopt;
+  }
+  /// One reply as a step that is not taken yet; if it cannot be read, the path is closed. `bare` is what an untagged text and
+  /// the role "answer" mean.
+  Task<std::optional<rag::Action>> draw(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+    if (spent()) co_return std::nullopt;
+    const bool forced = purpose == "forced_answer";
+    auto proposals = co_await loop_.draw(std::move(purpose), slots(std::move(more)), 1, next(), bare, forced);
     auto& proposal = proposals.front();
-    const rag::Action action = proposal.action;
-    if (proposal.closed != Reason::none) {
-      closed_ = true;
-      tree_.prune(tree_.add(at_, std::move(proposal.action), state(), proposal.kind, 1), proposal.closed);
-      co_return std::nullopt;
-    }
-    co_await step(action);
+    if (proposal.closed == Reason::none) co_return std::move(proposal.action);
+    closed_ = true;
+    tree_.prune(tree_.add(at_, std::move(proposal.action), state(), proposal.kind, 1), proposal.closed);
+    co_return std::nullopt;
+  }
+  /// Draws a step and takes it.
+  Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+    std::optional<rag::Action> action = co_await draw(std::move(purpose), std::move(more), bare);
+    if (action) co_await take(*action);
     co_return action;
   }
 
-  /// One reply that leaves no node, such as a judgement; nothing if it cannot be read or the path is closed.
-  Task<std::optional<rag::Reply>> consult(std::string purpose, Slots more = Slots()) {
-    if (spent()) co_return std::nullopt;
-    auto samples = co_await loop_.sampler().draw(std::move(purpose), slots(std::move(more)), 1, next());
-    co_return samples.front().reply;
-  }
-
-  /// Searches for a text that the program made; the documents follow it.
-  Task<void> search(std::string query) {
+  /// Takes a step; a query is searched and its documents follow.
+  Task<void> take(rag::Action action) {
     if (spent()) co_return;
-    const rag::Action action(rag::SegmentKind::query, query, "", query);
-    co_await step(action);
-  }
-
-  /// Adds words that no call has just given, such as an answer taken from earlier text.
-  void add(rag::Action action) {
-    if (closed_) return;
-    rag::State after = state();
-    if (!action.thought.empty()) after = after.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
-    after = after.with(rag::Segment(action.kind, rag::ModelText(action.text)));
+    const Context context = next();
+    rag::State after = co_await loop_.step(state(), action, context);
     append(std::move(action), std::move(after));
   }
-  /// Tells the model something; it stands behind the last node's words.
+  /// Searches for a text of the program's own.
+  Task<void> search(std::string query) {
+    rag::Action action(rag::SegmentKind::query, query, "", query);
+    return take(std::move(action));
+  }
+  /// Adds words without a search or a call.
+  void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
+    if (closed_) return;
+    rag::State after = state();
+    if (!thought.empty()) after = after.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(thought)));
+    after = after.with(rag::Segment(kind, rag::ModelText(text)));
+    append(rag::Action(kind, text, std::move(thought), text), std::move(after));
+  }
+  /// Tells the model something behind the last node's words.
   void notice(std::string text) {
     if (!closed_ && at_ != tree_.root()) tree_.state(at_) = state().with(rag::Segment(rag::Notice(std::move(text))));
   }
+
   /// The documents of the last search; empty before the first.
   [[nodiscard]] Passages documents() const {
     const auto segments = state().transcript().segments();
     for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment)
       if (const Passages* found = (*segment)->documents()) return *found;
     return {};
+  }
+  /// Those of all searches, each once, in the order in which they were found, at most so many.
+  [[nodiscard]] Passages all_documents(std::size_t most) const {
+    Passages all;
+    std::set<std::string> seen;
+    for (const rag::Segment* segment : state().transcript().segments())
+      if (segment->documents())
+        for (const Passage& passage : *segment->documents())
+          if (all.size() < most && seen.insert(passage.id()).second) all.push_back(passage);
+    return all;
+  }
+  /// The queries that were searched.
+  [[nodiscard]] bool asked_before(const std::string& query) const {
+    const auto segments = state().transcript().segments();
+    return std::any_of(segments.begin(), segments.end(), [&](const rag::Segment* s) {
+      return s->kind() == rag::SegmentKind::query && rag::normalise(s->words()) == rag::normalise(query);
+    });
+  }
+
+  // --- Slots --------------------------------------------------------------------------------------------------------
+  [[nodiscard]] Slots showing(const Passages& documents, Slots more = Slots()) const {
+    more.emplace_back("documents", rag::render_documents(documents, *loop_.sampler().prompts().protocol()));
+    return more;
+  }
+  [[nodiscard]] static Slots with(std::string slot, std::string_view text, Slots more = Slots()) {
+    more.emplace_back(std::move(slot), rag::render_text(text));
+    return more;
   }
 
   [[nodiscard]] rag::Tree tree() && { return std::move(tree_); }
@@ -92,11 +130,6 @@ class Path {
   }
   /// A place of its own for each call.
   Context next() { return {seed_.child(calls_++), 0, &tree_.ledger}; }
-  Task<void> step(rag::Action action) {
-    const Context context = next();
-    rag::State after = co_await loop_.step(state(), action, context);
-    append(std::move(action), std::move(after));
-  }
   void append(rag::Action action, rag::State after) {
     const bool last = action.kind == rag::SegmentKind::answer;
     const auto kind = static_cast<Kind>(action.kind);
@@ -107,10 +140,7 @@ class Path {
     closed_ = true;
   }
   bool spent() {
-    const Costs costs = tree_.ledger.total();
-    const bool over = (options_.max_calls && costs.completions >= options_.max_calls) ||
-                      (options_.max_tokens && costs.prompt_tokens + costs.completion_tokens >= options_.max_tokens);
-    if (over && !closed_) {
+    if (!closed_ && budget_.spent(tree_.ledger, tree_.steps++, began_)) {
       tree_.ending = Ending::budget;
       closed_ = true;
     }
@@ -118,7 +148,8 @@ class Path {
   }
 
   const rag::Environment& loop_;
-  Options options_;
+  Budget budget_;
+  double began_;
   Seed seed_;
   rag::Tree tree_;
   NodeId at_ = 0;

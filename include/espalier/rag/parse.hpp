@@ -50,6 +50,7 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const T
     }
     return {none, none};
   }
+  if (tag.close.empty()) return {text.rfind(tag.open), text.size()};
   const std::size_t close = tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
   return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
 }

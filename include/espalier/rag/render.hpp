@@ -82,8 +82,8 @@ inline const char* role(SegmentKind kind) {
   }
 }
 
-/// The transcript as a history: one block a segment, in the marks of the protocol's tag for its role, or in plain words
-/// where there is none; roles that the protocol hides are left out. What a model, a document or a notice said stands in a
+/// The transcript as a history: one block a segment, in the marks of the protocol's tag "history." + its role or, if there
+/// is none, of that for its role, or else in plain words; roles that the protocol hides are left out. What a model, a document or a notice said stands in a
 /// span named after its kind.
 inline Rendering render_history(const Transcript& transcript, const Protocol& protocol) {
   Rendering out;
@@ -91,7 +91,8 @@ inline Rendering render_history(const Transcript& transcript, const Protocol& pr
   for (const Segment* segment : transcript.segments()) {
     const SegmentKind kind = segment->kind();
     if (std::find(protocol.hidden.begin(), protocol.hidden.end(), role(kind)) != protocol.hidden.end()) continue;
-    const Tag* marks = protocol.tag(role(kind));
+    const Tag* own = protocol.tag(std::string("history.") + role(kind));
+    const Tag* marks = own ? own : protocol.tag(role(kind));
     const Tag tag = marks ? *marks : Tag{role(kind), "", ""};
     if (kind == SegmentKind::documents) {
       if (!tag.open.empty()) out.text += tag.open + "\n";

@@ -16,6 +16,8 @@ namespace espalier::rag {
 struct Sample {
   ModelText raw;
   std::optional<Reply> reply;
+  std::optional<double> logprob;  ///< sum over the tokens, if the model gave it
+  std::uint32_t tokens = 0;       ///< of the reply; 0 = not reported
 };
 
 /// Asks a language model for samples of a prompt and reads them. One that cannot be read is drawn again up to
@@ -52,6 +54,8 @@ class Sampler {
       for (std::size_t j = 0; j < missing.size(); ++j) {
         Sample& sample = samples[missing[j]];
         enter(*context.ledger, purpose, completions[j]);
+        sample.logprob = completions[j].logprob;
+        sample.tokens = completions[j].completion_tokens;
         sample.raw = ModelText(std::move(completions[j].text));
         sample.reply = parse(sample.raw, *body->protocol, *body->protocol->purpose(purpose));
         if (!sample.reply) unread.push_back(missing[j]);

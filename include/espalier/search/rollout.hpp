@@ -2,7 +2,10 @@
 
 #include <espalier/core/concepts.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -109,16 +112,41 @@ using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
 
 }  // namespace detail
 
+/// Where values are declared to lie. Anything else is an error that names the value, and so is a NaN.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  void check() const {
+    if (!(low <= high)) bad_option("range", low, "a low end that is not above the high end");
+  }
+  void expect(double value) const {
+    if (value >= low && value <= high) return;
+    throw Error("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) + ", " + std::to_string(high) + "]");
+  }
+};
+
 /// Enters a node's own evaluation: backs the value up and keeps the simulated ends, or closes the node as malformed.
 template <class Tree, class Result, class Back>
-void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back) {
-  tree[node].evaluated = true;
+void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, const ValueRange& range = {}) {
+  const auto enter = [&](const auto& value) {
+    const double worth = utility(value);
+    if (!(worth >= tree.lowest && worth <= tree.highest)) {
+      range.expect(worth);
+      tree.lowest = std::min(tree.lowest, worth);
+      tree.highest = std::max(tree.highest, worth);
+    }
+    back(tree, node, value);
+  };
   if constexpr (requires { result.terminals; }) {
+    for (const auto& [state, value] : result.terminals) range.expect(utility(value));
+    tree[node].evaluated = true;
     if (!result.known) return tree.prune(node, Reason::malformed);
-    back(tree, node, result.value);
+    enter(result.value);
     for (auto& [state, value] : result.terminals) tree.rollouts.push_back({node, std::move(state), value});
   } else {
-    back(tree, node, result);
+    tree[node].evaluated = true;
+    enter(result);
   }
 }
 

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace espalier {
+
+/// What the shares of siblings are made of.
+enum class PriorSource : std::uint8_t {
+  given,         ///< as the environment proposes them; equal proposals add up
+  uniform,       ///< equal
+  counts,        ///< how many samples said it
+  mean_logprob,  ///< softmax of the log-probability a token
+  sum_logprob,   ///< softmax of the log-probability of the whole action, which starves long ones
+  scored,        ///< as the environment proposes them, from a model that scored the actions
+  first_token    ///< as the environment proposes them, from the first control token
+};
+
+/// How siblings share their parent's policy. Once a node has all its children, the priors of those that live add up to 1;
+/// before, they are weights. Where an action comes without a log-probability, its siblings share by counts, and the tree's
+/// `prior_source` says so; the numbers that a softmax was taken of stand in the annotation "logprob".
+struct Prior {
+  PriorSource source = PriorSource::given;
+  double tau = 1;  ///< temperature of the softmax, > 0
+
+  void check() const {
+    if (!(tau > 0) || std::isinf(tau)) bad_option("tau", tau, "above 0");
+  }
+  [[nodiscard]] bool as_proposed() const {
+    return source == PriorSource::given || source == PriorSource::scored || source == PriorSource::first_token;
+  }
+  [[nodiscard]] bool softmax() const { return source == PriorSource::mean_logprob || source == PriorSource::sum_logprob; }
+  [[nodiscard]] const char* name() const {
+    constexpr const char* names[] = {"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
+    return names[static_cast<std::size_t>(source)];
+  }
+
+  /// The weight of one sample among all that its parent may draw.
+  template <class Proposal>
+  [[nodiscard]] float weight(const Proposal& proposal, std::uint32_t samples) const {
+    return as_proposed() ? proposal.prior : 1 / static_cast<float>(samples);
+  }
+  /// Notes what the softmax needs of a new child.
+  template <class Tree>
+  void note(Tree& tree, NodeId child, float logprob, std::uint32_t tokens) const {
+    if (!softmax() || std::isnan(logprob)) return;
+    if (source == PriorSource::sum_logprob) tree.annotate("logprob", child, static_cast<double>(logprob));
+    else if (tokens > 0) tree.annotate("logprob", child, static_cast<double>(logprob) / tokens);
+  }
+  /// Shares a node's policy among its living children, after it grew and after it lost one.
+  template <class Tree>
+  void share(Tree& tree, NodeId parent) const {
+    if (source != PriorSource::given && tree.prior_source.empty()) tree.prior_source = name();
+    if (softmax() && share_softmax(tree, parent)) return;
+    if (softmax()) tree.prior_source = Prior{PriorSource::counts}.name();
+    if (source == PriorSource::uniform) each(tree, parent, [&](NodeId id) { tree[id].prior = 1; });
+    if (tree[parent].status == Status::expanded || source == PriorSource::uniform) share_weights(tree, parent);
+  }
+
+ private:
+  template <class Tree, class F>
+  static void each(const Tree& tree, NodeId parent, F f) {
+    for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
+      if (tree[id].status != Status::pruned) f(id);
+  }
+  template <class Tree>
+  static void share_weights(Tree& tree, NodeId parent) {
+    float sum = 0;
+    each(tree, parent, [&](NodeId id) { sum += tree[id].prior; });
+    if (sum == 1 || !(sum > 0)) return;
+    each(tree, parent, [&](NodeId id) { tree[id].prior /= sum; });
+  }
+  /// False if the log-probability of a child is not known.
+  template <class Tree>
+  bool share_softmax(Tree& tree, NodeId parent) const {
+    double best = -std::numeric_limits<double>::infinity(), sum = 0;
+    bool known = true;
+    each(tree, parent, [&](NodeId id) {
+      known = known && !std::isnan(tree.annotation("logprob", id));
+      best = std::max(best, tree.annotation("logprob", id));
+    });
+    if (!known) return false;
+    const auto grade = [&](NodeId id) { return std::exp((tree.annotation("logprob", id) - best) / tau); };
+    each(tree, parent, [&](NodeId id) { sum += grade(id); });
+    each(tree, parent, [&](NodeId id) { tree[id].prior = static_cast<float>(grade(id) / sum); });
+    return true;
+  }
+};
+
+}  // namespace espalier

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <espalier/search/mcts_descent.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace espalier::detail {
+
+/// Samples that a node with these kinds draws in all.
+template <class Kinds>
+std::uint32_t samples_of(const MctsOptions& options, const Kinds& kinds) {
+  return static_cast<std::uint32_t>(std::ranges::distance(kinds)) * options.width;
+}
+
+/// Says what to draw next for a node that may grow: draw(kind, n, context). Marks it as drawn, and as expanded if that
+/// is all that it will get.
+template <class Env, class Tree, class Draw>
+void for_each_ask(const MctsOptions& options, Env& env, Tree& tree, const Place& place, Ledger* ledger, Draw draw) {
+  const auto kinds = env.kinds(tree.state(place.node));
+  const std::uint32_t drawn = tree[place.node].drawn;
+  const bool all = options.expand == MctsOptions::Expand::all;
+  const std::uint32_t total = samples_of(options, kinds), each = options.width;
+  const std::uint32_t after = all ? total : drawn + 1;
+  tree[place.node].drawn = static_cast<std::uint16_t>(std::min<std::uint32_t>(after, 65535));
+  tree[place.node].status = after >= total ? Status::expanded : Status::open;
+  const bool in_turn = options.widen_k > 0;
+  const std::uint32_t next = in_turn ? drawn % (total / each) : drawn / each, sample = in_turn ? drawn / (total / each) : drawn % each;
+  std::uint32_t position = 0;
+  for (const Kind kind : kinds) {
+    if (all) draw(kind, each, Context(place.seed, 0, ledger));
+    else if (position++ == next) draw(kind, 1u, Context(place.seed, sample, ledger));
+  }
+}
+
+/// The child that says the same as a proposal; if there is none, no_node and the place that a new one would have.
+template <class Tree, class Proposal>
+Sibling find(const Tree& tree, NodeId parent, const Proposal& proposal) {
+  Sibling found;
+  for (NodeId child = tree[parent].first_child; child != no_node; child = tree[child].next_sibling, ++found.ordinal)
+    if (proposal.closed == Reason::none && !closed_at_birth(tree[child]) && tree[child].kind == proposal.kind &&
+        tree.action(child) == proposal.action) {
+      found.node = child;
+      break;
+    }
+  return found;
+}
+
+/// Adds a child for a proposal, with its weight among the siblings.
+template <class Tree, class Proposal>
+NodeId add(const Prior& prior, Tree& tree, NodeId parent, Proposal&& proposal, float weight, typename Tree::State state) {
+  const float logprob = proposal.logprob;
+  const std::uint32_t tokens = proposal.tokens;
+  const NodeId id = tree.add(parent, std::forward<Proposal>(proposal).action, std::move(state), proposal.kind, weight);
+  if (proposal.closed != Reason::none) tree.prune(id, proposal.closed);
+  else prior.note(tree, id, logprob, tokens);
+  return id;
+}
+
+}  // namespace espalier::detail
