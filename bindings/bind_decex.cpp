@@ -40,8 +40,8 @@ class DecExRag final : public Search {
     json.field("search", searches[static_cast<std::size_t>(options_.search)]);
     json.field("termination", terminations[static_cast<std::size_t>(options_.termination)]);
     json.field("always_expand_both", options_.always_expand_both).field("compare_across", options_.compare_across);
-    json.field("rollout_rounds", options_.rollout_rounds).field("max_calls", options_.max_calls);
-    json.field("max_tokens_total", options_.max_tokens);
+    json.field("rollout_rounds", options_.rollout_rounds).field("max_calls", options_.budget.calls);
+    json.field("max_tokens_total", options_.budget.tokens);
   }
 
  public:
@@ -80,8 +80,8 @@ void bind_decex(py::module_& m) {
              chosen.always_expand_both = always_expand_both;
              chosen.compare_across = compare_across;
              chosen.rollout_rounds = rollout_rounds;
-             chosen.max_calls = max_calls;
-             chosen.max_tokens = max_tokens_total;
+             chosen.budget.calls = max_calls;
+             chosen.budget.tokens = max_tokens_total;
              return DecExRag(chosen, std::move(reward), environment);
            }),
            py::kw_only(), py::arg("k") = options.k, py::arg("n") = options.n, py::arg("T_max") = options.T_max,

@@ -170,7 +170,7 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
   for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 100u}) {
     env.drawn.clear();
-    Layered engine({.width = 3, .max_calls = calls}, table, Vote(Questions::stop), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));
+    Layered engine({.width = 3, .budget = {.calls = calls}}, table, Vote(Questions::stop), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));
     const auto tree = grown(std::move(engine), env);
     // a stage of three calls is begun as long as less than the budget is spent
     CHECK(tree.ledger.total().completions == std::min<std::uint64_t>(12, (calls + 2) / 3 * 3));

@@ -2,6 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/rag/environment.hpp>
+#include <espalier/search/budget.hpp>
 
 #include <cstdint>
 
@@ -22,8 +23,7 @@ struct DecExOptions {
   bool always_expand_both = false;  ///< expand retrieval also where own knowledge passes: both signs of preference pairs
   bool compare_across = false;      ///< own knowledge below the threshold still competes with the queries
   std::uint32_t rollout_rounds = 8; ///< rounds on a rollout's whole path, the tree's included; then its answer is forced
-  std::uint64_t max_calls = 0;      ///< budget a question, completions; 0 = none
-  std::uint64_t max_tokens = 0;     ///< budget a question, input + output tokens; 0 = none
+  Budget budget{};                  ///< a question
 };
 
 /// Throws std::invalid_argument that names the option.

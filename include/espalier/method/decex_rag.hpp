@@ -126,7 +126,7 @@ class DecExRag {
  public:
   DecExRag(const DecExOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options.k, options.T_max),
-        engine_({.width = options.k, .max_calls = options.max_calls, .max_tokens = options.max_tokens},
+        engine_({.width = options.k, .budget = options.budget},
                 DecExValue<Reward>(checked(options), std::move(reward), loop), DecExFilter{options}, DecExDecide{options}, DecExKeep{options.search}) {}
 
   /// Grows the tree of one question. This object must outlive the task.

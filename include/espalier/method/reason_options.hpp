@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/search/budget.hpp>
 
 #include <cstdint>
 
@@ -20,6 +21,7 @@ struct ReasonRagOptions {
   Value value = Value::judge;
   std::uint32_t n = 1;          ///< rollouts a state, for Value::rollouts
   double decay = 0.95;          ///< a terminal state is worth reward * decay^steps, (0, 1]
+  Budget budget{};              ///< a question
 };
 
 /// Throws std::invalid_argument that names the option.

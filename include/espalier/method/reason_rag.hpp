@@ -115,7 +115,7 @@ class ReasonRag {
  public:
   ReasonRag(const ReasonRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
       : environment_(loop, checked(options).max_rounds),
-        engine_({.simulations = options.simulations, .width = options.children, .window = options.window, .expand = MctsOptions::Expand::one},
+        engine_({.simulations = options.simulations, .width = options.children, .window = options.window, .expand = MctsOptions::Expand::one, .budget = options.budget},
                 ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c})) {}
 
   /// Grows the tree of one question. This object must outlive the task.

@@ -58,12 +58,11 @@ class DecExMethod final : public RagMethod {
 
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
-    options_.max_calls = max_calls_;
-    options_.max_tokens = max_tokens_;
+    options_.budget = budget();
     loop_.emplace(std::move(loop));
     search_ = std::make_unique<method::DecExRag<rag::AnyReward>>(options_, *loop_, reward());
     label_free_ = std::make_unique<method::DecExRag<rag::AnyReward>>(options_, *loop_, rag::AnyReward(rag::Agreement()));
-    policy_ = PolicyLoop(max_calls_, max_tokens_);
+    policy_ = PolicyLoop(budget());
   }
 
   method::DecExOptions options_;

@@ -4,7 +4,9 @@
 #include <espalier/rag/metric_profile.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/method.hpp>
+#include <espalier/search/budget.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +28,7 @@ class RagMethod : public Method {
   void check() const override {
     if (documents_ == 0) bad_option("documents", documents_, "1 or more");
     check(sampling_, "");
+    budget().check();
     for (const auto& [purpose, own] : own_) check(own.over(sampling_), "sampling." + purpose + ".");
   }
 
@@ -50,8 +53,12 @@ class RagMethod : public Method {
         .add("top_p", sampling_.top_p, "of every purpose", "above 0, up to 1")
         .add("top_k", sampling_.top_k, "of every purpose, 0 = all tokens", "0 or more")
         .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
-        .add("max_calls", max_calls_, "budget a question in completions, 0 = none", "0 or more")
-        .add("max_tokens_total", max_tokens_, "budget a question in input + output tokens, 0 = none", "0 or more");
+        .add("max_calls", budget_.calls, "budget a question in completions, 0 = none", "0 or more")
+        .add("max_tokens_total", budget_.tokens, "budget a question in input + output tokens, 0 = none", "0 or more")
+        .add("max_seconds", budget_.seconds, "budget a question in seconds, 0 = none", "0 or more")
+        .add("max_usd", budget_.usd, "budget a question in money at the prices below, 0 = none", "0 or more")
+        .add("price_in", budget_.price_in, "of a million input tokens", "0 or more")
+        .add("price_out", budget_.price_out, "of a million output tokens", "0 or more");
     for (const Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
@@ -80,6 +87,12 @@ class RagMethod : public Method {
   /// Rounds of the plain loop before its answer is forced.
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
+  /// What a question may cost, by the clock of this machine.
+  [[nodiscard]] Budget budget() const {
+    Budget chosen = budget_;
+    chosen.clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+    return chosen;
+  }
   /// The reward that was chosen by name.
   [[nodiscard]] rag::AnyReward reward() const {
     switch (reward_) {
@@ -101,7 +114,6 @@ class RagMethod : public Method {
   rag::Dedup dedup_ = rag::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
-  std::uint64_t max_calls_ = 0, max_tokens_ = 0;
 
  private:
   static void check(const Sampling& s, const std::string& prefix) {
@@ -110,6 +122,7 @@ class RagMethod : public Method {
     if (s.top_k < 0) bad_option(prefix + "top_k", s.top_k, "0 or more");
     if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
   }
+  Budget budget_;
   rag::PromptSet built_in_;
   std::optional<rag::PromptSet> prompts_;
 };

@@ -62,9 +62,10 @@ class ReasonRagMethod final : public RagMethod {
 
  private:
   void build(rag::Environment loop) override {
+    options_.budget = budget();
     search_ = std::make_unique<method::ReasonRag>(options_, loop, reward());
     steps_.emplace(std::move(loop), options_.max_rounds);
-    policy_ = PolicyLoop(max_calls_, max_tokens_);
+    policy_ = PolicyLoop(budget());
   }
   method::ReasonRagOptions options_;
   output::ProcessRewardOptions pairs_;

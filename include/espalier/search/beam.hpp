@@ -3,6 +3,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/prune.hpp>
+#include <espalier/search/budget.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -21,11 +22,13 @@ class Beam {
     std::uint32_t beam = 4;       ///< states kept a depth, > 0
     std::uint32_t width = 4;      ///< samples a state and kind, > 0
     std::uint32_t max_depth = 8;  ///< > 0
+    Budget budget{};              ///< looked at before each depth
   };
-  Beam(Options options, Evaluate evaluate) : options_(options), evaluate_(std::move(evaluate)) {
+  Beam(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+    options_.budget.check();
   }
 
   template <class Env>
@@ -49,7 +52,12 @@ class Beam {
     TreeOf<Env> tree(std::move(root), seed);
     std::vector<Place> beam(1);
     beam.front().seed = seed;
+    const double began = options_.budget.now();
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
+      if (options_.budget.spent(tree.ledger, tree.steps++, began)) {
+        tree.ending = Ending::budget;
+        break;
+      }
       std::vector<Place> fresh = co_await children(env, &tree, std::move(beam));
       co_await value(env, &tree, &fresh);
       std::erase_if(fresh, [&](const Place& p) { return tree[p.node].status == Status::pruned; });

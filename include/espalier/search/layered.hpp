@@ -3,6 +3,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/prune.hpp>
+#include <espalier/search/budget.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cmath>
@@ -22,13 +23,13 @@ template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class 
 class Layered {
  public:
   struct Options {
-    std::uint32_t width = 3;        ///< samples a kind (k), > 0
-    std::uint64_t max_calls = 0;    ///< budget of completions a tree, 0 = none; checked before each stage
-    std::uint64_t max_tokens = 0;   ///< budget of input + output tokens a tree, 0 = none
+    std::uint32_t width = 3;  ///< samples a kind (k), > 0
+    Budget budget{};          ///< looked at before each stage
   };
   Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
-      : options_(options), evaluate_(std::move(evaluate)), filter_(std::move(filter)), decide_(std::move(decide)), keep_(std::move(keep)) {
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), filter_(std::move(filter)), decide_(std::move(decide)), keep_(std::move(keep)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
+    options_.budget.check();
   }
 
   template <class Env>
@@ -54,10 +55,11 @@ class Layered {
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
+    const double began = options_.budget.now();
     std::vector<Growth> frontier;
     enter(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      co_await stages(env, &tree, &frontier);
+      co_await stages(env, &tree, &frontier, began);
       if (tree.ending == Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
@@ -74,9 +76,9 @@ class Layered {
 
   /// Grows all kinds of the frontier's nodes, unless the budget ends before.
   template <class Env, class Tree>
-  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier) {
+  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (over_budget(*tree)) {
+      if (options_.budget.spent(tree->ledger, tree->steps++, began)) {
         tree->ending = Ending::budget;
         co_return;
       }
@@ -199,12 +201,6 @@ class Layered {
 
   static bool stages_left(const std::vector<Growth>& frontier) {
     return std::any_of(frontier.begin(), frontier.end(), [](const Growth& g) { return g.stage < g.kinds.size(); });
-  }
-  template <class Tree>
-  bool over_budget(const Tree& tree) const {
-    const Costs spent = tree.ledger.total();
-    return (options_.max_calls && spent.completions >= options_.max_calls) ||
-           (options_.max_tokens && spent.prompt_tokens + spent.completion_tokens >= options_.max_tokens);
   }
 
   Options options_;

@@ -20,8 +20,7 @@ struct NoValue {
 /// Follows the policy to its end, one sample a step.
 class PolicyLoop : public Layered<NoValue, KeepAll, KeepAll, TopK> {
  public:
-  explicit PolicyLoop(std::uint64_t max_calls = 0, std::uint64_t max_tokens = 0)
-      : Layered({.width = 1, .max_calls = max_calls, .max_tokens = max_tokens}, NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
+  explicit PolicyLoop(Budget budget = Budget()) : Layered({.width = 1, .budget = std::move(budget)}, NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
 };
 
 }  // namespace espalier
