@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Folder -> the other folders it may include. The umbrella may include everything.
 ROOT_HEADERS = ("espalier.hpp", "version.hpp")
-FOLDERS = ("core", "policy", "search", "rag", "backend", "sim", "output", "toy", "method", "run")
+FOLDERS = ("core", "policy", "search", "rag", "backend", "sim", "output", "toy", "method", "method/baselines", "run")
 FLOORS = {
     "core": set(),
     "policy": {"core"},
@@ -25,6 +25,7 @@ FLOORS = {
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
     "method": set(FOLDERS),
+    "method/baselines": {"core", "rag", "method"},
     "run": set(FOLDERS),
     "": set(FOLDERS),
 }

@@ -4,6 +4,7 @@
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,21 +41,22 @@ class Path {
   }
   /// One reply as a step that is not taken yet; if it cannot be read, the path is closed. `bare` is what an untagged text and
   /// the role "answer" mean.
-  Task<std::optional<rag::Action>> draw(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+  Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
     if (spent()) co_return std::nullopt;
     const bool forced = purpose == "forced_answer";
     auto proposals = co_await loop_.draw(std::move(purpose), slots(std::move(more)), 1, next(), bare, forced);
     auto& proposal = proposals.front();
-    if (proposal.closed == Reason::none) co_return std::move(proposal.action);
+    if (proposal.closed == Reason::none) co_return std::move(proposal);
     closed_ = true;
     tree_.prune(tree_.add(at_, std::move(proposal.action), state(), proposal.kind, 1), proposal.closed);
     co_return std::nullopt;
   }
   /// Draws a step and takes it.
   Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
-    std::optional<rag::Action> action = co_await draw(std::move(purpose), std::move(more), bare);
-    if (action) co_await take(*action);
-    co_return action;
+    std::optional<Proposal<rag::Action>> drawn = co_await draw(std::move(purpose), std::move(more), bare);
+    if (!drawn) co_return std::nullopt;
+    co_await take(drawn->action);
+    co_return std::move(drawn->action);
   }
 
   /// Takes a step; a query is searched and its documents follow.
@@ -68,6 +70,20 @@ class Path {
   Task<void> search(std::string query) {
     rag::Action action(rag::SegmentKind::query, query, "", query);
     return take(std::move(action));
+  }
+  /// Searches, and keeps of what is found only passages that no earlier search has found.
+  Task<void> search_anew(std::string query) {
+    if (spent()) co_return;
+    const Context context = next();
+    Passages found = co_await loop_.find(query, context);
+    const Passages known = all_documents(std::numeric_limits<std::size_t>::max());
+    std::erase_if(found, [&](const Passage& p) {
+      return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
+    });
+    rag::State after = state().with(rag::Segment(rag::SegmentKind::query, rag::ModelText(query)));
+    after = after.with(rag::Segment(std::move(found)));
+    rag::Action action(rag::SegmentKind::query, query, "", query);
+    append(std::move(action), std::move(after));
   }
   /// Adds words without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
@@ -99,7 +115,7 @@ class Path {
           if (all.size() < most && seen.insert(passage.id()).second) all.push_back(passage);
     return all;
   }
-  /// The queries that were searched.
+  /// Whether a query that says the same stands in the history.
   [[nodiscard]] bool asked_before(const std::string& query) const {
     const auto segments = state().transcript().segments();
     return std::any_of(segments.begin(), segments.end(), [&](const rag::Segment* s) {
@@ -117,7 +133,10 @@ class Path {
     return more;
   }
 
-  [[nodiscard]] rag::Tree tree() && { return std::move(tree_); }
+  [[nodiscard]] rag::Tree tree() && {
+    if (tree_[at_].status == Status::open) tree_[at_].status = Status::expanded;
+    return std::move(tree_);
+  }
 
  private:
   [[nodiscard]] Slots slots(Slots more) const {

@@ -51,10 +51,15 @@ class Environment {
     if (!action.thought.empty()) state = state.with(Segment(SegmentKind::thought, ModelText(action.thought)));
     state = state.with(Segment(action.kind, ModelText(action.text)));
     if (action.kind != SegmentKind::query) co_return state;
-    Query query(action.text, options_.documents);
+    Passages documents = co_await find(std::move(action.text), context);
+    co_return state.with(Segment(std::move(documents)));
+  }
+  /// What the retriever finds.
+  Task<Passages> find(std::string text, Context context) const {
+    Query query(std::move(text), options_.documents);
     Passages documents = co_await retriever_(std::move(query));
     ++(*context.ledger)["retrieval"].retrievals;
-    co_return state.with(Segment(std::move(documents)));
+    co_return documents;
   }
 
   // --- For environments with more kinds of steps ------------------------------------------------------------------
@@ -79,6 +84,8 @@ class Environment {
       const SegmentKind kind = kind_of(reply.tag, bare);
       std::string key = options_.dedup == Dedup::exact ? reply.content : normalise(reply.content);
       proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(key), forced), static_cast<Kind>(kind));
+      if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
+      proposals.back().tokens = sample.tokens;
     }
     co_return proposals;
   }

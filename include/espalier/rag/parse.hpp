@@ -3,6 +3,7 @@
 #include <espalier/core/protocol.hpp>
 #include <espalier/rag/neutral.hpp>
 #include <espalier/rag/read_scores.hpp>
+#include <espalier/rag/read_verdict.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>
@@ -111,6 +112,8 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   reply.content = restore(content);
   reply.tag = found->name;
   if (reply.tag == "score" && !read_scores(reply.content, purpose.scores)) return std::nullopt;
+  if (reply.tag == "verdict" && !read_verdict(reply.content)) return std::nullopt;
+  if (reply.tag == "choice" && !read_choice(reply.content)) return std::nullopt;
   return reply;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/nearest.hpp>
+#include <espalier/run/baselines.hpp>
 #include <espalier/run/decex.hpp>
 #include <espalier/run/reason.hpp>
 
@@ -18,10 +19,14 @@ using MakeMethod = std::function<std::unique_ptr<Method>()>;
 /// All methods by name. A method of one's own: `methods()["mine"] = [] { return std::make_unique<Mine>(); };` before the
 /// first run.
 inline std::map<std::string, MakeMethod>& methods() {
-  static std::map<std::string, MakeMethod> all{
-      {"decex", [] { return std::make_unique<DecExMethod>(); }},
-      {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
-  };
+  static std::map<std::string, MakeMethod> all = [] {
+    std::map<std::string, MakeMethod> known{
+        {"decex", [] { return std::make_unique<DecExMethod>(); }},
+        {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
+    };
+    for (const method::Baseline& one : baselines()) known[one.name] = [one] { return std::make_unique<BaselineMethod>(one); };
+    return known;
+  }();
   return all;
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <espalier/method/baseline.hpp>
+
+namespace espalier::method::baselines {
+
+/// The marks of Self-Ask and of the systems that grew from it.
+inline std::vector<Tag> follow_up_tags() {
+  return {{"question", "Follow up:", "\n"},   {"sub_question", "Follow up:", "\n"},
+          {"search", "Let's search:", "\n"},  {"information", "Context:", "\n"},
+          {"sub_answer", "Intermediate answer:", "\n"}, {"answer", "So the final answer is:", "\n"}};
+}
+
+inline const std::string next_text =
+    "You answer a question by asking simpler follow-up questions. If something is still missing, write the next one:\n"
+    "Follow up: one question\nOtherwise write:\nSo the final answer is: the answer\n" +
+    words::brief + words::question + words::history + "\n### Next\n";
+inline const std::string conclude_text =
+    "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one sentence:\n"
+    "Intermediate answer: the sentence\n" +
+    words::question + words::history + "\n### Intermediate answer\n";
+inline const std::string final_text = "No more follow-up questions can be asked. Give the best answer to the question:\nSo the final answer is: the answer\n" +
+                                      words::brief + words::question + words::history + "\n### Final answer\n";
+
+}  // namespace espalier::method::baselines

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <espalier/method/baseline.hpp>
+
+/// HiPRAG (Wu et al. 2025): steps of reasoning, perhaps a search, and a conclusion. The published results need trained weights.
+namespace espalier::method::baselines {
+
+inline rag::PromptSet hiprag_prompts() {
+  rag::PromptSet::Texts texts;
+  texts["step"] = "Answer the question in steps. In each step reason first: <reasoning> what this step settles </reasoning>\n"
+                  "If you know it: <conclusion> what you conclude </conclusion>\n"
+                  "Otherwise search: <search> one query </search> What is found stands between <context> and </context>; conclude from it in the next reply.\n"
+                  "When the conclusions settle the question: <answer> the answer </answer>\n" +
+                  words::brief + words::question + words::history + "\n### Next\n";
+  texts["forced_answer"] = "Give the answer that the conclusions below support best: <answer> the answer </answer>\n" + words::brief + words::question +
+                           words::history + "\n### Answer\n";
+  return prompt_set({"hiprag",
+                     {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}}, {"forced_answer", {"question", "history"}, {"answer"}}},
+                     {{"thought", "<reasoning>", "</reasoning>"},
+                      {"search", "<search>", "</search>"},
+                      {"information", "<context>", "</context>"},
+                      {"sub_answer", "<conclusion>", "</conclusion>"},
+                      {"answer", "<answer>", "</answer>"}},
+                     words::document},
+                    std::move(texts));
+}
+
+inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
+  std::uint32_t steps = 0;
+  while (steps < options.rounds) {
+    const std::optional<rag::Action> next = co_await path->ask("step");
+    if (!next || next->kind == rag::SegmentKind::answer) co_return;
+    ++steps;
+  }
+  co_await path->ask("forced_answer");
+}
+
+inline Baseline hiprag() { return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 20, .documents = 3}}; }
+
+}  // namespace espalier::method::baselines

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <espalier/method/baseline.hpp>
+
+/// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read, answer, all in one prompt. After the last
+/// turn comes one more reply whose search is not served. The published results need trained weights.
+namespace espalier::method::baselines {
+
+inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
+  rag::PromptSet::Texts texts;
+  texts["step"] = how + "\nThink first: <think> your thoughts </think>\nSearch: <search> one query </search> What is found stands between <information> and "
+                        "</information>.\nAnswer: <answer> the answer </answer>\n" +
+                  words::brief + words::question + words::history + "\n### Next\n";
+  return prompt_set({std::move(name),
+                     {{"step", {"question", "history"}, {"search", "answer"}}},
+                     {{"thought", "<think>", "</think>"},
+                      {"search", "<search>", "</search>"},
+                      {"information", "<information>", "</information>"},
+                      {"answer", "<answer>", "</answer>"}},
+                     words::document},
+                    std::move(texts));
+}
+inline rag::PromptSet search_r1_prompts() {
+  return search_r1_form("search-r1", "Answer the question. Think whenever something new is known; if knowledge is missing, search as often as you like.");
+}
+inline rag::PromptSet ikea_prompts() {
+  return search_r1_form("ikea", "Answer the question. Use what you know yourself first; search only for what you do not know.");
+}
+
+inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
+  std::string question = path->question();
+  if (!question.ends_with('?')) question += '?';
+  for (std::uint32_t turn = 0; turn < options.rounds; ++turn) {
+    const std::optional<rag::Sample> drawn = co_await path->sample("step", Path::with("question", question));
+    if (!drawn) co_return;
+    if (!drawn->reply) {
+      path->add(rag::SegmentKind::thought, drawn->raw.str());
+      path->notice("That was neither a search between <search> and </search> nor an answer between <answer> and </answer>. Try again.");
+      continue;
+    }
+    const bool answers = drawn->reply->tag == "answer";
+    const rag::SegmentKind kind = answers ? rag::SegmentKind::answer : rag::SegmentKind::query;
+    rag::Action action(kind, drawn->reply->content, drawn->reply->thought, drawn->reply->content);
+    co_await path->take(std::move(action));
+    if (answers) co_return;
+  }
+  const std::optional<Proposal<rag::Action>> last = co_await path->draw("step", Path::with("question", question));
+  if (last) path->add(last->action.kind, last->action.text, last->action.thought);
+}
+
+inline Baseline search_r1() { return {"search-r1", search_r1_prompts, run_search_r1, {.rounds = 4, .documents = 3}}; }
+inline Baseline ikea() { return {"ikea", ikea_prompts, run_search_r1, {.rounds = 3, .documents = 3}}; }
+
+}  // namespace espalier::method::baselines
