@@ -28,13 +28,15 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
   return ends;
 }
 
-/// The answer with the highest reward among complete chains (ties: higher prior, then older). If there is none, the
-/// most frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first.
+/// The answer at the node that the annotation "selected" marks with 1, if the search chose one itself. Else the answer with
+/// the highest reward among complete chains (ties: higher prior, then older). If there is none, the most frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first.
 /// Nothing if the tree holds no answer at all.
 inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
   const Better better{tree, own};
   const std::vector<NodeId> ends = complete_chains(tree);
+  for (const NodeId end : ends)
+    if (tree.annotation("selected", end) == 1) return ChosenAnswer{end, *tree.state(end).answer(), own[end].value_or(0), true};
   if (!ends.empty()) {
     const NodeId best = *std::min_element(ends.begin(), ends.end(), better);
     return ChosenAnswer{best, *tree.state(best).answer(), own[best].value_or(0), true};

@@ -5,6 +5,7 @@
 #include <espalier/run/backends.hpp>
 #include <espalier/run/registry.hpp>
 #include <espalier/run/journaling.hpp>
+#include <espalier/run/matched.hpp>
 #include <espalier/run/ordered_files.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/summary.hpp>
@@ -177,7 +178,7 @@ class Run {
         examples_.size(), settings_.open_questions,
         [&](std::size_t i) {
           starts[i] = Clock::now();
-          return expanding() ? method_->grow(rag::State(examples_[i]), settings_.seed) : method_->answer(rag::State(examples_[i].question), settings_.seed);
+          return expanding() ? method_->grow(rag::State(examples_[i]), settings_.seed) : answer(*method_, rag::State(examples_[i].question), settings_.seed);
         },
         [&](std::size_t i, Outcome<rag::Tree> outcome) {
           files.put(i, pieces(i, std::move(outcome), products, options, seconds_since(starts[i])));

@@ -5,11 +5,13 @@
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/state.hpp>
 #include <espalier/run/option_table.hpp>
+#include <espalier/search/budget.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,8 @@ class Method {
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
   /// The method's inference form: answers without gold.
   virtual Task<rag::Tree> answer(rag::State root, std::uint64_t seed) = 0;
+  /// What `answer` spends to the end, by answering again and again; nothing if it answers once.
+  [[nodiscard]] virtual std::optional<Budget> budget_to_match() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<Product> products() const = 0;
 };
 

@@ -29,6 +29,8 @@ class RagMethod : public Method {
     if (documents_ == 0) bad_option("documents", documents_, "1 or more");
     check(sampling_, "");
     budget().check();
+    if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
+      bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
     for (const auto& [purpose, own] : own_) check(own.over(sampling_), "sampling." + purpose + ".");
   }
 
@@ -42,6 +44,7 @@ class RagMethod : public Method {
   }
 
   [[nodiscard]] std::vector<Product> products() const override { return {}; }
+  [[nodiscard]] std::optional<Budget> budget_to_match() const final { return match_budget_ ? std::optional(budget()) : std::nullopt; }
 
  protected:
   explicit RagMethod(rag::PromptSet prompts) : built_in_(std::move(prompts)) {
@@ -57,6 +60,7 @@ class RagMethod : public Method {
         .add("max_tokens_total", budget_.tokens, "budget a question in input + output tokens, 0 = none", "0 or more")
         .add("max_seconds", budget_.seconds, "budget a question in seconds, 0 = none", "0 or more")
         .add("max_usd", budget_.usd, "budget a question in money at the prices below, 0 = none", "0 or more")
+        .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide", "true, false")
         .add("price_in", budget_.price_in, "of a million input tokens", "0 or more")
         .add("price_out", budget_.price_out, "of a million output tokens", "0 or more");
     for (const Purpose& purpose : built_in_.protocol()->purposes) {
@@ -123,6 +127,7 @@ class RagMethod : public Method {
     if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
   }
   Budget budget_;
+  bool match_budget_ = false;
   rag::PromptSet built_in_;
   std::optional<rag::PromptSet> prompts_;
 };
