@@ -8,6 +8,7 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/decex_rag.hpp>
 #include <espalier/method/baseline.hpp>
+#include <espalier/output/search_rewards.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/prune.hpp>

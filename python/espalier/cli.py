@@ -80,6 +80,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     option(
         "--set", "a search option; `espalier options` lists them", action="append", default=[], metavar="OPTION=VALUE"
     )
+    option("--price", "of the model, per million tokens; for budgets in money", metavar="in=USD,out=USD")
+    option(
+        "--match-budget",
+        "with --set max_calls=N (or max_tokens_total, max_usd): answer again until it is spent; the majority decides",
+        action="store_true",
+    )
     option("--in-flight", "outstanding requests, or the largest batch (64)", type=int, metavar="N")
     option("--open-questions", "trees that grow at once (4 times --in-flight)", type=int, metavar="N")
     option("--timeout", "seconds an attempt (300)", type=float, metavar="S")
@@ -157,11 +163,23 @@ def pairs(option: str, texts: Sequence[str], value: str) -> dict[str, str]:
     return {name.strip(): text.strip() for name, _, text in parts}
 
 
+def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
+    """What --price and --match-budget set."""
+    chosen = {"match_budget": "true"} if match_budget else {}
+    if price is not None:
+        prices = pairs("--price", price.split(","), "in=USD,out=USD")
+        if not prices.keys() <= {"in", "out"}:
+            raise ValueError(f"--price takes in=USD,out=USD, not '{price}'")
+        chosen |= {f"price_{side}": usd for side, usd in prices.items()}
+    return chosen
+
+
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     settings = dict(vars(arguments))
     for name in ("command", "version", "json", "dry_run"):
         settings.pop(name)
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
+    settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
     models = pairs("--model-for", settings.pop("model_for"), "PURPOSE=URL,NAME")
     settings["models"] = {purpose: model.partition(",")[::2] for purpose, model in models.items()}
     return settings
