@@ -91,6 +91,8 @@ class Environment {
   }
 
   [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+  /// The same models and retriever with other prompts.
+  [[nodiscard]] Environment speaking(PromptSet prompts) const { return {sampler_.speaking(std::move(prompts)), retriever_, options_}; }
 
  private:
   static SegmentKind kind_of(const std::string& role, SegmentKind bare) {

@@ -38,6 +38,12 @@ class Sampler {
   }
 
   [[nodiscard]] const PromptSet& prompts() const { return prompts_; }
+  /// The same models and sampling with other prompts.
+  [[nodiscard]] Sampler speaking(PromptSet prompts) const {
+    Sampler other = *this;
+    other.prompts_ = std::move(prompts);
+    return other;
+  }
 
   /// n samples, indices context.first ... context.first + n - 1.
   Task<std::vector<Sample>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context) const {

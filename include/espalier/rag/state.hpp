@@ -88,6 +88,7 @@ class Action {
   std::string thought;  ///< what the model wrote before it; may be empty
   std::string key;      ///< what deduplication compares
   bool forced = false;  ///< the model was told to answer
+  std::shared_ptr<const Passages> found{};  ///< documents that the step has already looked up; null if it has not
   friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 

@@ -102,15 +102,24 @@ class Blocking {
 };
 #endif
 
-/// A faiss index over the corpus; queries are encoded by the server that the settings name.
-inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
-#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server, for faiss");
+/// The client of the embeddings server that the settings name.
+inline std::unique_ptr<Service<EncodeRequest, Embedding>> make_encoder(const Settings& settings) {
+  if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
+#ifdef ESPALIER_HAS_CURL
   backend::HttpEncoderOptions encoder;
   encoder.url = settings.encoder;
   encoder.model = settings.encoder_name;
   encoder.http = http_options(settings);
-  Blocking<EncodeRequest, Embedding> encode(std::make_shared<backend::HttpEncoder>(std::move(encoder)));
+  return std::make_unique<backend::HttpEncoder>(std::move(encoder));
+#else
+  throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// A faiss index over the corpus; queries are encoded by the server that the settings name.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+  Blocking<EncodeRequest, Embedding> encode(make_encoder(settings));
   const std::string file = settings.retriever.substr(std::string("faiss:").size());
   backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, true), std::move(encode));
   const Hash fingerprint = index.fingerprint();

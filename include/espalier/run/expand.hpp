@@ -97,6 +97,7 @@ class Run {
       asked.emplace_back(ports.models.at(other.purpose), backend.accounts);
       if (backend.label != model.label) summary_->model += ", " + other.purpose + ": " + backend.label;
     }
+    if (!settings_.encoder.empty()) ports.encoder = scheduler.encoder(make_encoder(settings_), settings_.in_flight);
     method_->prepare(ports, prompts);
     const auto calls = [&] {
       std::uint64_t sum = 0;

@@ -33,6 +33,7 @@ class Ports {
   Ports(ModelPort main_model, RetrieverPort documents) : model(std::move(main_model)), retriever(std::move(documents)) {}
   ModelPort model;
   RetrieverPort retriever;
+  std::optional<EncoderPort> encoder;       ///< if the run has one
   std::map<std::string, ModelPort> models;  ///< by purpose, where another model than the main one is asked
 };
 

@@ -40,6 +40,7 @@ class RagMethod : public Method {
     for (const auto& [purpose, own] : own_) sampling.by_purpose.emplace(purpose, own.over(sampling_));
     rag::Sampler sampler(ports.model, prompts, std::move(sampling));
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
+    encoder_ = ports.encoder;
     build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
 
@@ -118,6 +119,7 @@ class RagMethod : public Method {
   rag::Dedup dedup_ = rag::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
+  std::optional<EncoderPort> encoder_;
 
  private:
   static void check(const Sampling& s, const std::string& prefix) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/nearest.hpp>
+#include <espalier/run/air.hpp>
 #include <espalier/run/baselines.hpp>
 #include <espalier/run/decex.hpp>
 #include <espalier/run/reason.hpp>
@@ -21,6 +22,9 @@ using MakeMethod = std::function<std::unique_ptr<Method>()>;
 inline std::map<std::string, MakeMethod>& methods() {
   static std::map<std::string, MakeMethod> all = [] {
     std::map<std::string, MakeMethod> known{
+        {"airrag", [] { return std::make_unique<AirMethod>(AirMethod::Variant::full); }},
+        {"airrag-blender", [] { return std::make_unique<AirMethod>(AirMethod::Variant::blender); }},
+        {"airrag-lite", [] { return std::make_unique<AirMethod>(AirMethod::Variant::lite); }},
         {"decex", [] { return std::make_unique<DecExMethod>(); }},
         {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
     };

@@ -18,6 +18,7 @@ struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t calls = 0;          ///< completions
   std::uint64_t tokens = 0;         ///< input + output tokens
+  std::uint64_t input_tokens = 0;   ///< (AirRAG's L_max)
   double seconds = 0;               ///< by `clock`, from the start of the search
   double usd = 0;                   ///< at the prices below
   double price_in = 0;              ///< a million input tokens
@@ -31,7 +32,7 @@ struct Budget {
     if (usd > 0 && !(price_in > 0 || price_out > 0)) bad_option("usd", usd, "0 without a price");
     if (seconds > 0 && !clock) bad_option("seconds", seconds, "0 without a clock");
   }
-  [[nodiscard]] bool limited() const { return calls > 0 || tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited; }
+  [[nodiscard]] bool limited() const { return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited; }
   /// What the clock shows; 0 without one.
   [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
   /// What these costs come to.
@@ -43,6 +44,7 @@ struct Budget {
     if (steps_made >= steps) return true;
     const Costs costs = ledger.total();
     return (calls > 0 && costs.completions >= calls) || (tokens > 0 && costs.prompt_tokens + costs.completion_tokens >= tokens) ||
+           (input_tokens > 0 && costs.prompt_tokens >= input_tokens) ||
            (usd > 0 && price(costs) >= usd) || (seconds > 0 && now() - began >= seconds);
   }
 };

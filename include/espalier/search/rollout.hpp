@@ -126,7 +126,8 @@ struct ValueRange {
   }
 };
 
-/// Enters a node's own evaluation: backs the value up and keeps the simulated ends, or closes the node as malformed.
+/// Enters a node's own evaluation: backs the value up and keeps the simulated ends, or closes the node as malformed. A backup
+/// that has price(tree, node, evaluation) sets the evaluation's values first, from what the tree holds so far.
 template <class Tree, class Result, class Back>
 void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, const ValueRange& range = {}) {
   const auto enter = [&](const auto& value) {
@@ -139,6 +140,7 @@ void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, 
     back(tree, node, value);
   };
   if constexpr (requires { result.terminals; }) {
+    if constexpr (requires { back.price(tree, node, result); }) back.price(tree, node, result);
     for (const auto& [state, value] : result.terminals) range.expect(utility(value));
     tree[node].evaluated = true;
     if (!result.known) return tree.prune(node, Reason::malformed);
