@@ -87,6 +87,13 @@ struct Skip {
   Kind kind = 0;
 };
 
+/// A text about a node, by name: why a judge preferred it, for instance.
+struct Remark {
+  std::string name;
+  NodeId node = no_node;
+  std::string text;
+};
+
 /// Nodes in one array, addressed by 32-bit ids; parents come before their children, siblings in order of creation.
 /// States and actions stand beside the numbers; a node copies no history. The root has a default action.
 template <class State_, class Action_, class Value_ = double>
@@ -150,6 +157,7 @@ class Tree {
   std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
   std::vector<Skip> skips;
   std::map<std::string, std::vector<double>> annotations;  ///< numbers about nodes besides their values, by name; NaN = none
+  std::vector<Remark> remarks;
 
   /// Annotates one node; the rest of a new annotation is NaN.
   void annotate(const std::string& name, NodeId id, double number) {

@@ -20,11 +20,11 @@ struct ChosenAnswer {
   bool complete = false;  ///< false: taken from rollouts, because no chain came to its end
 };
 
-/// The ends of complete chains, in order of creation.
+/// The ends of complete chains, in order of creation. A tree search may not have come back to an answer to settle that it ends.
 inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
   std::vector<NodeId> ends;
   for (NodeId id = 1; id < tree.size(); ++id)
-    if (tree[id].status == Status::terminal && tree.state(id).answer()) ends.push_back(id);
+    if ((tree[id].status == Status::terminal || tree[id].status == Status::open) && tree.state(id).answer()) ends.push_back(id);
   return ends;
 }
 

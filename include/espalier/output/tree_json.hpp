@@ -90,6 +90,7 @@ class TreeWriter {
     }
     json_.end_object();
     if (!tree_.annotations.empty()) write_annotations();
+    if (!tree_.remarks.empty()) write_remarks();
     json_.end_object();
   }
 
@@ -169,6 +170,13 @@ class TreeWriter {
       json_.end_array();
     }
     json_.end_object();
+  }
+
+  void write_remarks() {
+    json_.key("remarks").begin_array();
+    for (const Remark& remark : tree_.remarks)
+      json_.begin_object().field("name", remark.name).field("node", remark.node).field("text", remark.text).end_object();
+    json_.end_array();
   }
 
   const TreeRecord& record_;

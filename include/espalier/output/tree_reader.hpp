@@ -62,6 +62,8 @@ class TreeReader {
       tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
                               costs.count("completion_tokens"), costs.count("retrievals")};
     if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
+    for (const JsonLine& remark : line_.objects("remarks"))
+      tree.remarks.push_back({remark.text("name"), node_id(tree, remark, "node"), remark.text("text")});
     tree.ending = one_of<Ending>(line_, "status", Ending::budget);
     return recorded;
   }

@@ -113,6 +113,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   reply.tag = found->name;
   if (reply.tag == "score" && !read_scores(reply.content, purpose.scores)) return std::nullopt;
   if (reply.tag == "verdict" && !read_verdict(reply.content)) return std::nullopt;
+  if (reply.tag == "preference" && !read_preference(reply.content)) return std::nullopt;
   if (reply.tag == "choice" && !read_choice(reply.content)) return std::nullopt;
   return reply;
 }

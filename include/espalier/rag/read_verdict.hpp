@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,32 @@ inline std::optional<char> read_choice(std::string_view text) {
   const std::string word = detail::first_word(text);
   if (word.size() != 1) return std::nullopt;
   return static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
+}
+
+/// What a reply in the role "preference" says: candidate `better` over candidate `worse`, counted from 1; 0 over 0 = none.
+struct Preference {
+  std::size_t better = 0;
+  std::size_t worse = 0;
+};
+
+/// Reads "2 over 1" or "none" and nothing else.
+inline std::optional<Preference> read_preference(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n", over = "over";
+  const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size())); };
+  const auto number = [&](std::size_t& n) {
+    skip();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || n == 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    skip();
+    return true;
+  };
+  Preference read;
+  if (detail::first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3) return read;
+  if (!number(read.better) || !text.starts_with(over)) return std::nullopt;
+  text.remove_prefix(over.size());
+  if (!number(read.worse) || !text.empty() || read.better == read.worse) return std::nullopt;
+  return read;
 }
 
 }  // namespace espalier::rag

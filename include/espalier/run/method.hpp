@@ -55,6 +55,12 @@ class Method {
   virtual void prepare(const Ports& ports, const rag::PromptSet& prompts) = 0;
   /// Grows a question's tree; the state carries gold.
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
+  /// Adds to a recorded tree what a model has to say about it, by name: "judge", "prm".
+  virtual Task<rag::Tree> annotate(rag::Tree, std::vector<std::string> with) {
+    bad_option("with", with.empty() ? "" : with.front(), "a method that has annotations");
+  }
+  /// What a reader of the products must know, by file; after the last tree.
+  [[nodiscard]] virtual std::map<std::string, std::string> notes() const { return {}; }
   /// The method's inference form: answers without gold.
   virtual Task<rag::Tree> answer(rag::State root, std::uint64_t seed) = 0;
   /// What `answer` spends to the end, by answering again and again; nothing if it answers once.

@@ -37,7 +37,7 @@ class RagMethod : public Method {
   void prepare(const Ports& ports, const rag::PromptSet& prompts) final {
     prompts_ = prompts;
     rag::Sampler::Options sampling{sampling_, {}, resample_};
-    for (const auto& [purpose, own] : own_) sampling.by_purpose.emplace(purpose, own.over(sampling_));
+    for (const auto& [purpose, own] : own_) sampling.by_purpose.emplace(purpose, own.over(sampling_)).first->second.logprobs |= logprobs(purpose);
     rag::Sampler sampler(ports.model, prompts, std::move(sampling));
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
     encoder_ = ports.encoder;
@@ -89,6 +89,8 @@ class RagMethod : public Method {
 
   /// Makes the searches over a loop that asks the models and the retriever of this run.
   virtual void build(rag::Environment loop) = 0;
+  /// Whether samples of a purpose must come with their log-probabilities.
+  [[nodiscard]] virtual bool logprobs(const std::string&) const { return false; }
   /// Rounds of the plain loop before its answer is forced.
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
@@ -99,14 +101,14 @@ class RagMethod : public Method {
     return chosen;
   }
   /// The reward that was chosen by name.
-  [[nodiscard]] rag::AnyReward reward() const {
+  [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
     switch (reward_) {
-      case Reward::em: return rag::AnyReward(rag::ExactMatch());
-      case Reward::acc: return rag::AnyReward(rag::Accuracy());
+      case Reward::em: return rag::AnyReward(rag::ExactMatch(profile));
+      case Reward::acc: return rag::AnyReward(rag::Accuracy(profile));
       case Reward::agreement: return rag::AnyReward(rag::Agreement());
       case Reward::f1: break;
     }
-    return rag::AnyReward(rag::F1());
+    return rag::AnyReward(rag::F1(profile));
   }
   /// The prompts in use, for outputs that render them.
   [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }

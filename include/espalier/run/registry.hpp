@@ -4,6 +4,7 @@
 #include <espalier/run/air.hpp>
 #include <espalier/run/baselines.hpp>
 #include <espalier/run/decex.hpp>
+#include <espalier/run/pro.hpp>
 #include <espalier/run/reason.hpp>
 
 #include <functional>
@@ -26,6 +27,7 @@ inline std::map<std::string, MakeMethod>& methods() {
         {"airrag-blender", [] { return std::make_unique<AirMethod>(AirMethod::Variant::blender); }},
         {"airrag-lite", [] { return std::make_unique<AirMethod>(AirMethod::Variant::lite); }},
         {"decex", [] { return std::make_unique<DecExMethod>(); }},
+        {"prorag", [] { return std::make_unique<ProRagMethod>(); }},
         {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
     };
     for (const method::Baseline& one : baselines()) known[one.name] = [one] { return std::make_unique<BaselineMethod>(one); };

@@ -33,6 +33,7 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
   for (const auto& [name, numbers] : other.annotations)
     for (NodeId id = 1; id < numbers.size(); ++id)
       if (numbers[id] == numbers[id]) tree.annotate(name, here(id), numbers[id]);
+  for (const Remark& remark : other.remarks) tree.remarks.push_back({remark.name, here(remark.node), remark.text});
   tree.ledger += other.ledger;
   tree.steps += other.steps;
   tree.choices += other.choices;

@@ -95,7 +95,7 @@ class View {
     const std::size_t at = text.find(opening);
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view value = text.substr(at + opening.size());
-    return ended(value.substr(0, std::min({value.find('\n'), value.find(then), value.find("&lt;")})));
+    return ended(value.substr(0, std::min({value.find('\n'), value.find(then), value.find("&lt;"), value.find('<')})));
   }
 
   /// The value that an answer gives: what follows `opening`, or the words of another question, or else all of it.

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+/// Rewards and advantages of a group of trajectories of one question (ProRAG, section 3.4).
+namespace espalier::output {
+
+struct AdvantageOptions {
+  enum class Normalise : std::uint8_t {
+    step,  ///< each step is one value; sample deviation (paper, Eq. 7)
+    token  ///< each step counts once a token; population deviation, so long steps weigh more (published code)
+  };
+  double nu_step = 1;     ///< bonus of a step that keeps the schema (nu_1); the paper gives no number
+  double nu_outcome = 1;  ///< bonus of a trajectory that keeps it (nu_2); likewise
+  double beta = 0.3;      ///< weight of the process advantage
+  double epsilon = 1e-4;  ///< added to deviations
+  Normalise normalise = Normalise::step;
+
+  void check() const {
+    if (!std::isfinite(nu_step)) bad_option("nu_step", nu_step, "a number");
+    if (!std::isfinite(nu_outcome)) bad_option("nu_outcome", nu_outcome, "a number");
+    if (!(beta >= 0)) bad_option("beta", beta, "0 or more");
+    if (!(epsilon > 0)) bad_option("epsilon", epsilon, "above 0");
+  }
+};
+
+/// r_step = R(c, s) + nu_1 I(s) (Eq. 5).
+inline double step_reward(const AdvantageOptions& options, double process, bool keeps_schema) { return process + (keeps_schema ? options.nu_step : 0); }
+
+/// r_out = F1 + nu_2 I(y) (Eq. 6).
+inline double outcome_reward(const AdvantageOptions& options, double f1, bool keeps_schema) { return f1 + (keeps_schema ? options.nu_outcome : 0); }
+
+/// -log sigmoid(R+ - R-), the loss of a pair of steps (Eq. 4).
+inline double ranking_loss(double chosen, double rejected) {
+  const double margin = chosen - rejected;
+  return margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
+}
+
+/// One step as its advantage sees it.
+struct StepReward {
+  double reward = 0;       ///< by Eq. 5; NaN = nobody scored it
+  std::uint64_t tokens = 1;  ///< of the policy's own text
+};
+/// One trajectory of a group.
+struct TrajectoryReward {
+  double outcome = 0;  ///< by Eq. 6
+  std::vector<StepReward> steps{};
+};
+
+/// Mean and deviation of a group of weighted values.
+class GroupNorm {
+ public:
+  void add(double value, double weight = 1) {
+    sum_ += weight * value;
+    squares_ += weight * value * value;
+    weight_ += weight;
+  }
+  [[nodiscard]] double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
+  /// (value - mean) / (deviation + epsilon); the sample deviation has one value less in its denominator, and is 0 for one.
+  [[nodiscard]] double operator()(double value, bool sample, double epsilon) const {
+    const double over = sample ? weight_ - 1 : weight_;
+    const double variance = over > 0 ? std::fmax(0, squares_ - sum_ * mean()) / over : 0;
+    return (value - mean()) / (std::sqrt(variance) + epsilon);
+  }
+
+ private:
+  double sum_ = 0, squares_ = 0, weight_ = 0;
+};
+
+/// A = A_out + beta A_proc of every step of every trajectory (Eq. 7, 8); all tokens of a step share it. Steps that nobody
+/// scored take no part in the group's statistics and have A_proc = 0.
+inline std::vector<std::vector<double>> advantages(const AdvantageOptions& options, const std::vector<TrajectoryReward>& group) {
+  const bool by_step = options.normalise == AdvantageOptions::Normalise::step;
+  GroupNorm outcomes, steps;
+  for (const TrajectoryReward& one : group) {
+    outcomes.add(one.outcome);
+    for (const StepReward& step : one.steps)
+      if (!std::isnan(step.reward)) steps.add(step.reward, by_step ? 1 : static_cast<double>(step.tokens));
+  }
+  std::vector<std::vector<double>> all;
+  for (const TrajectoryReward& one : group) {
+    const double outcome = outcomes(one.outcome, true, options.epsilon);
+    auto& own = all.emplace_back();
+    for (const StepReward& step : one.steps)
+      own.push_back(outcome + (std::isnan(step.reward) ? 0 : options.beta * steps(step.reward, by_step, options.epsilon)));
+  }
+  return all;
+}
+
+}  // namespace espalier::output

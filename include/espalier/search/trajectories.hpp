@@ -1,0 +1,120 @@
+#pragma once
+
+#include <espalier/policy/backup.hpp>
+#include <espalier/search/budget.hpp>
+#include <espalier/search/rollout.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is a chain of
+/// its own under the root, whatever the others say; all go on side by side, and only their ends are evaluated.
+template <class Evaluate>
+class Trajectories {
+ public:
+  struct Options {
+    std::uint32_t n = 8;  ///< > 0
+    Budget budget{};      ///< looked at before each step of all
+  };
+  Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
+    if (options_.n == 0) bad_option("n", options_.n, "1 or more");
+    options_.budget.check();
+  }
+
+  template <class Env>
+  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+    requires Evaluator<Evaluate, Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return grow(&env, std::move(root), seed);
+  }
+
+ private:
+  /// The end of a trajectory that is under way.
+  struct Place {
+    NodeId node = 0;
+    Seed seed{};
+    std::uint32_t sample = 0;  ///< of the first step, which all draw from one prompt
+  };
+
+  template <class Env>
+  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    TreeOf<Env> tree(std::move(root), seed);
+    const double began = options_.budget.now();
+    std::vector<Place> ends;
+    for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, i});
+    while (true) {
+      for (const Place& end : ends)
+        if (std::ranges::empty(env->kinds(tree.state(end.node)))) tree[end.node].status = Status::terminal;
+      std::erase_if(ends, [&](const Place& end) { return tree[end.node].status != Status::open; });
+      if (ends.empty()) break;
+      if (options_.budget.spent(tree.ledger, tree.steps++, began)) {
+        tree.ending = Ending::budget;
+        break;
+      }
+      co_await step(env, &tree, &ends);
+    }
+    co_await value(env, &tree);
+    sum_up(tree);
+    co_return tree;
+  }
+
+  /// One step of all trajectories.
+  template <class Env, class Tree>
+  Task<void> step(Env* env, Tree* tree, std::vector<Place>* ends) {
+    using State = typename Env::State;
+    std::vector<Task<detail::proposals_t<Env>>> asked;
+    for (const Place& end : *ends) {
+      const State& from = tree->state(end.node);
+      const Kind kind = *std::ranges::begin(env->kinds(from));
+      const Context context(end.seed, end.sample, &tree->ledger);
+      asked.push_back(as_task(detail::propose(*env, from, kind, 1u, context)));
+    }
+    auto drawn = co_await gather(std::move(asked));
+    std::vector<Task<State>> steps;
+    for (std::size_t i = 0; i < ends->size(); ++i) {
+      Place& end = (*ends)[i];
+      const State& from = tree->state(end.node);
+      end.seed = end.seed.child(end.sample);
+      end.sample = 0;
+      const Context context(end.seed, 0, &tree->ledger);
+      if (drawn[i].empty() || drawn[i].front().closed != Reason::none) steps.push_back(as_task(State(from)));
+      else steps.push_back(as_task(detail::step(*env, from, drawn[i].front().action, context)));
+    }
+    std::vector<State> states = co_await gather(std::move(steps));
+    for (std::size_t i = 0; i < ends->size(); ++i) {
+      Place& end = (*ends)[i];
+      (*tree)[end.node].status = Status::expanded;
+      if (drawn[i].empty()) continue;
+      auto& proposal = drawn[i].front();
+      const float share = end.node == tree->root() ? 1 / static_cast<float>(options_.n) : 1;
+      end.node = tree->add(end.node, std::move(proposal.action), std::move(states[i]), proposal.kind, share);
+      if (proposal.closed != Reason::none) tree->prune(end.node, proposal.closed);
+    }
+  }
+
+  template <class Env, class Tree>
+  Task<void> value(Env* env, Tree* tree) {
+    std::vector<NodeId> nodes;
+    std::vector<Task<detail::evaluation_t<Evaluate, Env>>> tasks;
+    for (NodeId id = 0; id < tree->size(); ++id) {
+      if ((*tree)[id].status != Status::terminal) continue;
+      const Context context(tree->seed.child(id), 0, &tree->ledger);
+      nodes.push_back(id);
+      tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(id), context)));
+    }
+    auto results = co_await gather(std::move(tasks));
+    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+  }
+
+  Options options_;
+  Evaluate evaluate_;
+};
+
+}  // namespace espalier
