@@ -1,3 +1,4 @@
+#include <espalier/rag/metrics.hpp>
 #include <espalier/rag/render.hpp>
 
 #include "callable.hpp"
@@ -5,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +102,29 @@ void bind_rewards(py::module_& m) {
       m, "Agreement", "Reward without gold: mean F1 with the other rollouts' answers from the same state.");
   agreement.def(py::init<>());
   bind_reward(agreement);
+
+  m.def(
+      "metric_profiles",
+      [] {
+        std::vector<std::string_view> names;
+        for (const rag::MetricRules& rules : rag::metric_rules) names.push_back(rules.name);
+        return names;
+      },
+      "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");
+  m.def(
+      "score",
+      [](const std::string& profile, const std::optional<std::string>& prediction, const rag::Gold& gold) {
+        const rag::Scores scores = rag::score(rag::profile(profile), prediction, gold);
+        py::dict values;
+        values["em"] = scores.em;
+        values["f1"] = scores.f1;
+        values["precision"] = scores.precision;
+        values["recall"] = scores.recall;
+        values["acc"] = scores.acc;
+        return values;
+      },
+      py::arg("profile"), py::arg("prediction"), py::arg("gold"),
+      "em, f1, precision, recall and acc (cover-EM) of an answer under a profile, each in [0, 1]; None is worth 0.");
 }
 
 }  // namespace espalier::python

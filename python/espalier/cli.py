@@ -17,6 +17,7 @@ from ._job import RunResult, check, run_job, write_world
 from ._progress import shown_as
 from ._rescore import rescore
 from ._summary import labels, readable, table
+from .eval.options import add_compare_options, add_eval_options
 
 exit_codes = """exit codes:
   0    everything is done
@@ -35,13 +36,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n")
 
 
+def add_method_option(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(_core.method_names())
+    parser.add_argument("--method", help=f"decex (default), or one of: {names}", default="decex", metavar="METHOD")
+
+
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     def option(name: str, help: str, **more: Any) -> None:
         parser.add_argument(name, help=help, **more)
 
-    option(
-        "--method", f"decex (default), or one of: {', '.join(_core.method_names())}", default="decex", metavar="METHOD"
-    )
     option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
     option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
     option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
@@ -129,8 +132,16 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="store_true", help="version, compiler, and the parts of this build")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    add_run_options(command("expand", "Grow trees, harvest training data, write answers and a report."))
-    add_run_options(command("answer", "Answer questions; no gold is needed and none is seen."))
+    for task in (
+        command("expand", "Grow trees, harvest training data, write answers and a report."),
+        command("answer", "Answer questions; no gold is needed and none is seen."),
+    ):
+        add_method_option(task)
+        add_run_options(task)
+    evaluation = command("eval", "Answer questions by several methods and compare scores and costs.")
+    add_eval_options(evaluation)
+    add_run_options(evaluation)
+    add_compare_options(command("compare", "Show two runs over the same questions, question by question."))
     world = command("world", "Generate passages and multi-hop questions.")
     world.add_argument("--out", required=True, metavar="DIR", help="gets questions.jsonl and corpus.jsonl")
     world.add_argument("--passages", type=int, default=2000, metavar="N", help="one an entity (2000)")
@@ -281,13 +292,19 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print_version()
         return 0
     if arguments.command is None:
-        parser.error("which command? expand, answer, rescore, world, options, or --help")
+        parser.error("which command? expand, answer, eval, compare, rescore, world, options, or --help")
     if arguments.command == "world":
         return world_command(arguments)
     if arguments.command == "rescore":
         return rescore_command(arguments)
     if arguments.command == "options":
         return options_command(arguments)
+    if arguments.command in ("eval", "compare"):
+        from .eval import command  # numpy is not for every command
+
+        if arguments.command == "compare":
+            return command.compare_command(arguments)
+        return command.eval_command(settings_of(arguments), as_json=arguments.json, dry_run=arguments.dry_run)
     return run_command(arguments)
 
 

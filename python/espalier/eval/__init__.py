@@ -1,0 +1,43 @@
+"""Methods compared at equal cost, and runs compared question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def evaluate(
+    methods: str | Sequence[str],
+    *,
+    budget: str | None = None,
+    baseline: str | None = None,
+    sweep: Sequence[str] = (),
+    **settings: Any,
+) -> dict[str, Any]:
+    """Answers questions by several methods and compares them; returns the content of eval.json.
+
+    `methods` are names or "all"; `budget` ("calls=200"), `baseline` and `sweep` (["decex.n=2,4"]) as on the command
+    line; settings as for `espalier.answer`, where `set` may name an option of one method as "METHOD.option". Run again
+    with the same settings, it goes on where it was stopped.
+    """
+    from .command import write_evaluation
+    from .plan import make_plan
+
+    return write_evaluation(make_plan(methods, settings, budget=budget, baseline=baseline, sweep=sweep))
+
+
+def compare(a: str | Path, b: str | Path, *, questions: str | Path | None = None) -> dict[str, Any]:
+    """Two runs of `expand`, `answer` or an evaluation, question by question, in the common profile.
+
+    Rows stand in this order: those whose scores differ, those whose answers differ, the others. The summary has the
+    difference B - A of each score with its paired bootstrap interval and the p of a sign-flip test.
+    `questions` is the file with gold answers if it is no longer where the runs found it. Raises InputError if the runs
+    are over different questions, naming what differs.
+    """
+    from .side_by_side import compare_runs
+
+    return compare_runs(Path(a), Path(b), questions)
+
+
+__all__ = ["compare", "evaluate"]

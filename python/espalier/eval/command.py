@@ -1,0 +1,94 @@
+"""`espalier eval` and `espalier compare`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._files import read_passages, read_questions
+from .._progress import ProgressView, shown_as
+from . import plots
+from .formats import to_markdown, written
+from .plan import Plan, make_plan
+from .results import evaluate_plan, write_text
+from .side_by_side import compare_runs, comparison_tables
+from .tables import tables
+
+
+def planned(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What would be run, the inputs read and checked."""
+    questions = read_questions(settings["questions"], limit=settings.get("limit") or 0, require_gold=True)
+    passages = read_passages(settings["corpus"]) if settings.get("corpus") else []
+    return {
+        "questions": len(questions),
+        "passages": len(passages),
+        "budget": plan.budget,
+        "runs": [
+            {"name": run.name, "method": run.method, "preset": run.settings.get("preset"), "set": run.settings["set"]}
+            for run in plan.runs
+        ],
+        "refused": plan.refused,
+    }
+
+
+def print_plan(plan: dict[str, Any]) -> None:
+    print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs; nothing was run")
+    for run in plan["runs"]:
+        chosen = [f"preset {run['preset']}"] if run["preset"] else []
+        print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
+    for name, error in plan["refused"].items():
+        print(f"  {name} cannot run: {error}")
+
+
+def views(*, quiet: bool) -> Callable[[str], ProgressView]:
+    """Shows each run's progress below a line that names it."""
+
+    def view(title: str) -> ProgressView:
+        if not quiet:
+            print(title, file=sys.stderr)
+        return shown_as(quiet=quiet)
+
+    return view
+
+
+def write_evaluation(plan: Plan, *, quiet: bool = True) -> dict[str, Any]:
+    """Does the runs of a plan and writes every file of an evaluation; returns the content of eval.json."""
+    result = evaluate_plan(plan, views(quiet=quiet))
+    for name, text in written(result, tables(result)).items():
+        write_text(plan.out / name, text)
+    if plots.available():
+        plots.write_plots(result, plan.out / "plots")
+    return result
+
+
+def eval_command(settings: dict[str, Any], *, as_json: bool, dry_run: bool) -> int:
+    own = {name: settings.pop(name) for name in ("methods", "budget", "baseline", "sweep")}
+    plan = make_plan(own.pop("methods"), settings, **own)
+    if dry_run:
+        would = planned(plan, settings)
+        print(json.dumps(would, ensure_ascii=False)) if as_json else print_plan(would)
+        return 0
+    result = write_evaluation(plan, quiet=as_json)
+    print(json.dumps(result, ensure_ascii=False) if as_json else (plan.out / "table.md").read_text(encoding="utf-8"))
+    if not plots.available():
+        print(f"espalier: {plots.ABSENT}", file=sys.stderr)
+    bad = [run["name"] for run in result["runs"] if run["status"] != "done"]
+    if bad:
+        print(f"espalier: not finished: {', '.join(bad)} (see eval.json); run again to go on", file=sys.stderr)
+    return 1 if bad else 0
+
+
+def compare_command(arguments: argparse.Namespace) -> int:
+    if arguments.rows < 0:
+        raise ValueError(f"--rows is {arguments.rows}, allowed: 0 or more")
+    result = compare_runs(Path(arguments.a), Path(arguments.b), arguments.questions)
+    print(
+        json.dumps(result, ensure_ascii=False)
+        if arguments.json
+        else to_markdown(comparison_tables(result, arguments.rows), [])
+    )
+    return 0

@@ -1,0 +1,136 @@
+"""Methods side by side: runs, scores, what chance could have done, and what it all cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from .._files import read_questions, write_jsonl
+from .._progress import ProgressView
+from .budget import budget_report
+from .plan import Plan
+from .runs import Outcome, do_runs
+from .scores import Row, own_profile, score_run
+from .statistics import RESAMPLES, SEED, bootstrap_means, holm, interval, paired_test
+
+METRICS = ("em", "f1", "acc")
+FOUND = ("title_recall", "title_f1", "answer_recall")
+COSTS = ("calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", "seconds", "usd")
+
+
+def mean(rows: Sequence[Row], column: str) -> float | None:
+    """Over the rows that have a value; None if none has."""
+    values = [row[column] for row in rows if row[column] is not None]
+    return math.fsum(values) / len(values) if values else None
+
+
+def score_means(rows: Sequence[Row], profile: str = "common") -> dict[str, float]:
+    """Over all rows: a question without an answer counts as 0."""
+    return {metric: math.fsum(row["profiles"][profile][metric] for row in rows) / len(rows) for metric in METRICS}
+
+
+def by_hops(rows: Sequence[Row]) -> list[Row]:
+    """Means for the questions of each hop count; those of unknown count stand under 0."""
+    ordered = sorted(rows, key=lambda row: int(row["hops"]))
+    groups = [(hops, list(group)) for hops, group in groupby(ordered, key=lambda row: int(row["hops"]))]
+    return [
+        {"hops": hops, "questions": len(group), **score_means(group), "calls": mean(group, "calls")}
+        for hops, group in groups
+    ]
+
+
+def describe(outcome: Outcome, rows: Sequence[Row], budget: Mapping[str, float]) -> Row:
+    """All figures of one run but those that need the other runs."""
+    summary, own = outcome.summary, own_profile(outcome.run.method)
+    return {
+        "name": outcome.run.name,
+        "method": outcome.run.method,
+        "point": outcome.run.point,
+        "status": "open" if summary["open"] else "done",
+        "error": None,
+        "simulated": summary["simulated"],
+        "questions": len(rows),
+        "open": summary["open"],
+        "null_predictions": sum(row["answer"] is None for row in rows),
+        "stopped_by_budget": summary["budget"],
+        **score_means(rows),
+        "own_profile": own,
+        "profiles": {profile: score_means(rows, profile) for profile in rows[0]["profiles"]},
+        **{name: mean(rows, name) for name in (*FOUND, *COSTS)},
+        "run_seconds": summary["seconds"],
+        "by_hops": by_hops(rows),
+        "budget": budget_report(budget, rows),
+    }
+
+
+def failed(name: str, error: str) -> Row:
+    return {"name": name, "status": "failed", "error": error}
+
+
+def add_statistics(runs: Sequence[Row], rows: Mapping[str, Sequence[Row]], baseline: str) -> None:
+    """Adds to each run the intervals of its scores, and to those of the tables what their paired differences from the
+    baseline are worth."""
+    names = [run["name"] for run in runs]
+    base = names.index(baseline)
+    others = [i for i, run in enumerate(runs) if i != base and run["point"] is None]
+    every = np.array([[[float(row[metric]) for row in rows[name]] for name in names] for metric in METRICS])
+    drawn = bootstrap_means(every.reshape(-1, every.shape[-1])).reshape(-1, len(METRICS), len(runs))
+    for i, run in enumerate(runs):
+        run |= {"intervals": {}, "against_baseline": {} if i in others else None}
+    for number, metric in enumerate(METRICS):
+        scores, means = every[number], drawn[:, number]
+        for i, run in enumerate(runs):
+            run["intervals"][metric] = interval(means[:, i])
+        tests = [paired_test(scores[i], scores[base], means[:, i] - means[:, base]) for i in others]
+        for i, test, adjusted in zip(others, tests, holm([test["p"] for test in tests]), strict=True):
+            runs[i]["against_baseline"][metric] = {**test, "p_holm": adjusted}
+
+
+def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
+    """Does the runs of a plan and writes eval.json and scores.jsonl; returns the content of eval.json."""
+    common = plan.runs[0].settings
+    questions = read_questions(common["questions"], limit=common.get("limit") or 0, require_gold=True)
+    outcomes = do_runs(plan, view)
+    runs, rows = [], {}
+    for outcome in outcomes:
+        if outcome.error is not None:
+            runs.append(failed(outcome.run.name, outcome.error) | {"point": outcome.run.point})
+            continue
+        name = outcome.run.name
+        rows[name] = score_run(plan.out / "runs" / name, questions, plan.price)
+        runs.append(describe(outcome, rows[name], plan.budget))
+    runs += [failed(name, error) | {"point": None} for name, error in plan.refused.items()]
+    compared = [run for run in runs if run["status"] != "failed" and run["point"] is None]
+    baseline = plan.baseline
+    if baseline is None or baseline not in rows:
+        baseline = str(max(compared, key=lambda run: float(run["f1"]))["name"])
+    add_statistics([run for run in runs if run["status"] != "failed"], rows, baseline)
+    first = next(outcome for outcome in outcomes if outcome.summary)
+    result = {
+        "questions": len(questions),
+        "question_file": str(common["questions"]),
+        "model": first.summary["model"],
+        "simulated": first.summary["simulated"],
+        "retriever": first.summary["retriever"],
+        "budget": plan.budget,
+        "price": plan.price,
+        "baseline": baseline,
+        "resamples": RESAMPLES,
+        "resampling_seed": SEED,
+        "runs": runs,
+    }
+    write_jsonl(plan.out / "scores.jsonl", ({"run": name, **row} for name in rows for row in rows[name]))
+    write_text(plan.out / "eval.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    return result
+
+
+def write_text(file: Path, text: str) -> None:
+    """The file appears whole or not at all."""
+    part = file.with_name(file.name + ".part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(file)

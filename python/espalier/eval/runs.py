@@ -1,0 +1,45 @@
+"""Doing the runs of a plan, each by `answer`, which sees no gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .._errors import Error
+from .._job import run_job
+from .._progress import ProgressView
+from .plan import Plan, PlannedRun
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a planned run."""
+
+    run: PlannedRun
+    summary: dict[str, Any]
+    """The content of its summary.json; empty if it failed."""
+    recognised: bool = False
+    error: str | None = None
+
+
+def do_runs(plan: Plan, view: Callable[[str], ProgressView]) -> list[Outcome]:
+    """Does one run after the other, over one journal; a finished one is recognised.
+
+    `view` makes what shows a run's progress, from a line that names the run. A run that fails does not lose the others:
+    its error is raised only if no run succeeds.
+    """
+    plan.out.mkdir(parents=True, exist_ok=True)
+    outcomes: list[Outcome] = []
+    first: Exception | None = None
+    for number, run in enumerate(plan.runs, 1):
+        with view(f"{run.name} ({number} of {len(plan.runs)})") as shown:
+            try:
+                result = run_job("answer", run.settings, shown)
+                outcomes.append(Outcome(run, result.summary, result.recognised))
+            except (Error, OSError, ValueError) as error:
+                first = first or error
+                outcomes.append(Outcome(run, {}, error=str(error)))
+    if first and not any(outcome.summary for outcome in outcomes):
+        raise first
+    return outcomes

@@ -1,0 +1,113 @@
+"""What each answer of a run is worth and what it cost: one row a question, whatever became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from .._core import Question
+from .._errors import InputError
+
+Row = dict[str, Any]
+
+OWN_PROFILES = {
+    "decouple": "decouple",
+    "greedy-agent": "decouple",
+    "hiprag": "hiprag",
+    "prorag": "prorag",
+    "ragent": "search_o1",
+    "reasonrag": "reasonrag",
+    "search-o1": "search_o1",
+    "search-r1": "search_r1",
+    "ikea": "search_r1",
+    **dict.fromkeys(
+        ["direct", "cot", "standard-rag", "iter-retgen", "ircot", "flare", "self-ask", "self-rag"], "flashrag"
+    ),
+    **dict.fromkeys(["airrag", "airrag-lite", "airrag-blender", "adaptive-rag"], "flashrag"),
+}
+
+
+def own_profile(method: str) -> str:
+    """How the method's paper, or the toolkit that is cited for it, scores; the common profile where none is known."""
+    return OWN_PROFILES.get(method, "common")
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise InputError(f"{file}:{number}: is not a line of JSON ({error})") from None
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no finished run in this folder") from None
+
+
+def scores_of(answer: str | None, gold: Sequence[str], profiles: Sequence[str]) -> dict[str, dict[str, float]]:
+    """em, f1 and acc under each profile; 0 without an answer."""
+    scored = {profile: _core.score(profile, answer, gold) for profile in profiles}
+    return {profile: {metric: values[metric] for metric in ("em", "f1", "acc")} for profile, values in scored.items()}
+
+
+def retrieval_scores(question: Question, documents: Sequence[tuple[str, str]]) -> Row:
+    """How much of what was to be found stands in the documents (title, text) that a search saw.
+
+    Titles are compared, and answers looked for, in the common normal form. The scores of titles are None for a question
+    without supporting titles.
+    """
+    wanted = list(dict.fromkeys(question.supporting_titles))
+    titles = list(dict.fromkeys(title for title, _ in documents))
+    seen = sum(any(_core.score("common", title, [want])["em"] for title in titles) for want in wanted)
+    return {
+        "title_recall": seen / len(wanted) if wanted else None,
+        "title_f1": 2 * seen / (len(titles) + len(wanted)) if wanted else None,
+        "answer_recall": max(
+            (_core.score("common", f"{title}\n{text}", question.gold)["acc"] for title, text in documents), default=0.0
+        ),
+    }
+
+
+def cost_of(answer: Row, seconds: float | None, price: tuple[float, float] | None) -> Row:
+    """What the question cost, as its search counts it; None while it is open."""
+    inputs, outputs = answer["prompt_tokens"], answer["completion_tokens"]
+    known = inputs is not None
+    return {
+        "calls": answer["completions"],
+        "prompt_tokens": inputs,
+        "completion_tokens": outputs,
+        "tokens": inputs + outputs if known else None,
+        "retrievals": answer["retrievals"],
+        "seconds": seconds,
+        "usd": (price[0] * inputs + price[1] * outputs) / 1e6 if known and price else None,
+    }
+
+
+def score_run(folder: Path, questions: Sequence[Question], price: tuple[float, float] | None = None) -> list[Row]:
+    """The rows of a run over these questions, in their order. Raises InputError if it is a run over others."""
+    profiles = ["common", *_core.metric_profiles()]
+    answers, trees = list(read_rows(folder / "answers.jsonl")), read_rows(folder / "trees.jsonl")
+    seconds = [row["seconds"] for row in read_rows(folder / "costs.jsonl")]
+    if [row["id"] for row in answers] != [question.id for question in questions]:
+        raise InputError(f"{folder / 'answers.jsonl'}: holds answers to other questions")
+    rows = []
+    for question, answer, took in zip(questions, answers, seconds, strict=True):
+        tree = next(trees) if answer["status"] != "open" else {"documents": {}}  # what is open has no tree
+        documents = [(document["title"], document["text"]) for document in tree["documents"].values()]
+        scores = scores_of(answer["answer"], question.gold, profiles)
+        rows.append(
+            {
+                "id": question.id,
+                "hops": question.hops,
+                "answer": answer["answer"],
+                "status": answer["status"],
+                **scores["common"],
+                **retrieval_scores(question, documents),
+                **cost_of(answer, took, price),
+                "profiles": scores,
+            }
+        )
+    return rows
