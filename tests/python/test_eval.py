@@ -1,0 +1,501 @@
+"""Methods side by side: plans, scores, tables, resuming, and two runs compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible, start
+from espalier import _core
+from espalier.eval import compare, evaluate, formats, plots, text
+from espalier.eval.budget import budget_report
+from espalier.eval.plan import make_plan
+from espalier.eval.scores import cost_of, retrieval_scores
+from espalier.eval.tables import tables
+
+METHODS = "direct,decex,standard-rag"
+FILES = ("eval.json", "scores.jsonl", "table.md", "table.csv", "table.tex", "hops.csv")
+
+
+def settings(files: Path, out: Path, **more: Any) -> dict[str, Any]:
+    journal = {} if "--no-journal" not in inputs(files) else {"journal": False}
+    return {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "out": out, **journal, **more}
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("eval") / "out"
+    swept = ["--sweep", "decex.documents=1,3", "--budget", "calls=30", "--price", "in=1,out=2"]
+    done = espalier("eval", "--methods", METHODS, *inputs(files), "--out", out, *swept)
+    assert done.returncode == 0, done.stderr
+    assert "### Methods" in done.stdout and "decex@documents=1 (4 of 5)" in done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def result(finished: Path) -> dict[str, Any]:
+    return json.loads((finished / "eval.json").read_text(encoding="utf-8"))
+
+
+# ---- what an evaluation finds
+
+
+def test_scores_and_costs_are_those_of_the_runs(finished: Path, files: Path, result: dict[str, Any]):
+    gold = {row["id"]: row["golden_answers"] for row in rows(files / "questions.jsonl")}
+    for run in result["runs"]:
+        answers = rows(finished / "runs" / run["name"] / "answers.jsonl")
+        f1 = [_core.score("common", row["answer"], gold[row["id"]])["f1"] for row in answers]
+        assert run["f1"] == pytest.approx(sum(f1) / 12) and run["questions"] == 12
+        assert run["calls"] == pytest.approx(sum(row["completions"] for row in answers) / 12)
+        inputs_, outputs = (sum(row[f"{side}_tokens"] for row in answers) for side in ("prompt", "completion"))
+        assert run["tokens"] == pytest.approx((inputs_ + outputs) / 12)
+        assert run["usd"] == pytest.approx((inputs_ + 2 * outputs) / 1e6 / 12)
+        assert run["retrievals"] == pytest.approx(sum(row["retrievals"] for row in answers) / 12)
+        assert run["intervals"]["f1"][0] <= run["f1"] <= run["intervals"]["f1"][1]
+        assert sum(group["questions"] for group in run["by_hops"]) == 12
+        weighted = sum(group["questions"] * group["em"] for group in run["by_hops"])
+        assert weighted == pytest.approx(12 * run["em"])
+    names = [run["name"] for run in result["runs"]]
+    assert names == ["direct", "decex", "standard-rag", "decex@documents=1", "decex@documents=3"]
+
+
+def test_every_profile_scores_every_method(result: dict[str, Any]):
+    decex, direct = result["runs"][1], result["runs"][0]
+    assert set(decex["profiles"]) == {"common", *_core.metric_profiles()}
+    assert decex["profiles"]["common"] == {metric: decex[metric] for metric in ("em", "f1", "acc")}
+    assert (direct["own_profile"], decex["own_profile"]) == ("flashrag", "common")
+
+
+def test_what_was_retrieved_is_scored(result: dict[str, Any]):
+    direct, _, standard = result["runs"][:3]
+    assert direct["title_recall"] == direct["answer_recall"] == direct["retrievals"] == 0
+    assert 0 < standard["title_recall"] <= 1 and 0 < standard["answer_recall"] <= 1 and standard["retrievals"] == 1
+
+
+def test_the_best_method_is_the_baseline_unless_one_is_named(
+    finished: Path, files: Path, tmp_path: Path, result: dict[str, Any]
+):
+    best = max(result["runs"][:3], key=lambda run: run["f1"])
+    assert result["baseline"] == best["name"] and best["against_baseline"] is None
+    direct = result["runs"][0]["against_baseline"]["f1"]
+    assert direct["difference"] == pytest.approx(result["runs"][0]["f1"] - best["f1"])
+    assert direct["p"] <= direct["p_holm"] <= 1
+    assert result["runs"][3]["against_baseline"] is None  # a point of a sweep is no method of its own
+    shutil.copytree(finished, tmp_path / "copy")
+    same = settings(files, tmp_path / "copy", set={"price_in": 1, "price_out": 2})
+    named = evaluate(METHODS.split(","), **same, budget="calls=30", baseline="direct")
+    assert named["baseline"] == "direct" and set(named["runs"][1]["against_baseline"]) == {"em", "f1", "acc"}
+
+
+def test_titles_and_answers_are_looked_for_in_what_was_found(tmp_path: Path):
+    file = tmp_path / "questions.jsonl"
+    row = {"id": "a", "question": "?", "golden_answers": ["Paris", "Lutetia"]}
+    file.write_text(json.dumps({**row, "metadata": {"supporting_titles": ["The Old Mill", "River Dane"]}}))
+    question = esp.read_questions(file)[0]
+    assert question.supporting_titles == ["The Old Mill", "River Dane"]
+    found = retrieval_scores(question, [("old mill", "It stands in PARIS."), ("Dane", "A river."), ("old mill", "")])
+    assert found == {"title_recall": 1 / 2, "title_f1": 2 * 1 / (2 + 2), "answer_recall": 1.0}
+    assert retrieval_scores(question, []) == {"title_recall": 0.0, "title_f1": 0.0, "answer_recall": 0.0}
+    bare = esp.Question("?", gold=["Paris"])
+    assert retrieval_scores(bare, [("x", "Rome")]) == {"title_recall": None, "title_f1": None, "answer_recall": 0.0}
+
+
+def test_profiles_differ_where_their_papers_do():
+    assert _core.score("common", "Vitamin A", ["Vitamin"])["em"] == 1
+    assert _core.score("prorag", "Vitamin A", ["Vitamin"])["f1"] == pytest.approx(2 / 3)
+    assert _core.score("musique", "", ["The"])["f1"] == 1 and _core.score("hotpot", "", ["The"])["f1"] == 0
+    assert set(_core.score("common", None, ["x"]).values()) == {0.0}
+    with pytest.raises(ValueError, match="did you mean 'hotpot'"):
+        _core.score("hotpto", "x", ["x"])
+
+
+def test_a_question_costs_what_the_price_says():
+    answer = {"completions": 3, "prompt_tokens": 2000, "completion_tokens": 500, "retrievals": 1}
+    assert cost_of(answer, 0.5, (3.0, 4.0))["usd"] == pytest.approx(0.008)
+    assert cost_of(answer, 0.5, None)["usd"] is None
+    still_open = dict.fromkeys(answer)
+    assert cost_of(still_open, 0.5, (3.0, 4.0)) == dict.fromkeys(
+        ["calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", "usd"]
+    ) | {"seconds": 0.5}
+
+
+# ---- files
+
+
+def test_all_files_are_there_and_say_that_the_model_is_simulated(finished: Path, result: dict[str, Any]):
+    assert set(FILES) <= {path.name for path in finished.iterdir()}
+    assert not list(finished.rglob("*.part"))
+    for table in (finished / "table.md").read_text().split("### ")[1:]:
+        assert "simulated model" in table
+    for table in (finished / "table.tex").read_text().split(r"\begin{table}")[1:]:
+        assert "simulated model" in table and table.count(r"\\") >= 2
+    for name in ("table.csv", "hops.csv"):
+        assert {row["model"] for row in csv.DictReader(io.StringIO((finished / name).read_text()))} == {
+            "simulated model"
+        }
+    for picture in (finished / "plots").glob("*.svg"):
+        assert "simulated model" in picture.read_text()
+    assert len(rows(finished / "scores.jsonl")) == 12 * len(result["runs"])
+
+
+def test_the_csv_holds_the_unrounded_figures(finished: Path, result: dict[str, Any]):
+    read = list(csv.DictReader(io.StringIO((finished / "table.csv").read_text())))
+    assert [row["run"] for row in read] == [run["name"] for run in result["runs"]]
+    assert [float(row["f1"]) for row in read] == [run["f1"] for run in result["runs"]]
+    assert read[3]["option"] == "documents" and read[3]["value"] == "1"
+
+
+def test_plots_need_matplotlib_and_say_so(files: Path, tmp_path: Path, monkeypatch, capsys):
+    from espalier import cli
+
+    monkeypatch.setattr(plots, "available", lambda: False)
+    arguments = ["eval", "--methods", "direct", *inputs(files), "--out", str(tmp_path / "out"), "--limit", "2"]
+    assert cli.main(arguments) == 0
+    assert "pip install 'espalier[plots]'" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "plots").exists() and (tmp_path / "out" / "table.md").exists()
+
+
+def test_plots_are_the_same_bytes_for_the_same_results(result: dict[str, Any], tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    once, again = (plots.write_plots(result, tmp_path / name) for name in "ab")
+    names = {path.name for path in once}
+    assert {"f1_calls.svg", "f1_tokens.png", "f1_hops.svg", "sweep_decex_documents.svg"} <= names
+    assert [path.read_bytes() for path in once] == [path.read_bytes() for path in again]
+
+
+# ---- going on
+
+
+def test_a_second_run_does_nothing_and_writes_the_same_bytes(finished: Path, files: Path):
+    before = {name: (finished / name).read_bytes() for name in FILES}
+    stamps = {path: path.stat().st_mtime_ns for path in (finished / "runs").rglob("*.jsonl")}
+    again = ["--sweep", "decex.documents=1,3", "--budget", "calls=30", "--price", "in=1,out=2", "--in-flight", 3]
+    assert espalier("eval", "--methods", METHODS, *inputs(files), "--out", finished, *again).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in (finished / "runs").rglob("*.jsonl")} == stamps
+    assert {name: (finished / name).read_bytes() for name in FILES} == before
+
+
+def test_an_evaluation_that_was_killed_ends_with_the_same_scores(tmp_path: Path):
+    esp.write_world(tmp_path / "world", passages=400, questions=150, seed=4)
+    command = ["eval", "--methods", "direct,decex,ircot", *inputs(tmp_path / "world")]
+    assert espalier(*command, "--out", tmp_path / "whole").returncode == 0
+    with start(*command, "--out", tmp_path / "killed") as process:
+        while process.poll() is None and not (tmp_path / "killed" / "runs" / "decex" / "run.json").exists():
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL and not (tmp_path / "killed" / "eval.json").exists()
+    assert espalier(*command, "--out", tmp_path / "killed").returncode == 0
+
+    def answers(out: Path) -> list[bytes]:
+        return [(out / "runs" / name / "answers.jsonl").read_bytes() for name in ("direct", "decex", "ircot")]
+
+    assert answers(tmp_path / "killed") == answers(tmp_path / "whole")
+    assert (tmp_path / "killed" / "hops.csv").read_bytes() == (tmp_path / "whole" / "hops.csv").read_bytes()
+
+
+def test_a_method_that_fails_does_not_lose_the_others(files: Path, tmp_path: Path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "decex").write_text("in the way")
+    command = ["eval", "--methods", METHODS, *inputs(files), "--out", tmp_path, "--limit", 3]
+    done = espalier(*command)
+    assert done.returncode == 1 and "not finished: decex" in done.stderr
+    read = {run["name"]: run for run in json.loads((tmp_path / "eval.json").read_text())["runs"]}
+    assert read["direct"]["status"] == read["standard-rag"]["status"] == "done"
+    assert read["decex"]["status"] == "failed" and "decex" in read["decex"]["error"]
+    assert "decex failed" in done.stdout
+    (tmp_path / "runs" / "decex").unlink()
+    assert espalier(*command).returncode == 0
+
+
+def test_an_error_of_every_method_is_the_error(files: Path, tmp_path: Path):
+    done = espalier(
+        "eval",
+        "--methods",
+        "direct,cot",
+        "--questions",
+        files / "questions.jsonl",
+        "--corpus",
+        "none",
+        "--out",
+        tmp_path,
+    )
+    assert done.returncode == 3 and "none" in done.stderr.splitlines()[-1]
+
+
+@needs_http
+@needs_journal
+def test_methods_share_a_journal_and_questions_left_open_are_gone_on_with(files: Path, tmp_path: Path):
+    def until(limit: int) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
+        return lambda request: completion(sensible(request)) if len(server.requests) <= limit else (404, b"gone")
+
+    command = ["eval", "--methods", "direct,decex", *inputs(files), "--limit", 4, "--out", tmp_path / "out"]
+    with ModelServer(lambda request: server.answer(request)) as server:
+        server.answer = until(6)
+        model = ["--model", server.url, "--model-name", "m"]
+        stopped = espalier(*command, *model)
+        assert stopped.returncode == 1 and "decex" in stopped.stderr.splitlines()[-1]
+        first = json.loads((tmp_path / "out" / "eval.json").read_text())
+        assert first["simulated"] is False and first["runs"][1]["open"] > 0
+        assert first["runs"][1]["questions"] == 4  # the denominator stays
+        server.answer = until(10**9)
+        server.requests.clear()
+        assert espalier(*command, *model).returncode == 0
+        assert len(server.requests) > 0
+        server.requests.clear()
+        shutil.rmtree(tmp_path / "out" / "runs")  # everything is in the one journal
+        assert espalier(*command, *model).returncode == 0
+        assert server.requests == []
+    assert not list((tmp_path / "out" / "runs").rglob("journal.sqlite"))
+
+
+@needs_http
+def test_no_request_holds_a_gold_answer(files: Path, tmp_path: Path):
+    """Gold that neither the corpus nor the questions hold can come from nowhere but the file's own field."""
+    marked = tmp_path / "marked.jsonl"
+    with marked.open("w") as file:
+        for number, row in enumerate(rows(files / "questions.jsonl")):
+            step = {"question": "q", "answer": f"Qzgoldchain{number}", "support_title": f"Qzgoldtitle{number}"}
+            meta = {**row["metadata"], "decomposition": [step], "supporting_titles": [f"Qzgoldtitle{number}"]}
+            file.write(json.dumps({**row, "golden_answers": [f"Qzgold{number}"], "metadata": meta}) + "\n")
+    with ModelServer(lambda request: completion(sensible(request))) as server:
+        more = settings(files, tmp_path / "out", questions=marked, limit=3, model=server.url, model_name="m")
+        result = evaluate("all", **more, set={"max_calls": 40})
+        assert server.requests and "qzgold" not in json.dumps(server.requests).lower()
+    assert {run["em"] for run in result["runs"] if run["status"] == "done"} == {0.0}
+    for run in result["runs"]:
+        trees = tmp_path / "out" / "runs" / run["name"] / "trees.jsonl"
+        if run["status"] == "done":
+            assert "qzgold" not in trees.read_text().lower(), run["name"]
+
+
+# ---- budgets
+
+
+def test_a_budget_is_every_method_s_own_and_reported_as_spent(files: Path, tmp_path: Path):
+    result = evaluate("direct,ircot", **settings(files, tmp_path), budget="calls=2,tokens=100000")
+    assert all(run["budget"]["calls"]["limit"] == 2 for run in result["runs"])
+    assert result["runs"][0]["budget"]["calls"]["most"] == 1
+    assert result["runs"][1]["stopped_by_budget"] > 0
+    for run in result["runs"]:
+        options = json.loads((tmp_path / "runs" / run["name"] / "run.json").read_text())["options"]
+        assert options["max_calls"] == 2 and options["max_tokens_total"] == 100000
+    made = {table.name: table for table in tables(result)}["budget"]
+    assert any("less than half" in note for note in made.notes)
+
+
+def test_overshooting_a_budget_is_counted():
+    spent = [{"calls": 3, "usd": None}, {"calls": 5, "usd": 0.5}, {"calls": 7, "usd": 0.1}]
+    report = budget_report({"calls": 5, "usd": 0.2}, spent)
+    assert report["calls"] == {"limit": 5, "mean": 5.0, "most": 7, "over": 1}
+    assert report["usd"] == {"limit": 0.2, "mean": 0.3, "most": 0.5, "over": 1}
+
+
+def test_money_is_limited_at_its_price(files: Path, tmp_path: Path):
+    chosen = settings(files, tmp_path, set={"price_in": "2.5", "price_out": "10"})
+    plan = make_plan("direct,decex", chosen, budget="usd=0.01")
+    assert plan.price == (2.5, 10.0)
+    assert all(run.settings["set"]["max_usd"] == "0.01" for run in plan.runs)
+
+
+# ---- plans
+
+
+def test_options_of_one_method_go_to_it_alone(files: Path, tmp_path: Path):
+    plan = make_plan("direct,decex", settings(files, tmp_path, set={"decex.k": 2, "documents": 5}))
+    direct, decex = (run.settings for run in plan.runs)
+    assert direct["set"] == {"documents": 5} and decex["set"] == {"k": 2, "documents": 5}
+    assert direct["journal_file"] == decex["journal_file"] == str(tmp_path / "journal.sqlite")
+    assert direct["out"] == str(tmp_path / "runs" / "direct")
+
+
+def test_presets_prompts_and_models_go_to_the_methods_that_know_them(files: Path, tmp_path: Path):
+    (tmp_path / "prompts" / "decex").mkdir(parents=True)
+    plan = make_plan(
+        "direct,decex",
+        settings(files, tmp_path, prompts=str(tmp_path / "prompts"), models={"rollout": ("simulated", "")}),
+    )
+    direct, decex = (run.settings for run in plan.runs)
+    assert "prompts" not in direct and decex["prompts"].endswith("decex")
+    assert direct["models"] == {} and list(decex["models"]) == ["rollout"]
+
+
+def test_all_means_every_registered_method(files: Path, tmp_path: Path):
+    plan = make_plan("all", settings(files, tmp_path))
+    assert sorted([run.name for run in plan.runs] + list(plan.refused)) == _core.method_names()
+
+
+def test_a_dry_run_shows_the_plan_and_runs_nothing(files: Path, tmp_path: Path):
+    command = ["eval", "--methods", "direct,decex", *inputs(files), "--out", tmp_path / "out", "--dry-run"]
+    shown = espalier(*command, "--set", "decex.k=2", "--budget", "calls=9")
+    assert shown.returncode == 0 and "12 questions, 300 passages, 2 runs" in shown.stdout
+    assert "decex  k=2  max_calls=9" in shown.stdout and not (tmp_path / "out").exists()
+    as_json = json.loads(espalier(*command, "--json").stdout)
+    assert [run["method"] for run in as_json["runs"]] == ["direct", "decex"]
+
+
+def test_json_prints_eval_json(files: Path, tmp_path: Path):
+    done = espalier("eval", "--methods", "direct", *inputs(files), "--out", tmp_path, "--limit", 2, "--json")
+    assert json.loads(done.stdout) == json.loads((tmp_path / "eval.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--methods", "direkt"], "did you mean 'direct'?"),
+        (["--methods", "direct,"], "unknown method ''"),
+        (["--methods", "direct,decex", "--set", "k=2"], "direct: unknown option 'k'"),
+        (["--methods", "all", "--set", "k=2"], "METHOD.OPTION"),
+        (["--methods", "decex", "--set", "decex.k=0"], "'k' is 0"),
+        (["--methods", "direct", "--set", "decex.k=2"], "decex is not among the methods"),
+        (["--methods", "direct", "--budget", "calls=0"], "calls is 0"),
+        (["--methods", "direct", "--budget", "calls=1.5"], "calls is 1.5"),
+        (["--methods", "direct", "--budget", "calls=nan"], "calls is nan"),
+        (["--methods", "direct", "--budget", "tokens=many"], "tokens is many"),
+        (["--methods", "direct", "--budget", "calls=1,calls=2"], "calls twice"),
+        (["--methods", "direct", "--budget", "euros=1"], "not 'euros=1'"),
+        (["--methods", "direct", "--budget", "usd=1"], "needs --price"),
+        (["--methods", "direct", "--budget", "usd=1", "--price", "in=0,out=0"], "usd"),
+        (["--methods", "direct,decex", "--budget", "calls=5", "--set", "decex.max_calls=9"], "unequal"),
+        (["--methods", "direct", "--match-budget"], "match_budget"),
+        (["--methods", "direct", "--baseline", "decex"], "not among the methods"),
+        (["--methods", "direct", "--baseline", "decexx"], "did you mean 'decex'?"),
+        (["--methods", "direct", "--sweep", "documents=1,2"], "unknown method 'documents'"),
+        (["--methods", "direct", "--sweep", "decex.k"], "--sweep takes"),
+        (["--methods", "direct", "--sweep", "decex.k=0,1"], "'k' is 0"),
+        (["--methods", "direct", "--model-for", "nothing=simulated"], "none of the methods has a purpose 'nothing'"),
+        (["--methods", "direct", "--preset", "paper"], "preset"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(files, tmp_path, capsys, arguments, message):
+    from espalier import cli
+
+    assert cli.main(["eval", *arguments, *inputs(files), "--out", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert message in err and len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_questions_without_gold_cannot_be_evaluated(files: Path, tmp_path: Path):
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text('{"id": "a", "question": "Who?"}\n')
+    done = espalier("eval", "--methods", "direct", "--questions", bare, "--out", tmp_path / "out")
+    assert done.returncode == 3 and "bare.jsonl:1" in done.stderr and "golden_answers" in done.stderr
+
+
+# ---- hostile text
+
+HOSTILE = (
+    'a|b <img src=x onerror=1> `code` [x](http://y) www.z.org \\input{x} $1^2_3~% & # {}\x1b[31m\u202e\nrow\\\\ "q"'
+)
+
+
+def test_no_cell_can_break_out_of_its_table():
+    shown = text.markdown(HOSTILE)
+    assert "\n" not in shown and "\x1b" not in shown and "\u202e" not in shown
+    assert "<" not in shown and "http://" not in shown and "www." not in shown
+    unescaped = shown.replace("\\\\", "").replace("\\|", "").replace("\\[", "").replace("\\`", "")
+    assert not set("|[`") & set(unescaped)
+    tex = text.latex(HOSTILE)
+    for command in (r"\input", "\n", "\x1b"):
+        assert command not in tex
+    assert r"\textbackslash{}input\{x\}" in tex and r"\$1\textasciicircum{}2\_3" in tex and r"\%" in tex
+    assert [text.csv_cell(cell)[0] for cell in ("=1+1", "+1", "-1", "@x", "x")] == ["'", "'", "'", "'", "x"]
+
+
+def test_hostile_names_and_errors_stay_in_their_cells(result: dict[str, Any]):
+    hostile = json.loads(json.dumps(result))
+    hostile["model"], hostile["simulated"] = HOSTILE, False
+    hostile["runs"].append({"name": HOSTILE, "status": "failed", "error": HOSTILE, "point": None})
+    hostile["runs"][3]["point"] = ["documents", "=cmd|x"]
+    files = formats.written(hostile, tables(hostile))
+    honest = formats.written(result, tables(result))
+    pipes = {
+        line.replace("\\|", "").count("|")
+        for line in files["table.md"].split("### ")[1].splitlines()
+        if line[:1] == "|"
+    }
+    assert len(pipes) == 1
+    assert files["table.tex"].count(r"\begin{table}") == honest["table.tex"].count(r"\begin{table}")
+    assert r"\input" not in files["table.tex"]
+    read = list(csv.reader(io.StringIO(files["table.csv"])))
+    assert len({len(row) for row in read}) == 1 and read[4][4] == "'=cmd|x"
+    assert "simulated model" not in files["table.md"]
+
+
+# ---- two runs
+
+
+def test_compare_shows_where_two_runs_differ_first(finished: Path):
+    runs = [finished / "runs" / name for name in ("direct", "standard-rag")]
+    found = compare(*runs)
+    differ = [row["differ"] for row in found["rows"]]
+    assert differ == sorted(differ, reverse=True) and sum(differ) == found["differ"] > 0
+    scored = [row["a"]["f1"] != row["b"]["f1"] or row["a"]["em"] != row["b"]["em"] for row in found["rows"]]
+    assert scored == sorted(scored, reverse=True)
+    answers = {row["id"]: row for row in rows(runs[0] / "answers.jsonl")}
+    for row in found["rows"]:
+        assert row["a"]["answer"] == answers[row["id"]]["answer"] and row["gold"]
+        assert row["a"]["calls"] == answers[row["id"]]["completions"]
+    f1 = found["summary"]["f1"]
+    assert f1["difference"] == pytest.approx(f1["b"]["mean"] - f1["a"]["mean"])
+    assert f1["interval"][0] <= f1["difference"] <= f1["interval"][1]
+    back = compare(*reversed(runs))["summary"]["f1"]
+    assert back["difference"] == pytest.approx(-f1["difference"]) and back["p"] == f1["p"]
+    assert back["interval"] == pytest.approx((-f1["interval"][1], -f1["interval"][0]))
+    shown = espalier("compare", *runs, "--rows", 2)
+    assert shown.returncode == 0 and "simulated model" in shown.stdout and "2 are shown" in shown.stdout
+    assert json.loads(espalier("compare", *runs, "--json").stdout) == json.loads(json.dumps(found))
+
+
+def test_a_run_differs_from_itself_nowhere(finished: Path):
+    found = compare(finished / "runs" / "decex", finished / "runs" / "decex")
+    assert found["differ"] == 0
+    assert found["summary"]["em"]["interval"] == (0.0, 0.0) and found["summary"]["em"]["p"] == 1.0
+
+
+def test_trees_that_gold_steered_are_labelled_and_other_options_named(files: Path, tmp_path: Path):
+    for k in (2, 3):
+        assert espalier("expand", *inputs(files), "--out", tmp_path / str(k), "--set", f"k={k}").returncode == 0
+    shown = espalier("compare", tmp_path / "2", tmp_path / "3").stdout
+    assert shown.count("oracle") == 2 and "k: A 2, B 3" in shown
+
+
+def test_runs_over_different_questions_are_refused_by_what_differs(finished: Path, files: Path, tmp_path: Path):
+    command = ["answer", "--method", "direct", *inputs(files)]
+    assert espalier(*command, "--limit", 10, "--out", tmp_path / "ten").returncode == 0
+    refused = espalier("compare", finished / "runs" / "direct", tmp_path / "ten")
+    assert refused.returncode == 3 and "wq-0000010, wq-0000011 (2 in all)" in refused.stderr
+    other = tmp_path / "other.jsonl"
+    lines = rows(files / "questions.jsonl")
+    lines[4]["question"] = "Who else?"
+    other.write_text("".join(json.dumps(row) + "\n" for row in lines))
+    command[4] = str(other)
+    assert espalier(*command, "--out", tmp_path / "else").returncode == 0
+    refused = espalier("compare", finished / "runs" / "direct", tmp_path / "else")
+    assert refused.returncode == 3 and "Who else?" in refused.stderr and len(refused.stderr.splitlines()) == 1
+
+
+def test_folders_that_cannot_be_compared_are_named(finished: Path, files: Path, tmp_path: Path):
+    refused = espalier("compare", finished, finished)
+    assert refused.returncode == 3 and "runs/decex" in refused.stderr
+    refused = espalier("compare", tmp_path / "none", finished / "runs" / "decex")
+    assert refused.returncode == 3 and "none/run.json" in refused.stderr
+    gone = tmp_path / "gone.jsonl"
+    shutil.copy(files / "questions.jsonl", gone)
+    run = ["answer", "--method", "direct", "--questions", gone, *inputs(files)[2:], "--out", tmp_path / "run"]
+    assert espalier(*run).returncode == 0
+    gone.unlink()
+    refused = espalier("compare", tmp_path / "run", tmp_path / "run")
+    assert refused.returncode == 3 and "gone.jsonl" in refused.stderr and "--questions" in refused.stderr
+    found = espalier("compare", tmp_path / "run", tmp_path / "run", "--questions", files / "questions.jsonl")
+    assert found.returncode == 0, found.stderr
