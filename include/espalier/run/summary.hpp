@@ -19,6 +19,7 @@ class Summary {
  public:
   std::string method, model, retriever;  ///< as results call them; "simulated" is such a name
   bool oracle = false;                   ///< trees were steered by gold answers
+  std::map<std::string, std::string> notes;  ///< what a reader of the products must know, by file
   double seconds = 0;                    ///< the one field that differs between equal runs
 
   explicit Summary(std::size_t questions) : scores_(questions) {}
@@ -63,7 +64,13 @@ class Summary {
     }
     json.end_object().key("pruned").begin_object();
     for (std::size_t reason = 1; reason < pruned_.size(); ++reason) json.field(output::name(static_cast<Reason>(reason)), pruned_[reason]);
-    json.end_object().field("seconds", seconds).end_object();
+    json.end_object();
+    if (!notes.empty()) {
+      json.key("notes").begin_object();
+      for (const auto& [file, note] : notes) json.field(file, note);
+      json.end_object();
+    }
+    json.field("seconds", seconds).end_object();
     return out;
   }
 
