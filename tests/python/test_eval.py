@@ -16,7 +16,7 @@ import espalier as esp
 import pytest
 from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible, start
 from espalier import _core
-from espalier.eval import compare, evaluate, formats, plots, text
+from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score, text
 from espalier.eval.budget import budget_report
 from espalier.eval.plan import make_plan
 from espalier.eval.scores import cost_of, retrieval_scores
@@ -53,7 +53,7 @@ def test_scores_and_costs_are_those_of_the_runs(finished: Path, files: Path, res
     gold = {row["id"]: row["golden_answers"] for row in rows(files / "questions.jsonl")}
     for run in result["runs"]:
         answers = rows(finished / "runs" / run["name"] / "answers.jsonl")
-        f1 = [_core.score("common", row["answer"], gold[row["id"]])["f1"] for row in answers]
+        f1 = [score("common", row["answer"], gold[row["id"]])["f1"] for row in answers]
         assert run["f1"] == pytest.approx(sum(f1) / 12) and run["questions"] == 12
         assert run["calls"] == pytest.approx(sum(row["completions"] for row in answers) / 12)
         inputs_, outputs = (sum(row[f"{side}_tokens"] for row in answers) for side in ("prompt", "completion"))
@@ -70,7 +70,7 @@ def test_scores_and_costs_are_those_of_the_runs(finished: Path, files: Path, res
 
 def test_every_profile_scores_every_method(result: dict[str, Any]):
     decex, direct = result["runs"][1], result["runs"][0]
-    assert set(decex["profiles"]) == {"common", *_core.metric_profiles()}
+    assert set(decex["profiles"]) == {"common", *metric_profiles()}
     assert decex["profiles"]["common"] == {metric: decex[metric] for metric in ("em", "f1", "acc")}
     assert (direct["own_profile"], decex["own_profile"]) == ("flashrag", "common")
 
@@ -110,12 +110,12 @@ def test_titles_and_answers_are_looked_for_in_what_was_found(tmp_path: Path):
 
 
 def test_profiles_differ_where_their_papers_do():
-    assert _core.score("common", "Vitamin A", ["Vitamin"])["em"] == 1
-    assert _core.score("prorag", "Vitamin A", ["Vitamin"])["f1"] == pytest.approx(2 / 3)
-    assert _core.score("musique", "", ["The"])["f1"] == 1 and _core.score("hotpot", "", ["The"])["f1"] == 0
-    assert set(_core.score("common", None, ["x"]).values()) == {0.0}
+    assert score("common", "Vitamin A", ["Vitamin"])["em"] == 1
+    assert score("prorag", "Vitamin A", ["Vitamin"])["f1"] == pytest.approx(2 / 3)
+    assert score("musique", "", ["The"])["f1"] == 1 and score("hotpot", "", ["The"])["f1"] == 0
+    assert set(score("common", None, ["x"]).values()) == {0.0}
     with pytest.raises(ValueError, match="did you mean 'hotpot'"):
-        _core.score("hotpto", "x", ["x"])
+        score("hotpto", "x", ["x"])
 
 
 def test_a_question_costs_what_the_price_says():
@@ -206,13 +206,20 @@ def test_an_evaluation_that_was_killed_ends_with_the_same_scores(tmp_path: Path)
 def test_a_method_that_fails_does_not_lose_the_others(files: Path, tmp_path: Path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "decex").write_text("in the way")
-    command = ["eval", "--methods", METHODS, *inputs(files), "--out", tmp_path, "--limit", 3]
+    command = ["eval", "--methods", f"{METHODS},cot", *inputs(files), "--out", tmp_path, "--limit", 3]
     done = espalier(*command)
     assert done.returncode == 1 and "not finished: decex" in done.stderr
     read = {run["name"]: run for run in json.loads((tmp_path / "eval.json").read_text())["runs"]}
     assert read["direct"]["status"] == read["standard-rag"]["status"] == "done"
     assert read["decex"]["status"] == "failed" and "decex" in read["decex"]["error"]
     assert "decex failed" in done.stdout
+    damaged = tmp_path / "runs" / "direct" / "answers.jsonl"
+    whole = damaged.read_text()
+    damaged.write_text(whole[:-9])
+    done = espalier(*command, "--baseline", "decex")
+    assert done.returncode == 1 and "answers.jsonl:3" in done.stdout and "not finished: direct, decex" in done.stderr
+    assert "decex, the baseline that was asked for, failed" in (tmp_path / "table.md").read_text()
+    damaged.write_text(whole)
     (tmp_path / "runs" / "decex").unlink()
     assert espalier(*command).returncode == 0
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._core import metric_profiles, score
+
 
 def evaluate(
     methods: str | Sequence[str],
@@ -18,7 +20,8 @@ def evaluate(
     """Answers questions by several methods and compares them; returns the content of eval.json.
 
     `methods` are names or "all"; `budget` ("calls=200"), `baseline` and `sweep` (["decex.n=2,4"]) as on the command
-    line; settings as for `espalier.answer`, where `set` may name an option of one method as "METHOD.option". Run again
+    line; settings as for `espalier.answer`, where `set` may name an option of one method as "METHOD.option"
+    and has the prices as "price_in" and "price_out". Run again
     with the same settings, it goes on where it was stopped.
     """
     from .command import write_evaluation
@@ -40,4 +43,4 @@ def compare(a: str | Path, b: str | Path, *, questions: str | Path | None = None
     return compare_runs(Path(a), Path(b), questions)
 
 
-__all__ = ["compare", "evaluate"]
+__all__ = ["compare", "evaluate", "metric_profiles", "score"]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
+from .._errors import Error
 from .._files import read_questions, write_jsonl
 from .._progress import ProgressView
 from .budget import budget_report
 from .plan import Plan
 from .runs import Outcome, do_runs
 from .scores import Row, own_profile, score_run
-from .statistics import RESAMPLES, SEED, bootstrap_means, holm, interval, paired_test
+from .statistics import RESAMPLES, SEED, Floats, bootstrap_means, holm, interval, paired_test
 
 METRICS = ("em", "f1", "acc")
 FOUND = ("title_recall", "title_f1", "answer_recall")
@@ -68,25 +69,25 @@ def describe(outcome: Outcome, rows: Sequence[Row], budget: Mapping[str, float])
     }
 
 
-def failed(name: str, error: str) -> Row:
-    return {"name": name, "status": "failed", "error": error}
+def failed(name: str, error: str, point: tuple[str, str] | None = None) -> Row:
+    return {"name": name, "point": point, "status": "failed", "error": error}
 
 
-def add_statistics(runs: Sequence[Row], rows: Mapping[str, Sequence[Row]], baseline: str) -> None:
+def add_statistics(runs: Sequence[Row], scores: Mapping[str, Floats], baseline: str) -> None:
     """Adds to each run the intervals of its scores, and to those of the tables what their paired differences from the
     baseline are worth."""
     names = [run["name"] for run in runs]
     base = names.index(baseline)
     others = [i for i, run in enumerate(runs) if i != base and run["point"] is None]
-    every = np.array([[[float(row[metric]) for row in rows[name]] for name in names] for metric in METRICS])
+    every = np.stack([scores[name] for name in names], axis=1)  # [metrics, runs, questions]
     drawn = bootstrap_means(every.reshape(-1, every.shape[-1])).reshape(-1, len(METRICS), len(runs))
     for i, run in enumerate(runs):
         run |= {"intervals": {}, "against_baseline": {} if i in others else None}
     for number, metric in enumerate(METRICS):
-        scores, means = every[number], drawn[:, number]
+        values, means = every[number], drawn[:, number]
         for i, run in enumerate(runs):
             run["intervals"][metric] = interval(means[:, i])
-        tests = [paired_test(scores[i], scores[base], means[:, i] - means[:, base]) for i in others]
+        tests = [paired_test(values[i], values[base], means[:, i] - means[:, base]) for i in others]
         for i, test, adjusted in zip(others, tests, holm([test["p"] for test in tests]), strict=True):
             runs[i]["against_baseline"][metric] = {**test, "p_holm": adjusted}
 
@@ -96,20 +97,35 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
     common = plan.runs[0].settings
     questions = read_questions(common["questions"], limit=common.get("limit") or 0, require_gold=True)
     outcomes = do_runs(plan, view)
-    runs, rows = [], {}
-    for outcome in outcomes:
-        if outcome.error is not None:
-            runs.append(failed(outcome.run.name, outcome.error) | {"point": outcome.run.point})
-            continue
-        name = outcome.run.name
-        rows[name] = score_run(plan.out / "runs" / name, questions, plan.price)
-        runs.append(describe(outcome, rows[name], plan.budget))
-    runs += [failed(name, error) | {"point": None} for name, error in plan.refused.items()]
+    runs: list[Row] = []
+    scores: dict[str, Floats] = {}
+
+    def scored() -> Iterator[Row]:
+        """Rows as they are made, a run at a time: those of all runs may not fit into memory."""
+        for outcome in outcomes:
+            name, error = outcome.run.name, outcome.error
+            rows: list[Row] = []
+            if error is None:
+                try:
+                    rows = score_run(plan.out / "runs" / name, questions, plan.price)
+                except Error as damage:
+                    error = str(damage)
+            if error is not None:
+                runs.append(failed(name, error, outcome.run.point))
+                continue
+            runs.append(describe(outcome, rows, plan.budget))
+            scores[name] = np.array([[float(row[metric]) for row in rows] for metric in METRICS])
+            yield from ({"run": name, **row} for row in rows)
+
+    write_jsonl(plan.out / "scores.jsonl", scored())
+    runs += [failed(name, error) for name, error in plan.refused.items()]
     compared = [run for run in runs if run["status"] != "failed" and run["point"] is None]
+    if not compared:
+        raise Error(f"no method finished: {next(run['error'] for run in runs if run['error'])}")
     baseline = plan.baseline
-    if baseline is None or baseline not in rows:
+    if baseline is None or baseline not in scores:
         baseline = str(max(compared, key=lambda run: float(run["f1"]))["name"])
-    add_statistics([run for run in runs if run["status"] != "failed"], rows, baseline)
+    add_statistics([run for run in runs if run["status"] != "failed"], scores, baseline)
     first = next(outcome for outcome in outcomes if outcome.summary)
     result = {
         "questions": len(questions),
@@ -120,11 +136,11 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
         "budget": plan.budget,
         "price": plan.price,
         "baseline": baseline,
+        "baseline_asked_for": plan.baseline,
         "resamples": RESAMPLES,
         "resampling_seed": SEED,
         "runs": runs,
     }
-    write_jsonl(plan.out / "scores.jsonl", ({"run": name, **row} for name in rows for row in rows[name]))
     write_text(plan.out / "eval.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     return result
 

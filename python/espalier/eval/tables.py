@@ -97,6 +97,11 @@ def paired_table(result: Mapping[str, Any]) -> Table:
         f"percentile intervals of {result['resamples']} paired bootstrap resamples; two-sided paired sign-flip "
         "permutation test, p also adjusted by Holm's rule over the methods"
     ]
+    asked = result["baseline_asked_for"]
+    if asked is None:
+        notes.append("the baseline is the method with the best F1 here, so its lead is partly luck")
+    elif asked != result["baseline"]:
+        notes.append(f"{asked}, the baseline that was asked for, failed")
     return Table("paired", f"Differences from {result['baseline']}", header, rows, notes)
 
 
