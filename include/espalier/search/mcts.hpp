@@ -84,7 +84,7 @@ class Mcts {
       } else {
         enter_again(tree, place.node);
       }
-      watch.merged(tree, place.node);
+      watch.merged(env, tree, place);
     }
     return tree;
   }

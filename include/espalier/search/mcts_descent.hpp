@@ -78,15 +78,21 @@ bool grows_first(const MctsOptions& options, const Node<Value>& node) {
   return node.drawn < std::max(1.0, std::floor(options.widen_k * std::pow(visits, options.widen_alpha)));
 }
 
+/// Marks a node that may not grow as terminal.
+template <class Env, class Tree>
+void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& place) {
+  auto& node = tree[place.node];
+  if (node.status != Status::open || node.drawn > 0) return;
+  if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node)))) node.status = Status::terminal;
+}
+
 /// Follows the policy to a node that may grow or has no child to go to. Settles what kind of node that is. Choices are noted
 /// where that costs nothing beside the simulation.
 template <bool noted, class Select, class Env, class Tree>
 Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& tree, Place place) {
   for (;;) {
-    auto& node = tree[place.node];
-    if (node.status == Status::open && node.drawn == 0) {
-      if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node)))) node.status = Status::terminal;
-    }
+    settle_kind(options, env, tree, place);
+    const auto& node = tree[place.node];
     if (node.status == Status::growing || node.first_child == no_node) return place;
     if (node.status == Status::open && grows_first(options, node)) return place;
     const Sibling child = best_child(select, tree, place.node);

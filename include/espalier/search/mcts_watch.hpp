@@ -16,7 +16,7 @@ class Watch {
   Watch(const MctsOptions& options, const Stop& stop, Tree& tree)
       : options_(&options),
         stop_(stop),
-        idle_(!options.budget.limited() && !options.solve && std::is_same_v<Stop, NeverStop>),
+        idle_(!options.budget.limited() && !options.solve && never_stops),
         began_(options.budget.now()) {
     tree.ending = Ending::done;
   }
@@ -29,15 +29,17 @@ class Watch {
     tree.ending = Ending::budget;
     return true;
   }
-  /// After a simulation that valued this node was merged.
-  template <class Tree>
-  void merged(Tree& tree, NodeId node) {
-    if (idle_) return;
-    if (options_->solve) mark_solved(tree, node);
-    if (stop_(std::as_const(tree), node)) stopped_ = true;
+  /// After a simulation that ended here was merged. Who looks at values must know which of them are final.
+  template <class Env, class Tree>
+  void merged(Env& env, Tree& tree, const Place& end) {
+    if (never_stops && !options_->solve) return;
+    settle_kind(*options_, env, tree, end);
+    if (options_->solve) mark_solved(tree, end.node);
+    if (stop_(std::as_const(tree), end.node)) stopped_ = true;
   }
 
  private:
+  static constexpr bool never_stops = std::is_same_v<Stop, NeverStop>;
   const MctsOptions* options_;
   Stop stop_;
   bool idle_, stopped_ = false;

@@ -201,7 +201,7 @@ class SlidingWindow {
     if (flight->again) enter_more(flight);
     else if (flight->result && !(*tree_)[node].evaluated) enter(flight);
     else engine_->enter_again(*tree_, node);
-    watch_.merged(*tree_, node);
+    watch_.merged(*env_, *tree_, flight->place);
     flights_.pop_front();
   }
   void enter(Flight* flight) {
