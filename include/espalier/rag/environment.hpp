@@ -70,7 +70,7 @@ class Environment {
   }
 
   /// n samples of a purpose as proposals; each weighs 1 / n. A tag decides what the action is: answer, question (a
-  /// sub-question), search (a query), sub_answer, queries; `bare` is what an untagged text is, and what "answer" means to this purpose.
+  /// sub-question), search (a query), sub_answer, queries, thought; `bare` is what an untagged text is, and what "answer" means to this purpose.
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context,
                                            SegmentKind bare = SegmentKind::answer, bool forced = false) const {
     std::vector<Sample> samples = co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
@@ -99,6 +99,7 @@ class Environment {
     if (role == "question") return SegmentKind::sub_question;
     if (role == "search") return SegmentKind::query;
     if (role == "sub_answer") return SegmentKind::sub_answer;
+    if (role == "thought") return SegmentKind::thought;
     return role == "queries" ? SegmentKind::queries : bare;
   }
   Sampler sampler_;

@@ -7,6 +7,7 @@
 #include <espalier/sim/model.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
+#include <espalier/backend/http_value.hpp>
 #include <espalier/backend/http_retriever.hpp>
 #include <espalier/backend/openai.hpp>
 #endif
@@ -35,6 +36,7 @@ class Backend {
 };
 using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
+using EncoderBackend = Backend<EncodeRequest, Embedding>;
 
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
@@ -103,23 +105,41 @@ class Blocking {
 #endif
 
 /// The client of the embeddings server that the settings name.
-inline std::unique_ptr<Service<EncodeRequest, Embedding>> make_encoder(const Settings& settings) {
+inline EncoderBackend make_encoder(const Settings& settings) {
   if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
   backend::HttpEncoderOptions encoder;
   encoder.url = settings.encoder;
   encoder.model = settings.encoder_name;
   encoder.http = http_options(settings);
-  return std::make_unique<backend::HttpEncoder>(std::move(encoder));
+  auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, "encoder", true};
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// The client of the value server that the settings name: to a port, an encoder of two numbers.
+inline EncoderBackend make_value_server(const Settings& settings) {
+  if (!is_url(settings.value_server)) bad_option("value-server", settings.value_server, "the URL of a value server");
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpValueOptions values;
+  values.url = settings.value_server;
+  values.name = settings.value_name;
+  values.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpValue>(std::move(values));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, "values", true};
+#else
+  throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
 
 /// A faiss index over the corpus; queries are encoded by the server that the settings name.
 inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  Blocking<EncodeRequest, Embedding> encode(make_encoder(settings));
+  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   const std::string file = settings.retriever.substr(std::string("faiss:").size());
   backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, true), std::move(encode));
   const Hash fingerprint = index.fingerprint();

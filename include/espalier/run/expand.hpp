@@ -2,12 +2,12 @@
 
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/run/backends.hpp>
+#include <espalier/run/annotate.hpp>
 #include <espalier/run/registry.hpp>
-#include <espalier/run/journaling.hpp>
 #include <espalier/run/matched.hpp>
 #include <espalier/run/ordered_files.hpp>
 #include <espalier/run/run_record.hpp>
+#include <espalier/run/services.hpp>
 #include <espalier/run/summary.hpp>
 #include <espalier/version.hpp>
 
@@ -71,47 +71,34 @@ class Run {
     const rag::PromptSet prompts = settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
     const RunRecord record = describe(prompts);
     const std::filesystem::path folder = open_folder();
-    if (!settings_.overwrite) {
+    const bool in_place = annotating() && folder / "trees.jsonl" == settings_.trees;
+    if (annotating()) recorded_ = RecordedTrees(settings_.trees);
+    if (!settings_.overwrite && !in_place) {
       record.compare_with(folder / "run.json");
-      if (std::filesystem::exists(folder / "summary.json") && !settings_.replay) {
+      if (std::filesystem::exists(folder / "summary.json") && !settings_.replay && !annotating()) {
         if (auto json = finished_summary(folder / "summary.json")) return RunResult(std::move(*json), 0, true);
       }
     }
-    std::filesystem::remove(folder / "summary.json");
-    record.write(folder / "run.json", version);
+    if (!in_place) {
+      std::filesystem::remove(folder / "summary.json");
+      record.write(folder / "run.json", version);
+    }
 
     Scheduler scheduler;
-    auto model = journaled(make_model(settings_.model, settings_.model_name, settings_, known, skills_), settings_, folder);
-    auto retriever = journaled(make_retriever(settings_, settings_.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings_.corpus), lexical_),
-                               settings_, folder);
+    Services services(scheduler, settings_, known, skills_, lexical_, folder);
     summary_.emplace(examples_.size());
     summary_->method = settings_.method;
-    summary_->model = model.label;
-    summary_->retriever = retriever.label;
+    summary_->model = services.model_label;
+    summary_->retriever = services.retriever_label;
     summary_->oracle = expanding();
-    Ports ports(scheduler.model(std::move(model.service), settings_.in_flight), scheduler.retriever(std::move(retriever.service), settings_.in_flight));
-    std::vector<std::pair<ModelPort, const Accounts*>> asked{{ports.model, model.accounts}};
-    for (const ModelFor& other : settings_.models) {
-      auto backend = journaled(make_model(other.model, other.name, settings_, known, skills_), settings_, folder);
-      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings_.in_flight));
-      asked.emplace_back(ports.models.at(other.purpose), backend.accounts);
-      if (backend.label != model.label) summary_->model += ", " + other.purpose + ": " + backend.label;
-    }
-    if (!settings_.encoder.empty()) ports.encoder = scheduler.encoder(make_encoder(settings_), settings_.in_flight);
-    method_->prepare(ports, prompts);
-    const auto calls = [&] {
-      std::uint64_t sum = 0;
-      for (const auto& [port, journal] : asked) sum += port.accounts().logical;
-      return sum;
-    };
-    if (hook) scheduler.on_turn([&] { hook(progress(calls(), start)); });
+    method_->prepare(services.ports, prompts);
+    if (hook) scheduler.on_turn([&] { hook(progress(services.calls(), start)); });
     grow_all(scheduler, folder);
 
-    Accounts models;
-    for (const auto& [port, journal] : asked) models += balanced(port.accounts(), journal);
-    write_file(folder / "accounts.json", accounts_json(models, balanced(ports.retriever.accounts(), retriever.accounts)));
+    write_file(folder / "accounts.json", services.accounts());
+    summary_->notes = method_->notes();
     summary_->seconds = seconds_since(start);
-    if (hook) hook(progress(calls(), start));
+    if (hook) hook(progress(services.calls(), start));
     return finish(folder);
   }
 
@@ -121,7 +108,8 @@ class Run {
   [[nodiscard]] bool simulated() const {
     return settings_.model == "simulated" || std::any_of(settings_.models.begin(), settings_.models.end(), [](const ModelFor& other) { return other.model == "simulated"; });
   }
-  [[nodiscard]] bool expanding() const { return settings_.task == Settings::Task::expand; }
+  [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
+  [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }
 
   /// Everything that decides the result.
   [[nodiscard]] RunRecord describe(const rag::PromptSet& prompts) {
@@ -144,6 +132,9 @@ class Run {
     record.add_text("model.for", others);
     record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
     record.add_text("retriever.name", settings_.retriever_name);
+    record.add_text("encoder.name", settings_.encoder_name);
+    record.add_text("value.name", settings_.value_server.empty() ? "" : settings_.value_name);
+    record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
     const auto path = [](const std::string& name) { return name.empty() ? name : std::filesystem::absolute(name).lexically_normal().string(); };
     record.note("questions", path(settings_.questions));
@@ -168,6 +159,11 @@ class Run {
     return std::string(std::istreambuf_iterator<char>(in), {});
   }
 
+  Task<rag::Tree> search(const rag::Example& example) {
+    if (annotating()) return recorded_.annotate(*method_, example.question.id, settings_.with);
+    return expanding() ? method_->grow(rag::State(example), settings_.seed) : answer(*method_, rag::State(example.question), settings_.seed);
+  }
+
   void grow_all(Scheduler& scheduler, const std::filesystem::path& folder) {
     std::vector<std::string> names{"trees.jsonl", "answers.jsonl", "costs.jsonl"};
     const std::vector<Product> products = expanding() ? method_->products() : std::vector<Product>();
@@ -179,7 +175,7 @@ class Run {
         examples_.size(), settings_.open_questions,
         [&](std::size_t i) {
           starts[i] = Clock::now();
-          return expanding() ? method_->grow(rag::State(examples_[i]), settings_.seed) : answer(*method_, rag::State(examples_[i].question), settings_.seed);
+          return search(examples_[i]);
         },
         [&](std::size_t i, Outcome<rag::Tree> outcome) {
           files.put(i, pieces(i, std::move(outcome), products, options, seconds_since(starts[i])));
@@ -241,6 +237,7 @@ class Run {
   sim::Skills skills_;
   Lexical lexical_;
   std::vector<rag::Example> examples_;
+  RecordedTrees recorded_;  ///< where they are annotated
   std::optional<Summary> summary_;
   std::size_t done_ = 0;
   std::uint64_t tokens_ = 0;

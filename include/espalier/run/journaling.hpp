@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace espalier::run {
 
@@ -69,11 +70,11 @@ inline Accounts balanced(Accounts port, const Accounts* journal) {
 }
 
 /// DIR/accounts.json: how a run's requests were answered. A matter of execution, so it stands apart from the results.
-inline std::string accounts_json(const Accounts& model, const Accounts& retriever) {
+inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
-  for (const auto& [name, a] : {std::pair<const char*, const Accounts&>{"model", model}, std::pair<const char*, const Accounts&>{"retriever", retriever}}) {
+  for (const auto& [name, a] : all) {
     json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied).field("cached", a.cached);
     json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled).end_object();
   }

@@ -34,6 +34,8 @@ class Ports {
   ModelPort model;
   RetrieverPort retriever;
   std::optional<EncoderPort> encoder;       ///< if the run has one
+  std::optional<EncoderPort> values;        ///< from a text to its plan and search value, if the run has such a source
+  std::string value_head;                   ///< file of a trained head over the encoder; "" = none
   std::map<std::string, ModelPort> models;  ///< by purpose, where another model than the main one is asked
 };
 
@@ -55,10 +57,8 @@ class Method {
   virtual void prepare(const Ports& ports, const rag::PromptSet& prompts) = 0;
   /// Grows a question's tree; the state carries gold.
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
-  /// Adds to a recorded tree what a model has to say about it, by name: "judge", "prm".
-  virtual Task<rag::Tree> annotate(rag::Tree, std::vector<std::string> with) {
-    bad_option("with", with.empty() ? "" : with.front(), "a method that has annotations");
-  }
+  /// Adds to a tree what models have to say about it, by name. Throws std::invalid_argument for a name that it does not know.
+  virtual Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) = 0;
   /// What a reader of the products must know, by file; after the last tree.
   [[nodiscard]] virtual std::map<std::string, std::string> notes() const { return {}; }
   /// The method's inference form: answers without gold.

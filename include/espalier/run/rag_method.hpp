@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/answer_agreement.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/metric_profile.hpp>
 #include <espalier/rag/rewards.hpp>
@@ -41,9 +42,12 @@ class RagMethod : public Method {
     rag::Sampler sampler(ports.model, prompts, std::move(sampling));
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
     encoder_ = ports.encoder;
+    values_ = ports.values;
+    value_head_ = ports.value_head;
     build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
 
+  Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) final { return annotated(this, std::move(tree), std::move(with)); }
   [[nodiscard]] std::vector<Product> products() const override { return {}; }
   [[nodiscard]] std::optional<Budget> budget_to_match() const final { return match_budget_ ? std::optional(budget()) : std::nullopt; }
 
@@ -89,6 +93,8 @@ class RagMethod : public Method {
 
   /// Makes the searches over a loop that asks the models and the retriever of this run.
   virtual void build(rag::Environment loop) = 0;
+  /// Adds one annotation of the method's own; `embedding`, the agreement of answers, is there for all.
+  virtual Task<void> annotate_with(const std::string& name, rag::Tree*) { bad_option("with", name, "embedding"); }
   /// Whether samples of a purpose must come with their log-probabilities.
   [[nodiscard]] virtual bool logprobs(const std::string&) const { return false; }
   /// Rounds of the plain loop before its answer is forced.
@@ -121,9 +127,18 @@ class RagMethod : public Method {
   rag::Dedup dedup_ = rag::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
-  std::optional<EncoderPort> encoder_;
+  std::optional<EncoderPort> encoder_, values_;
+  std::string value_head_;
 
  private:
+  static Task<rag::Tree> annotated(RagMethod* self, rag::Tree tree, std::vector<std::string> with) {
+    for (const std::string& name : with) {
+      if (name == "embedding" && !self->encoder_) bad_option("with", name, "another annotation where there is no encoder");
+      if (name == "embedding") co_await method::annotate_agreement(*self->encoder_, &tree);
+      else co_await self->annotate_with(name, &tree);
+    }
+    co_return tree;
+  }
   static void check(const Sampling& s, const std::string& prefix) {
     if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");
     if (!(s.top_p > 0 && s.top_p <= 1)) bad_option(prefix + "top_p", s.top_p, "above 0, up to 1");

@@ -4,6 +4,7 @@
 #include <espalier/run/air.hpp>
 #include <espalier/run/baselines.hpp>
 #include <espalier/run/decex.hpp>
+#include <espalier/run/decouple.hpp>
 #include <espalier/run/pro.hpp>
 #include <espalier/run/reason.hpp>
 
@@ -27,6 +28,8 @@ inline std::map<std::string, MakeMethod>& methods() {
         {"airrag-blender", [] { return std::make_unique<AirMethod>(AirMethod::Variant::blender); }},
         {"airrag-lite", [] { return std::make_unique<AirMethod>(AirMethod::Variant::lite); }},
         {"decex", [] { return std::make_unique<DecExMethod>(); }},
+        {"decouple", [] { return std::make_unique<DecoupleMethod>(false); }},
+        {"greedy-agent", [] { return std::make_unique<DecoupleMethod>(true); }},
         {"prorag", [] { return std::make_unique<ProRagMethod>(); }},
         {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
     };

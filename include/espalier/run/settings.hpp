@@ -27,7 +27,8 @@ struct Lexical {
 struct Settings {
   enum class Task : std::uint8_t {
     expand,  ///< grow trees with gold answers in the reward, harvest data
-    answer   ///< answer without gold
+    answer,  ///< answer without gold
+    annotate ///< add what a model says to the trees of a recorded run, and harvest again
   };
   Task task = Task::expand;
   std::string method = "decex";
@@ -44,9 +45,14 @@ struct Settings {
   std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
   std::string retriever = "bm25";       ///< "bm25", "faiss:INDEX" or the URL of a retrieval server
   std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
-  std::string encoder;                  ///< URL of an embeddings server, for faiss
+  std::string encoder;                  ///< URL of an embeddings server: for faiss, value heads, choices by embedding
   std::string encoder_name;             ///< the encoder's name at its server
+  std::string value_server;             ///< URL of a server that gives plan and search values
+  std::string value_name = "default";   ///< of the model behind it, part of the journal's key
+  std::string value_head;               ///< file of a trained head over the encoder's embeddings
   std::string out;                      ///< folder of the run
+  std::string trees;                    ///< trees.jsonl of the recorded run, for `annotate`
+  std::vector<std::string> with;        ///< what `annotate` adds
   std::string prompts;                  ///< folder of prompts to use instead of the built-in ones
   std::size_t limit = 0;                ///< the first so many questions, 0 = all
   std::uint64_t seed = 1;

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <espalier/method/decouple_rag.hpp>
+#include <espalier/output/value_rows.hpp>
+#include <espalier/run/rag_method.hpp>
+#if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
+#include <espalier/backend/dense_head.hpp>
+#endif
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// The values of texts by a port that gives two numbers, such as a value server's.
+inline method::ValueSource value_source(EncoderPort values) {
+  return [values = std::move(values)](std::string text) -> Task<method::Dual> {
+    return [](EncoderPort port, std::string shown) -> Task<method::Dual> {
+      EncodeRequest request(std::move(shown), EncodeRequest::Role::passage);
+      const Embedding numbers = co_await port(std::move(request));
+      if (numbers.size() != 2) throw Error("a value source gave " + std::to_string(numbers.size()) + " numbers for a text, not a plan and a search value");
+      method::Dual dual;
+      dual.plan = static_cast<double>(numbers[0]);
+      dual.search = static_cast<double>(numbers[1]);
+      co_return dual;
+    }(values, std::move(text));
+  };
+}
+
+/// The values of texts by a trained head over an encoder.
+inline method::ValueSource head_source([[maybe_unused]] EncoderPort encoder, [[maybe_unused]] const std::string& file) {
+#if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
+  return [encoder = std::move(encoder), head = std::make_shared<const backend::ValueHead>(backend::ValueHead::load(file))](std::string text) -> Task<method::Dual> {
+    return [](EncoderPort port, std::shared_ptr<const backend::ValueHead> trained, std::string shown) -> Task<method::Dual> {
+      EncodeRequest request(std::move(shown), EncodeRequest::Role::passage);
+      const Embedding embedding = co_await port(std::move(request));
+      const auto [plan, search] = (*trained)(embedding);
+      method::Dual dual;
+      dual.plan = plan;
+      dual.search = search;
+      co_return dual;
+    }(encoder, head, std::move(text));
+  };
+#else
+  throw MissingPart("value heads", "libeigen3-dev and libsimdjson-dev");
+#endif
+}
+
+/// DecoupleRAG and GreedyAgent as a run knows them: `expand` labels trees, `answer` searches with hierarchical beams.
+class DecoupleMethod final : public RagMethod {
+ public:
+  using Values = method::DecoupleOptions::Values;
+  explicit DecoupleMethod(bool greedy) : RagMethod(method::decouple_prompts()) {
+    documents_ = 5;
+    sampling_.temperature = 1;
+    own_["plan"].temperature = 0.7;
+    own_["judge"].temperature = own_["judge_answer"].temperature = own_["forced_answer"].temperature = 0;
+    if (greedy) {
+      options_.B1 = options_.B2 = 1;
+      options_.values = Values::none;
+    }
+    table_.add("simulations", options_.simulations, "of a labelled tree", "1 or more")
+        .add("children", options_.children, "samples a node", "1 to 255")
+        .add("w", options_.w, "exploration weight of UCT", "0 or more")
+        .add("divide_again", options_.divide_again, "divide mean values by the visits once more, as the published code does", "true, false")
+        .add("inner_scale", options_.inner_scale, "judged values are multiplied by this", "above 0, up to 1")
+        .add("stop_correct", options_.stop_correct, "ends a tree after so many right answers, 0 = never", "0 or more")
+        .add("terminal", options_.terminal, "what says that an answer is right: equality, or a judge that sees all gold answers", {"match", "judge"})
+        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
+        .add("max_depth", options_.max_depth, "steps on a path; in `answer` the answer is then forced", "1 or more")
+        .add("B1", options_.B1, "plans of a state", "1 to 255")
+        .add("keep1", options_.keep1, "plans that go on", "1 to 255")
+        .add("B2", options_.B2, "queries of a plan", "1 to 255")
+        .add("keep2", options_.keep2, "queries that go on", "1 to 255")
+        .add("oversample", options_.oversample, "queries drawn for each that is looked at", "1 to 255")
+        .add("diversity", options_.diversity, "which of the drawn queries are looked at", {"none", "charset", "token_jaccard"})
+        .add("values", options_.values, "where values come from in `answer`", {"judge", "server", "head", "none"})
+        .add("recall", rows_.recall, "least share of the answer's words in the documents of a right path", "0 to 1")
+        .add("wrong", rows_.wrong, "most wrong paths a question", "0 or more")
+        .add("policy_plan", rows_.policy_plan, "least last plan value of a path that trains the policy", "-1 to 1");
+  }
+
+  void preset(const std::string& name) override {
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
+    const bool paper = name == "paper";
+    options_.simulations = paper ? 20 : 200;  // the code's 40 iterations value up to 5 children each
+    options_.children = paper ? 3 : 5;
+    options_.w = paper ? 1.4 : 1.4142135623730951;
+    options_.divide_again = !paper;
+    options_.inner_scale = paper ? 1 : 0.5;
+    options_.stop_correct = paper ? 0 : 50;
+    options_.terminal = paper ? method::DecoupleOptions::Terminal::match : method::DecoupleOptions::Terminal::judge;
+    options_.oversample = paper ? 1 : 13;  // 39 of the code's 40 queries
+    options_.diversity = paper ? Diversity::none : Diversity::charset;
+    if (!paper) own_["query"].temperature = 1.2;
+  }
+
+  void check() const override {
+    RagMethod::check();
+    checked(options_);
+    if (!(rows_.recall >= 0 && rows_.recall <= 1)) bad_option("recall", rows_.recall, "0 to 1");
+    if (!(rows_.policy_plan >= -1 && rows_.policy_plan <= 1)) bad_option("policy_plan", rows_.policy_plan, "-1 to 1");
+  }
+
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*labels_)(std::move(root), seed); }
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return (*beam_)(std::move(root), seed); }
+  [[nodiscard]] std::vector<Product> products() const override {
+    const auto rows = [this](bool values) {
+      return [this, values](const output::TreeRecord& record, std::string& text) { output::append_value_rows(record, prompts_in_use(), rows_, values, text); };
+    };
+    return {Product("sft.jsonl", rows(false)), Product("value.jsonl", rows(true))};
+  }
+
+ private:
+  void build(rag::Environment loop) override {
+    options_.budget = budget();
+    labels_ = std::make_unique<method::DecoupleLabels>(options_, loop);
+    method::ValueSource source;
+    if (options_.values == Values::server) {
+      if (!values_) bad_option("values", "server", "another choice where there is no value server");
+      source = value_source(*values_);
+    }
+    if (options_.values == Values::head) {
+      if (!encoder_ || value_head_.empty()) bad_option("values", "head", "another choice where there is no value head or no encoder");
+      source = head_source(*encoder_, value_head_);
+    }
+    beam_ = std::make_unique<method::DecoupleBeam>(options_, std::move(loop), std::move(source));
+  }
+
+  method::DecoupleOptions options_;
+  output::ValueRowOptions rows_;
+  std::unique_ptr<method::DecoupleLabels> labels_;
+  std::unique_ptr<method::DecoupleBeam> beam_;
+};
+
+}  // namespace espalier::run

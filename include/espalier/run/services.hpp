@@ -1,0 +1,73 @@
+#pragma once
+
+#include <espalier/core/scheduler.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/backends.hpp>
+#include <espalier/run/journaling.hpp>
+#include <espalier/run/method.hpp>
+#include <espalier/run/settings.hpp>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What a run's searches ask, each behind the run's journal and on a port of the scheduler; and what was asked.
+class Services {
+ public:
+  /// `known`: the questions that a simulated model has heard of.
+  Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
+           const std::filesystem::path& folder)
+      : Services(scheduler, settings, folder, make_model(settings.model, settings.model_name, settings, known, skills),
+                 make_retriever(settings, settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus), lexical)) {
+    for (const ModelFor& other : settings.models) {
+      auto backend = journaled(make_model(other.model, other.name, settings, known, skills), settings, folder);
+      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings.in_flight));
+      models_.emplace_back(ports.models.at(other.purpose), backend.accounts);
+      if (backend.label != labels_.front()) model_label += ", " + other.purpose + ": " + backend.label;
+    }
+    if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, folder);
+    ports.value_head = settings.value_head;
+    if (!settings.value_server.empty()) ports.values = encoder(scheduler, make_value_server(settings), settings, folder);
+  }
+
+  /// Completions applied so far.
+  [[nodiscard]] std::uint64_t calls() const {
+    std::uint64_t sum = 0;
+    for (const auto& [port, journal] : models_) sum += port.accounts().logical;
+    return sum;
+  }
+  /// The content of accounts.json. Throws Error if accounts do not balance.
+  [[nodiscard]] std::string accounts() const {
+    Accounts models, encoders;
+    for (const auto& [port, journal] : models_) models += balanced(port.accounts(), journal);
+    for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
+    return accounts_json({{"model", models}, {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)}, {"encoder", encoders}});
+  }
+
+  Ports ports;
+  std::string model_label, retriever_label;
+
+ private:
+  Services(Scheduler& scheduler, const Settings& settings, const std::filesystem::path& folder, ModelBackend model, RetrieverBackend retriever)
+      : Services(scheduler, settings, journaled(std::move(model), settings, folder), journaled(std::move(retriever), settings, folder)) {}
+  Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
+      : ports(scheduler.model(std::move(model.service), settings.in_flight), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
+        model_label(model.label), retriever_label(std::move(retriever.label)), labels_{std::move(model.label)}, retriever_accounts_(retriever.accounts) {
+    models_.emplace_back(ports.model, model.accounts);
+  }
+  EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const std::filesystem::path& folder) {
+    auto kept = journaled(std::move(backend), settings, folder);
+    encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);
+    return encoders_.back().first;
+  }
+
+  std::vector<std::string> labels_;
+  const Accounts* retriever_accounts_;
+  std::vector<std::pair<ModelPort, const Accounts*>> models_;
+  std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;
+};
+
+}  // namespace espalier::run
