@@ -19,9 +19,11 @@
 #include <espalier/run/world.hpp>
 #include <espalier/search/beam.hpp>
 #include <espalier/search/budget.hpp>
+#include <espalier/search/exploration.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
+#include <espalier/search/reroot.hpp>
 #include <espalier/search/rollout.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>

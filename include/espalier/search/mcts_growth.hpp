@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace espalier::detail {
 
@@ -26,10 +27,14 @@ void for_each_ask(const MctsOptions& options, Env& env, Tree& tree, const Place&
   tree[place.node].drawn = static_cast<std::uint16_t>(std::min<std::uint32_t>(after, 65535));
   tree[place.node].status = after >= total ? Status::expanded : Status::open;
   const bool in_turn = options.widen_k > 0;
+  std::uint32_t grafted = drawn;  // samples that are there already; with `all` they are the first kind's
   const std::uint32_t next = in_turn ? drawn % (total / each) : drawn / each, sample = in_turn ? drawn / (total / each) : drawn % each;
   std::uint32_t position = 0;
   for (const Kind kind : kinds) {
-    if (all) draw(kind, each, Context(place.seed, 0, ledger));
+    if (all) {
+      const std::uint32_t have = std::min(std::exchange(grafted, 0), each);
+      if (have < each) draw(kind, each - have, Context(place.seed, have, ledger));
+    }
     else if (position++ == next) draw(kind, 1u, Context(place.seed, sample, ledger));
   }
 }
@@ -56,6 +61,35 @@ NodeId add(const Prior& prior, Tree& tree, NodeId parent, Proposal&& proposal, f
   if (proposal.closed != Reason::none) tree.prune(id, proposal.closed);
   else prior.note(tree, id, logprob, tokens);
   return id;
+}
+
+/// Makes the steps of a node's rollouts nodes without visits. They count as samples of the kind that rollouts draw, the
+/// first. A node that has grown meanwhile keeps the children that it has.
+template <class Env, class Tree, class Paths>
+void graft(const MctsOptions& options, Env& env, Tree& tree, const Place& from, Paths& paths) {
+  if (tree[from.node].status != Status::open || tree[from.node].drawn > 0) return;
+  std::vector<NodeId> grown;
+  for (auto& path : paths) {
+    Place place = from;
+    for (auto& [proposal, state] : path) {
+      if (place.depth >= options.max_depth) break;
+      const auto kinds = env.kinds(tree.state(place.node));
+      const std::uint32_t total = samples_of(options, kinds);
+      if (options.widen_k > 0 && total > options.width) bad_option("widen_k", options.widen_k, "0 where rollouts of one kind of several are grafted");
+      auto& parent = tree[place.node];
+      if (parent.drawn == 0) grown.push_back(place.node);
+      parent.drawn = static_cast<std::uint16_t>(std::min<std::uint32_t>(parent.drawn + 1, options.width));
+      if (parent.drawn >= total) parent.status = Status::expanded;
+      const float weight = options.prior.weight(proposal, options.prior.as_proposed() ? 1 : total);
+      const bool read = proposal.closed == Reason::none;
+      Sibling child = find(tree, place.node, proposal);
+      if (child.node != no_node) tree[child.node].prior += weight;
+      else child.node = add(options.prior, tree, place.node, std::move(proposal), weight, std::move(state));
+      if (!read) break;
+      place = below(place, child);
+    }
+  }
+  for (const NodeId node : grown) options.prior.share(tree, node);
 }
 
 }  // namespace espalier::detail

@@ -14,13 +14,29 @@ namespace espalier {
 
 /// Stands for "the environment of the search itself" where another one could be named.
 struct SameEnvironment {};
+/// The same, and the rollouts' steps become nodes: whoever selects them later pays nothing for them. Mcts does that.
+struct Grafted {};
+
+/// One step of a rollout. The state of a proposal that could not be read is the one before it.
+template <class Env>
+struct RolloutStep {
+  Proposal<typename Env::Action> proposal;
+  typename Env::State state;
+};
+/// What rollouts hand back whose steps are to be grafted: their paths.
+template <class Env>
+class GraftedEvaluation : public Evaluation<typename Env::State, double> {
+ public:
+  using Evaluation<typename Env::State, double>::Evaluation;
+  std::vector<std::vector<RolloutStep<Env>>> paths{};
+};
 
 /// Monte-Carlo value of a state: the mean reward of n simulated completions (DecEx-RAG, Eq. 1). Each rollout takes the
 /// environment's first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so
 /// they share a prompt. A rollout whose text cannot be read does not count; if none can, the value is unknown.
 ///
 /// Reward: r(state) -> value, or r.group(span of states) -> vector of values (or a Task of it) where rollouts are judged
-/// together. `Policy`: another environment over the same states to roll out in.
+/// together. `Policy`: another environment over the same states to roll out in, or Grafted.
 template <class Reward, class Policy = SameEnvironment>
 class Rollout {
  public:
@@ -39,13 +55,20 @@ class Rollout {
   template <class Env>
     requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
   auto operator()(Env& env, const typename Env::State& state, const Context& context) {
-    if constexpr (std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
+    if constexpr (grafts || std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
   }
 
  private:
+  static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
+  template <class Env>
+  using Result = std::conditional_t<grafts, GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
+  template <class Env>
+  using Path = std::vector<RolloutStep<Env>>;
+
   template <class Env, class State>
-  auto simulate(Env* env, State state, Context context) -> Task<Evaluation<State, double>> {
+  auto simulate(Env* env, State state, Context context) -> Task<Result<Env>> {
+    std::vector<Path<Env>> paths;
     std::vector<State> ends;
     const auto kinds = env->kinds(state);
     if (std::ranges::empty(kinds)) ends.push_back(std::move(state));
@@ -53,13 +76,18 @@ class Rollout {
       const Kind kind = *std::ranges::begin(kinds);
       auto firsts = co_await as_task(detail::propose(*env, state, kind, options_.n, context.from(0)));
       std::vector<Task<std::optional<State>>> tasks;
+      paths.resize(static_cast<std::size_t>(std::ranges::distance(firsts)));
       std::uint32_t sample = 0;
-      for (auto& first : firsts) tasks.push_back(finish(env, state, std::move(first), context.from(sample++)));
+      for (auto& first : firsts) {
+        tasks.push_back(finish(env, state, std::move(first), context.from(sample), &paths[sample]));
+        ++sample;
+      }
       auto results = co_await gather(std::move(tasks));
       for (auto& end : results)
         if (end) ends.push_back(std::move(*end));
     }
-    Evaluation<State, double> evaluation(0);
+    Result<Env> evaluation(0);
+    if constexpr (grafts) evaluation.paths = std::move(paths);
     evaluation.known = !ends.empty();
     std::vector<double> values;
     if constexpr (grouped<State>) values = co_await as_task(reward_.group(std::span<const State>(ends)));
@@ -72,13 +100,16 @@ class Rollout {
     co_return evaluation;
   }
 
-  /// From the first proposal to the end of one rollout; nothing if its text could not be read.
+  /// From the first proposal to the end of one rollout; nothing if its text could not be read. Keeps the path if it is
+  /// to be grafted.
   template <class Env, class State, class Proposal>
-  Task<std::optional<State>> finish(Env* env, State state, Proposal proposal, Context context) {
+  Task<std::optional<State>> finish(Env* env, State state, Proposal proposal, Context context, Path<Env>* path) {
     const Seed steps = context.seed.purpose("rollout step");
     for (std::uint32_t t = 1;; ++t) {
-      if (proposal.closed != Reason::none) co_return std::nullopt;
-      state = co_await as_task(detail::step(*env, state, proposal.action, context));
+      const bool read = proposal.closed == Reason::none;
+      if (read) state = co_await as_task(detail::step(*env, state, proposal.action, context));
+      if constexpr (grafts) path->push_back({proposal, state});
+      if (!read) co_return std::nullopt;
       const auto kinds = env->kinds(state);
       if (std::ranges::empty(kinds) || t >= options_.max_steps) co_return state;
       const Kind kind = *std::ranges::begin(kinds);
@@ -105,6 +136,10 @@ struct value_of {
 template <class S, class V>
 struct value_of<Evaluation<S, V>> {
   using type = V;
+};
+template <class Env>
+struct value_of<GraftedEvaluation<Env>> {
+  using type = double;
 };
 /// The value type that an evaluator gives for an environment.
 template <class E, class Env>

@@ -205,7 +205,14 @@ class SlidingWindow {
     flights_.pop_front();
   }
   void enter(Flight* flight) {
-    enter_evaluation(*tree_, flight->place.node, std::move(*flight->result), engine_->back_, engine_->options_.range);
+    const auto value = [&] { enter_evaluation(*tree_, flight->place.node, std::move(*flight->result), engine_->back_, engine_->options_.range); };
+    if constexpr (requires { flight->result->paths; }) {
+      auto paths = std::move(flight->result->paths);
+      value();
+      graft(engine_->options_, *env_, *tree_, flight->place, paths);
+    } else {
+      value();
+    }
   }
   /// Enters one more value of a node, unless the node was closed or the value is not known.
   void enter_more(Flight* flight) {

@@ -1,0 +1,279 @@
+// What each option of the tree search does, on problems small enough to say beforehand what must come out.
+#include <espalier/search/mcts.hpp>
+
+#include <espalier/core/scheduler.hpp>
+#include <espalier/policy/sequential_halving.hpp>
+#include <espalier/toy/bandit.hpp>
+#include <espalier/toy/corridor.hpp>
+#include <espalier/toy/uniform_tree.hpp>
+
+#include <search/tree_text.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace espalier;
+using Expand = MctsOptions::Expand;
+using Collision = MctsOptions::Collision;
+using toy::UniformTree;
+
+namespace {
+
+std::string show(std::uint32_t action) { return std::to_string(action); }
+std::string show(const UniformTree::State& s) { return std::to_string(s.hash); }
+const auto shown = [](const auto& x) { return show(x); };
+const auto uniform_value = [](const UniformTree&, const UniformTree::State& s) { return UniformTree::value(s); };
+const auto pays = [](const toy::Bandit& b, toy::Bandit::State s) { return b.value(s); };
+
+/// Values a state of the uniform tree, counts how often, and enters what a call costs.
+struct Counted {
+  std::map<std::uint64_t, std::uint32_t>* calls;
+  double operator()(const UniformTree&, const UniformTree::State& s, const Context& context) const {
+    ++(*calls)[s.hash];
+    Costs& costs = (*context.ledger)["value"];
+    ++costs.completions;
+    costs.prompt_tokens += 100;
+    costs.completion_tokens += 10;
+    return UniformTree::value(s);
+  }
+};
+/// How often each state was valued, and the tree of it.
+template <class Select = Uct>
+struct Counting {
+  std::map<std::uint64_t, std::uint32_t> calls{};
+  Tree<UniformTree::State, std::uint32_t> tree{};
+  Counting(const MctsOptions& options, UniformTree env, Select select = Select()) {
+    Scheduler scheduler;
+    Mcts engine(options, Counted{&calls}, select);
+    tree = scheduler.run(engine(env, env.root(), Seed(1)));
+  }
+};
+template <class Tree>
+std::vector<std::uint32_t> child_visits(const Tree& tree, NodeId parent = 0) {
+  std::vector<std::uint32_t> counts;
+  for (const NodeId id : tree.children(parent)) counts.push_back(tree[id].visits);
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("virtual loss is removed exactly: visits are own evaluations and the visits of the children") {
+  for (const std::uint32_t window : {1u, 8u, 32u})
+    for (const auto expand : {Expand::all, Expand::one})
+      for (const auto collision : {Collision::wait, Collision::evaluate}) {
+        CAPTURE(window);
+        CAPTURE(int(collision));
+        const MctsOptions options{.simulations = 400, .width = 3, .window = window, .expand = expand, .collision = collision};
+        const Counting<> run(options, UniformTree({.branching = 3, .depth = 12}));
+        const auto& tree = run.tree;
+        CHECK(tree[0].visits == 400);
+        std::uint32_t several = 0;
+        for (NodeId id = 0; id < tree.size(); ++id) {
+          CHECK(tree[id].pending == 0);
+          std::uint32_t below = 0;
+          for (const std::uint32_t n : child_visits(tree, id)) below += n;
+          const auto calls = run.calls.find(tree.state(id).hash);
+          const std::uint32_t own = calls == run.calls.end() ? 0 : calls->second;
+          CHECK(tree[id].visits == own + below);
+          several += own > 1;
+        }
+        CHECK((several > 0) == (collision == Collision::evaluate && window > 1));
+        CHECK(tree.ledger.total().completions == 400);  // every simulation paid for one value, and each is in the tree
+      }
+}
+
+TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each other") {
+  // Arms worth 1, and three pulls under way at a time. A selection sees two others, each of which weighs as a visit of
+  // value 0, so it takes the third arm; alone, it would stay with the first.
+  toy::Bandit env({1, 1, 1});
+  Scheduler scheduler;
+  Mcts engine({.simulations = 9, .width = 3, .window = 3}, pays, Uct({.w = 0.1}));
+  CHECK(child_visits(scheduler.run(engine(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{3, 3, 3});
+  Mcts serial({.simulations = 9, .width = 3, .window = 1}, pays, Uct({.w = 0}));
+  CHECK(child_visits(scheduler.run(serial(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{7, 1, 1});
+}
+
+TEST_CASE("progressive widening grows max(1, floor(k N^alpha)) children for N visits") {
+  toy::Bandit env(std::vector<double>(20, 0.5));
+  const auto children = [&](std::uint32_t simulations, double k, double alpha) {
+    Mcts engine({.simulations = simulations, .width = 20, .expand = Expand::one, .widen_k = k, .widen_alpha = alpha}, pays);
+    const auto tree = engine.search(env, env.root(), Seed(1));
+    CHECK(tree[0].visits == simulations);
+    return tree.children(0).size();
+  };
+  // Simulation i sees N = i - 1 visits; k = 1, alpha = 1/2: a second child at N = 4, a third at 9, a fourth at 16.
+  const std::size_t expected[][2] = {{1, 1}, {4, 1}, {5, 2}, {9, 2}, {10, 3}, {16, 3}, {17, 4}, {400, 19}, {401, 20}, {1000, 20}};
+  for (const auto& [simulations, count] : expected) CHECK(children(static_cast<std::uint32_t>(simulations), 1, 0.5) == count);
+  CHECK(children(10, 2, 0.5) == 6);  // floor(2 sqrt(9))
+  CHECK(children(6, 1, 1) == 5);     // floor(5)
+}
+
+TEST_CASE("widening gives the kinds their turns") {
+  struct TwoKinds : toy::Bandit {
+    using Bandit::Bandit;
+    static std::vector<Kind> kinds(State s) { return s == none ? std::vector<Kind>{3, 5} : std::vector<Kind>(); }
+    static std::vector<Proposal<Action>> propose(State, Kind kind, std::uint32_t, const Context& context) {
+      return {Proposal<Action>(context.first, kind)};
+    }
+  };
+  TwoKinds env(std::vector<double>(20, 0.5));
+  Mcts engine({.simulations = 30, .width = 20, .expand = Expand::one, .widen_k = 1}, pays);
+  const auto tree = engine.search(env, env.root(), Seed(1));
+  REQUIRE(tree.children(0).size() == 5);
+  const Kind kinds[] = {3, 5, 3, 5, 3};
+  const std::uint32_t samples[] = {0, 0, 1, 1, 2};
+  for (NodeId i = 0; i < 5; ++i) {
+    CHECK(tree[i + 1].kind == kinds[i]);
+    CHECK(tree.action(i + 1) == samples[i]);
+  }
+}
+
+TEST_CASE("with `solve` a finite tree is seen through: each leaf is visited once, then the search ends") {
+  for (const auto expand : {Expand::all, Expand::one}) {
+    const Counting<> run({.simulations = 1000, .width = 2, .expand = expand, .solve = true}, UniformTree({.branching = 2, .depth = 3}));
+    const auto& tree = run.tree;
+    CHECK(tree.size() == 15);
+    CHECK(tree.ending == Ending::done);
+    CHECK(tree[0].solved);
+    std::uint32_t leaves = 0;
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      CHECK(tree[id].solved);
+      if (tree[id].first_child != no_node) continue;
+      CHECK(tree[id].status == Status::terminal);
+      CHECK(tree[id].visits == 1);
+      ++leaves;
+    }
+    CHECK(leaves == 8);
+    // One child a simulation: 14 nodes. All at once: a simulation values the first child of what it grows or a leaf.
+    CHECK(tree.steps == (expand == Expand::one ? 14 : 11));
+    CHECK(tree[0].visits == tree.steps);
+    for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("a solved arm is not pulled again, and its value stays") {
+  toy::Bandit env({0.9, 0.1, 0.5});
+  const auto tree = Mcts({.simulations = 100, .width = 3, .solve = true}, pays).search(env, env.root(), Seed(1));
+  CHECK(tree.steps == 3);
+  CHECK(child_visits(tree) == std::vector<std::uint32_t>{1, 1, 1});
+  CHECK(tree[0].mean() == doctest::Approx(0.5));
+}
+
+TEST_CASE("with a window a solved tree ends too, whatever was under way") {
+  for (const std::uint32_t window : {4u, 16u}) {
+    const Counting<> run({.simulations = 1000, .width = 2, .window = window, .solve = true}, UniformTree({.branching = 2, .depth = 3}));
+    CHECK(run.tree[0].solved);
+    CHECK(run.tree.steps < 11 * window);
+    CHECK(testing::broken_rule(run.tree) == "");
+    for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("a budget ends the search with the best so far, and the tree says so") {
+  const auto grow = [](Budget budget, std::uint32_t window = 1) {
+    MctsOptions options{.simulations = 1000, .width = 3, .window = window, .expand = Expand::one};
+    options.budget = std::move(budget);
+    return Counting<>(options, UniformTree({.branching = 3, .depth = 12})).tree;
+  };
+  const auto ends_after = [&](const Budget& budget, std::uint64_t steps) {
+    const auto tree = grow(budget);
+    CHECK(tree.ending == Ending::budget);
+    CHECK(tree.steps == steps);
+    CHECK(tree.size() == steps + 1);
+    CHECK(tree.ledger.total().completions == steps);
+    CHECK(testing::broken_rule(tree) == "");
+  };
+  ends_after({.calls = 20}, 20);
+  ends_after({.tokens = 2200}, 20);  // 110 a call
+  ends_after({.tokens = 2201}, 21);
+  ends_after({.input_tokens = 1000}, 10);
+  ends_after({.usd = 0.006, .price_in = 10, .price_out = 50}, 4);  // 100 * 10 + 10 * 50 = 1500 millionths a call
+  ends_after({.steps = 33}, 33);
+  CHECK(grow({.calls = 5000}).ending == Ending::done);
+  // What is under way when the budget ends is merged: at most the window beyond.
+  const auto windowed = grow({.calls = 100}, 16);
+  CHECK(windowed.ending == Ending::budget);
+  CHECK(windowed.ledger.total().completions == 115);
+  CHECK(windowed[0].visits == 115);
+}
+
+TEST_CASE("a search that its clock ended is replayed to the byte by its steps") {
+  for (const std::uint32_t window : {1u, 8u}) {
+    MctsOptions options{.simulations = 1000, .width = 3, .window = window};
+    double time = 100;
+    options.budget.seconds = 25;
+    options.budget.clock = [&time] { return time += 0.5; };
+    const auto timed = Counting<>(options, UniformTree({.branching = 3, .depth = 12})).tree;
+    CHECK(timed.ending == Ending::budget);
+    CHECK(timed.steps == 49);  // the 50th look is 25 seconds after the first
+    options.budget = {.steps = timed.steps};
+    const auto replayed = Counting<>(options, UniformTree({.branching = 3, .depth = 12})).tree;
+    CHECK(testing::tree_text(replayed, shown) == testing::tree_text(timed, shown));
+  }
+}
+
+TEST_CASE("a budget that cannot be kept is refused") {
+  CHECK_THROWS_WITH_AS(Mcts({.budget = {.usd = 1}}, uniform_value), "option 'usd' is 1.000000, allowed: 0 without a price", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.budget = {.seconds = 1}}, uniform_value), "option 'seconds' is 1.000000, allowed: 0 without a clock", std::invalid_argument);
+  CHECK_THROWS_AS(Mcts({.budget = {.usd = -1}}, uniform_value), std::invalid_argument);
+  CHECK_THROWS_AS(Mcts({.widen_k = 1}, uniform_value), std::invalid_argument);
+  CHECK_THROWS_AS(Mcts({.expand = Expand::one, .widen_alpha = 0}, uniform_value), std::invalid_argument);
+  CHECK_THROWS_AS(Mcts({.range = {1, 0}}, uniform_value), std::invalid_argument);
+}
+
+TEST_CASE("a value outside the declared range ends the search with an error that names both") {
+  toy::Bandit env({0.25, 1.5});
+  const char* said = "a value of 1.500000 lies outside the declared range [0.000000, 1.000000]";
+  CHECK_THROWS_WITH_AS(Mcts({.simulations = 9, .width = 2, .range = {0, 1}}, pays).search(env, env.root(), Seed(1)), said, Error);
+  Scheduler scheduler;
+  Mcts windowed({.simulations = 9, .width = 2, .window = 4, .range = {0, 1}}, pays);
+  CHECK_THROWS_WITH_AS(scheduler.run(windowed(env, env.root(), Seed(1))), said, Error);
+  CHECK(Mcts({.simulations = 9, .width = 2, .range = {0, 1.5}}, pays).search(env, env.root(), Seed(1))[0].visits == 9);
+  const auto nan = [](const toy::Bandit&, toy::Bandit::State) { return std::nan(""); };
+  CHECK_THROWS_AS(Mcts({.simulations = 9, .width = 2}, nan).search(env, env.root(), Seed(1)), Error);
+}
+
+TEST_CASE("first play decides how soon the other arms are tried") {
+  // The first arm is worth 0.9 and tried first. UCT must try the others next; with their first play at 0 and a small
+  // weight none of them is ever tried; with first play at 0.95 each is tried once, as it then proves to be worth less.
+  toy::Bandit env({0.9, 0.5, 0.5});
+  const auto visits = [&](Uct::Options uct) {
+    return child_visits(Mcts({.simulations = 10, .width = 3}, pays, Uct(uct)).search(env, env.root(), Seed(1)));
+  };
+  using Counts = std::vector<std::uint32_t>;
+  CHECK(visits({.w = 0}) == Counts{8, 1, 1});
+  CHECK(visits({.w = 0, .unvisited = 0, .first_play = FirstPlay::constant}) == Counts{10, 0, 0});
+  CHECK(visits({.w = 0, .unvisited = 0.95, .first_play = FirstPlay::constant}) == Counts{8, 1, 1});
+  CHECK(visits({.w = 0, .first_play = FirstPlay::prior}) == Counts{10, 0, 0});        // 1/3
+  CHECK(visits({.w = 0, .unvisited = 0.1, .first_play = FirstPlay::reduced}) == Counts{10, 0, 0});
+  // The parent's mean is 0.9 after the first pull: a tie, which the older wins.
+  CHECK(visits({.w = 0, .first_play = FirstPlay::parent}) == Counts{10, 0, 0});
+}
+
+TEST_CASE("normalised means make a weight mean the same whatever the values' unit is") {
+  const auto visits = [](double unit, Normalise normalise) {
+    toy::Bandit env({0.2 * unit, 0.5 * unit, 0.9 * unit});
+    return child_visits(Mcts({.simulations = 200, .width = 3}, pays, Uct({.normalise = normalise})).search(env, env.root(), Seed(1)));
+  };
+  CHECK(visits(1, Normalise::tree) == visits(1024, Normalise::tree));
+  CHECK(visits(1, Normalise::siblings) == visits(1024, Normalise::siblings));
+  CHECK(visits(1, Normalise::none) != visits(1024, Normalise::none));
+  CHECK(visits(1024, Normalise::none) == std::vector<std::uint32_t>{1, 1, 198});  // the weight can change nothing any more
+}
+
+TEST_CASE("choices that did not follow the highest mean are counted, so that it shows when none can") {
+  Scheduler scheduler;
+  const auto count = [&](double unit) {
+    toy::Bandit env({0.2 * unit, 0.5 * unit, 0.9 * unit});
+    Mcts engine({.simulations = 200, .width = 3}, pays);
+    const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    CHECK(tree.choices == 197);  // all but the growth and the two first pulls
+    return tree.explored;
+  };
+  CHECK(count(1) > 20);
+  CHECK(count(1000) == 0);
+}
