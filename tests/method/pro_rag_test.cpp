@@ -413,5 +413,28 @@ TEST_CASE("another model's annotations can be added to a tree that was grown wit
   CHECK(both.annotation("preferred_over", 1) == 2);
   CHECK(both.annotation("process_reward", 2) == -1);
   CHECK(both.size() == bare.size());
-  CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(bare, {"jury"})), "option 'with' is jury, allowed: judge, prm", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(bare, {"jury"})), "option 'with' is jury, allowed: judge, prm, embedding", std::invalid_argument);
+}
+
+TEST_CASE("answers can be annotated with how well their embeddings agree") {
+  const auto grown = [](bool encoder) {
+    run::ProRagMethod method;
+    for (const auto& [name, value] : std::map<std::string, std::string>{{"grow", "group"}, {"group", "3"}, {"annotate", "none"}}) method.options().set(name, value);
+    const rag::Tree tree = run_method(method, script(), true);  // Paris, Lyon, Paris
+    Scheduler scheduler;
+    run::Ports ports(scheduler.model(script(), 64), scheduler.retriever([](std::span<const Query> q) { return std::vector<Passages>(q.size()); }));
+    if (encoder) ports.encoder = scheduler.encoder([](std::span<const EncodeRequest> texts) {
+      std::vector<Embedding> embeddings;
+      for (const EncodeRequest& request : texts) embeddings.push_back(request.text == "Paris" ? Embedding{1, 0} : Embedding{0.6F, 0.8F});
+      return embeddings;
+    });
+    method.prepare(ports, method.prompts());
+    return scheduler.run(method.annotate(tree, {"embedding"}));
+  };
+  const rag::Tree tree = grown(true);
+  const auto ends = output::complete_chains(tree);
+  REQUIRE(ends.size() == 3);
+  for (const NodeId end : ends)  // Paris: (1 + 0.6 + 1) / 3; Lyon: (0.6 + 1 + 0.6) / 3
+    CHECK(tree.annotation("embedding", end) == Approx(tree.action(end).text == "Paris" ? 0.8666667 : 0.7333333));
+  CHECK_THROWS_WITH_AS(grown(false), "option 'with' is embedding, allowed: another annotation where there is no encoder", std::invalid_argument);
 }

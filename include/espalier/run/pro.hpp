@@ -86,9 +86,8 @@ class ProRagMethod final : public RagMethod {
     if (!std::isfinite(refinement_.threshold)) bad_option("rft_threshold", refinement_.threshold, "a number");
   }
 
-  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return annotated(this, std::move(root), seed); }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return grown(this, std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return (*policy_)(std::move(root), seed); }
-  Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) override { return enriched(this, std::move(tree), std::move(with)); }
 
   [[nodiscard]] std::vector<Product> products() const override {
     using output::TreeRecord;
@@ -117,20 +116,17 @@ class ProRagMethod final : public RagMethod {
     preference_ = std::make_unique<method::ProJudge>(judge_, loop.sampler());
     process_ = std::make_unique<method::ProcessReward>(loop.sampler());
   }
-  static Task<rag::Tree> annotated(ProRagMethod* self, rag::State root, std::uint64_t seed) {
+  static Task<rag::Tree> grown(ProRagMethod* self, rag::State root, std::uint64_t seed) {
     std::vector<std::string> with;
     if (self->annotate_ == Annotate::judge || self->annotate_ == Annotate::both) with.emplace_back("judge");
     if (self->annotate_ == Annotate::prm || self->annotate_ == Annotate::both) with.emplace_back("prm");
     rag::Tree tree = co_await (*self->search_)(std::move(root), seed);
-    co_return co_await enriched(self, std::move(tree), std::move(with));
+    co_return co_await self->annotate(std::move(tree), std::move(with));
   }
-  static Task<rag::Tree> enriched(ProRagMethod* self, rag::Tree tree, std::vector<std::string> with) {
-    for (const std::string& one : with) {
-      if (one == "judge") co_await (*self->preference_)(&tree);
-      else if (one == "prm") co_await self->process_->annotate(&tree);
-      else bad_option("with", one, "judge, prm");
-    }
-    co_return tree;
+  Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
+    if (name == "judge") return (*preference_)(tree);
+    if (name == "prm") return process_->annotate(tree);
+    bad_option("with", name, "judge, prm, embedding");
   }
 
   method::ProRagOptions options_;

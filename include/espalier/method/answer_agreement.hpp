@@ -1,0 +1,25 @@
+#pragma once
+
+#include <espalier/core/scheduler.hpp>
+#include <espalier/output/chain.hpp>
+#include <espalier/output/medoid.hpp>
+#include <espalier/rag/state.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// Annotates the end of every complete chain with "embedding": the mean cosine of its answer's embedding with those of all
+/// answers, its own included (AirRAG, Eq. 3).
+inline Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
+  const std::vector<NodeId> ends = output::complete_chains(*tree);
+  std::vector<Task<Embedding>> asked;
+  for (const NodeId end : ends) asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
+  const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
+  const auto scores = output::agreement_scores<Embedding>(embeddings, output::cosine);
+  for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);
+}
+
+}  // namespace espalier::method
