@@ -159,7 +159,7 @@ class Path {
     closed_ = true;
   }
   bool spent() {
-    if (!closed_ && budget_.spent(tree_.ledger, tree_.steps++, began_)) {
+    if (!closed_ && budget_.spent(tree_, tree_.steps++, began_)) {
       tree_.ending = Ending::budget;
       closed_ = true;
     }

@@ -8,6 +8,7 @@
 #include <espalier/run/ordered_files.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/services.hpp>
+#include <espalier/run/stops.hpp>
 #include <espalier/run/summary.hpp>
 #include <espalier/version.hpp>
 
@@ -73,6 +74,7 @@ class Run {
     const std::filesystem::path folder = open_folder();
     const bool in_place = annotating() && folder / "trees.jsonl" == settings_.trees;
     if (annotating()) recorded_ = RecordedTrees(settings_.trees);
+    if (annotating() && settings_.retriever == "bm25") settings_.corpus.clear();  // nothing is looked up
     if (!settings_.overwrite && !in_place) {
       record.compare_with(folder / "run.json");
       if (std::filesystem::exists(folder / "summary.json") && !settings_.replay && !annotating()) {
@@ -91,6 +93,7 @@ class Run {
     summary_->model = services.model_label;
     summary_->retriever = services.retriever_label;
     summary_->oracle = expanding();
+    services.ports.timeout = remembered_stops(settings_, folder, method_->options().json());
     method_->prepare(services.ports, prompts);
     if (hook) scheduler.on_turn([&] { hook(progress(services.calls(), start)); });
     grow_all(scheduler, folder);

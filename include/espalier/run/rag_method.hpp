@@ -43,6 +43,7 @@ class RagMethod : public Method {
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
     encoder_ = ports.encoder;
     values_ = ports.values;
+    timeout_ = ports.timeout;
     value_head_ = ports.value_head;
     build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
@@ -103,6 +104,7 @@ class RagMethod : public Method {
   /// What a question may cost, by the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
+    chosen.timeout = timeout_;
     chosen.clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
     return chosen;
   }
@@ -146,6 +148,7 @@ class RagMethod : public Method {
     if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
   }
   Budget budget_;
+  std::function<bool(Seed, std::uint64_t, bool)> timeout_;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   std::optional<rag::PromptSet> prompts_;

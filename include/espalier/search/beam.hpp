@@ -54,7 +54,7 @@ class Beam {
     beam.front().seed = seed;
     const double began = options_.budget.now();
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree.ledger, tree.steps++, began)) {
+      if (options_.budget.spent(tree, tree.steps++, began)) {
         tree.ending = Ending::budget;
         break;
       }

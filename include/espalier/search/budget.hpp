@@ -2,6 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/ledger.hpp>
+#include <espalier/core/seed.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +14,7 @@ namespace espalier {
 /// overshot by what was under way; the ledger shows by how much. 0 = no limit.
 ///
 /// Time is the one thing here that a search cannot know: `clock` tells it. A search that ended by its clock is replayed to
-/// the byte by a budget whose `steps` are those that the tree recorded.
+/// the byte by a budget whose `steps` are those that the tree recorded, or by a `timeout` that remembers.
 struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t calls = 0;          ///< completions
@@ -25,6 +26,8 @@ struct Budget {
   double price_out = 0;             ///< a million output tokens
   std::uint64_t steps = unlimited;  ///< of an earlier search that its clock ended
   std::function<double()> clock{};  ///< seconds since any moment, never less than before
+  /// timeout(seed of the tree, steps made, late) -> whether time is up; without one, time is up when it is late.
+  std::function<bool(Seed, std::uint64_t, bool)> timeout{};
 
   void check() const {
     for (const auto& [name, value] : {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
@@ -39,14 +42,18 @@ struct Budget {
   [[nodiscard]] double price(const Costs& costs) const {
     return (price_in * static_cast<double>(costs.prompt_tokens) + price_out * static_cast<double>(costs.completion_tokens)) / 1e6;
   }
-  /// Whether nothing more may be spent, after `steps_made` steps of a search that began at `began` by the clock.
-  [[nodiscard]] bool spent(const Ledger& ledger, std::uint64_t steps_made = 0, double began = 0) const {
+  /// Whether nothing more may be spent on a tree, after `steps_made` steps of a search that began at `began` by the clock.
+  template <class Tree>
+  [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0) const {
     if (steps_made >= steps) return true;
-    const Costs costs = ledger.total();
+    const Costs costs = tree.ledger.total();
     return (calls > 0 && costs.completions >= calls) || (tokens > 0 && costs.prompt_tokens + costs.completion_tokens >= tokens) ||
            (input_tokens > 0 && costs.prompt_tokens >= input_tokens) ||
-           (usd > 0 && price(costs) >= usd) || (seconds > 0 && now() - began >= seconds);
+           (usd > 0 && price(costs) >= usd) || (seconds > 0 && late(tree.seed, steps_made, now() - began >= seconds));
   }
+
+ private:
+  [[nodiscard]] bool late(Seed seed, std::uint64_t steps_made, bool over) const { return timeout ? timeout(seed, steps_made, over) : over; }
 };
 
 }  // namespace espalier

@@ -72,7 +72,7 @@ class HierarchicalBeam {
     enter(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.now();
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree.ledger, depth, began)) {
+      if (options_.budget.spent(tree, depth, began)) {
         tree.ending = Ending::budget;
         break;
       }

@@ -78,7 +78,7 @@ class Layered {
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (options_.budget.spent(tree->ledger, tree->steps++, began)) {
+      if (options_.budget.spent(*tree, tree->steps++, began)) {
         tree->ending = Ending::budget;
         co_return;
       }

@@ -25,7 +25,7 @@ class Watch {
   bool over(Tree& tree) {
     if (idle_) return false;
     if (stopped_ || tree[tree.root()].solved) return true;
-    if (!options_->budget.limited() || !options_->budget.spent(tree.ledger, tree.steps, began_)) return false;
+    if (!options_->budget.limited() || !options_->budget.spent(tree, tree.steps, began_)) return false;
     tree.ending = Ending::budget;
     return true;
   }

@@ -54,7 +54,7 @@ class Trajectories {
         if (std::ranges::empty(env->kinds(tree.state(end.node)))) tree[end.node].status = Status::terminal;
       std::erase_if(ends, [&](const Place& end) { return tree[end.node].status != Status::open; });
       if (ends.empty()) break;
-      if (options_.budget.spent(tree.ledger, tree.steps++, began)) {
+      if (options_.budget.spent(tree, tree.steps++, began)) {
         tree.ending = Ending::budget;
         break;
       }
