@@ -307,6 +307,15 @@ def test_overshooting_a_budget_is_counted():
     assert report["usd"] == {"limit": 0.2, "mean": 0.3, "most": 0.5, "over": 1}
 
 
+def test_methods_that_go_over_or_stay_below_are_named(result: dict[str, Any]):
+    changed = json.loads(json.dumps(result))
+    changed["runs"][0]["budget"] = {"calls": {"limit": 2.0, "mean": 2.5, "most": 4, "over": 3}}
+    made = {table.name: table for table in tables(changed)}["budget"]
+    assert made.rows[0] == ["direct", "2 calls", "2.5", "4", 3, 0]
+    assert made.notes[0] == "2 calls was overshot, on so many questions, by direct (3)"
+    assert made.notes[1] == "less than half of 30 calls was spent by decex, standard-rag"
+
+
 def test_money_is_limited_at_its_price(files: Path, tmp_path: Path):
     chosen = settings(files, tmp_path, set={"price_in": "2.5", "price_out": "10"})
     plan = make_plan("direct,decex", chosen, budget="usd=0.01")

@@ -120,17 +120,20 @@ def hops_table(result: Mapping[str, Any]) -> Table:
 def budget_table(result: Mapping[str, Any]) -> Table:
     header = ["method", "budget", "mean", "most", "questions over", "stopped by it"]
     rows: list[list[Cell]] = []
-    notes = []
+    over: dict[str, list[str]] = {}
+    cheap: dict[str, list[str]] = {}
     for run in finished(result):
         for unit, spent in run["budget"].items():
             limit = f"{spent['limit']:g} {unit}"
             rows.append([run["name"], limit, f"{spent['mean']:,.4g}", f"{spent['most']:,.4g}", spent["over"]])
             rows[-1].append(run["stopped_by_budget"])
             if spent["over"]:
-                notes.append(f"{run['name']} overshot {limit} on {spent['over']} questions")
+                over.setdefault(limit, []).append(f"{run['name']} ({spent['over']})")
             elif spent["mean"] < spent["limit"] / 2:
-                notes.append(f"{run['name']} spent less than half of {limit}")
-    if any("less than half" in note for note in notes):
+                cheap.setdefault(limit, []).append(run["name"])
+    notes = [f"{limit} was overshot, on so many questions, by {', '.join(names)}" for limit, names in over.items()]
+    notes += [f"less than half of {limit} was spent by {', '.join(names)}" for limit, names in cheap.items()]
+    if cheap:
         notes.append("--match-budget spends what is left on more answers and lets the majority decide")
     return Table("budget", "Budget a question", header, rows, notes)
 
