@@ -18,6 +18,8 @@
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/beam.hpp>
+#include <espalier/search/best_first.hpp>
+#include <espalier/search/best_of_n.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/exploration.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
@@ -25,6 +27,7 @@
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/reroot.hpp>
 #include <espalier/search/rollout.hpp>
+#include <espalier/search/self_consistency.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 #include <espalier/version.hpp>

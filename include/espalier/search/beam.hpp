@@ -1,10 +1,8 @@
 #pragma once
 
-#include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/rollout.hpp>
+#include <espalier/search/children.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -42,10 +40,7 @@ class Beam {
   }
 
  private:
-  struct Place {
-    NodeId node = 0;
-    Seed seed{};
-  };
+  using Place = detail::Place;
 
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
@@ -54,13 +49,13 @@ class Beam {
     beam.front().seed = seed;
     const double began = options_.budget.now();
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree, tree.steps++, began)) {
+      if (options_.budget.spent(tree, tree.steps, began)) {
         tree.ending = Ending::budget;
         break;
       }
-      std::vector<Place> fresh = co_await children(env, &tree, std::move(beam));
-      co_await value(env, &tree, &fresh);
-      std::erase_if(fresh, [&](const Place& p) { return tree[p.node].status == Status::pruned; });
+      ++tree.steps;
+      std::vector<Place> fresh = co_await detail::add_children(env, &tree, std::move(beam), options_.width);
+      co_await detail::value_children(&evaluate_, env, &tree, &fresh);
       std::stable_sort(fresh.begin(), fresh.end(), [&](const Place& a, const Place& b) { return better(tree, a.node, b.node); });
       for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
       if (fresh.size() > options_.beam) fresh.resize(options_.beam);
@@ -70,63 +65,6 @@ class Beam {
     }
     sum_up(tree);
     co_return tree;
-  }
-
-  /// Adds the children of all places, in the order of the places.
-  template <class Env, class Tree>
-  Task<std::vector<Place>> children(Env* env, Tree* tree, std::vector<Place> places) {
-    using State = typename Env::State;
-    using Item = Proposal<typename Env::Action>;
-    std::vector<Task<detail::proposals_t<Env>>> asked;
-    std::vector<std::size_t> asker;
-    for (std::size_t p = 0; p < places.size(); ++p)
-      for (const Kind kind : env->kinds(tree->state(places[p].node))) {
-        const Context context(places[p].seed, 0, &tree->ledger);
-        asked.push_back(as_task(detail::propose(*env, tree->state(places[p].node), kind, options_.width, context)));
-        asker.push_back(p);
-      }
-    auto drawn = co_await gather(std::move(asked));
-    std::vector<std::vector<Item>> proposals(places.size());
-    for (std::size_t i = 0; i < drawn.size(); ++i) detail::append(proposals[asker[i]], std::move(drawn[i]));
-    std::vector<Place> fresh;
-    std::vector<Task<State>> steps;
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      const State& from = tree->state(places[p].node);
-      proposals[p] = dedup(std::move(proposals[p]));
-      for (std::size_t i = 0; i < proposals[p].size(); ++i) {
-        fresh.push_back({no_node, places[p].seed.child(i)});
-        const Context context(fresh.back().seed, 0, &tree->ledger);
-        if (proposals[p][i].closed != Reason::none) steps.push_back(as_task(State(from)));
-        else steps.push_back(as_task(detail::step(*env, from, proposals[p][i].action, context)));
-      }
-    }
-    std::vector<State> states = co_await gather(std::move(steps));
-    std::size_t next = 0;
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      (*tree)[places[p].node].status = Status::expanded;
-      for (Item& proposal : proposals[p]) {
-        const NodeId id = tree->add(places[p].node, std::move(proposal.action), std::move(states[next]), proposal.kind, proposal.prior);
-        if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
-        else if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
-        fresh[next++].node = id;
-      }
-    }
-    co_return fresh;
-  }
-
-  template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<Place>* fresh) {
-    using Result = detail::evaluation_t<Evaluate, Env>;
-    std::vector<Task<Result>> tasks;
-    std::vector<NodeId> nodes;
-    for (const Place& place : *fresh) {
-      if ((*tree)[place.node].status == Status::pruned) continue;
-      const Context context(place.seed, 0, &tree->ledger);
-      tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(place.node), context)));
-      nodes.push_back(place.node);
-    }
-    std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
   }
 
   Options options_;

@@ -78,10 +78,11 @@ class Layered {
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (options_.budget.spent(*tree, tree->steps++, began)) {
+      if (options_.budget.spent(*tree, tree->steps, began)) {
         tree->ending = Ending::budget;
         co_return;
       }
+      ++tree->steps;
       co_await draw(env, tree, frontier);
       for (auto& growth : *frontier) apply(*tree, growth, filter_);
       for (const bool terminal : {true, false}) {

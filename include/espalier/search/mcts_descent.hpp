@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/search/mcts_options.hpp>
+#include <espalier/search/place.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +9,6 @@
 #include <ranges>
 
 namespace espalier::detail {
-
-/// A node reached by a descent.
-struct Place {
-  NodeId node = 0;
-  Seed seed{};
-  std::uint32_t depth = 0;
-};
 
 /// A child and its place among the siblings.
 struct Sibling {

@@ -54,10 +54,11 @@ class Trajectories {
         if (std::ranges::empty(env->kinds(tree.state(end.node)))) tree[end.node].status = Status::terminal;
       std::erase_if(ends, [&](const Place& end) { return tree[end.node].status != Status::open; });
       if (ends.empty()) break;
-      if (options_.budget.spent(tree, tree.steps++, began)) {
+      if (options_.budget.spent(tree, tree.steps, began)) {
         tree.ending = Ending::budget;
         break;
       }
+      ++tree.steps;
       co_await step(env, &tree, &ends);
     }
     co_await value(env, &tree);
@@ -72,7 +73,8 @@ class Trajectories {
     std::vector<Task<detail::proposals_t<Env>>> asked;
     for (const Place& end : *ends) {
       const State& from = tree->state(end.node);
-      const Kind kind = *std::ranges::begin(env->kinds(from));
+      const auto kinds = env->kinds(from);
+      const Kind kind = *std::ranges::begin(kinds);
       const Context context(end.seed, end.sample, &tree->ledger);
       asked.push_back(as_task(detail::propose(*env, from, kind, 1u, context)));
     }

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <espalier/search/budget.hpp>
+#include <espalier/search/children.hpp>
+
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace espalier {
+
+/// Best-first search: of all states that were reached and not looked into yet, the one of the highest value (ties: higher
+/// prior, then older) gets up to `width` children of each legal kind, which are all valued. A finished state is an answer when
+/// its turn comes. Ends after `answers` answers, when nothing is left, or by its limits with what was found.
+template <class Evaluate>
+class BestFirst {
+ public:
+  struct Options {
+    std::uint32_t width = 4;        ///< samples a state and kind, > 0
+    std::uint32_t expansions = 32;  ///< states that get children, > 0
+    std::uint32_t answers = 1;      ///< > 0
+    std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< states this deep get no children, > 0
+    Budget budget{};                ///< looked at before each expansion
+  };
+  BestFirst(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
+    if (options_.width == 0) bad_option("width", options_.width, "1 or more");
+    if (options_.expansions == 0) bad_option("expansions", options_.expansions, "1 or more");
+    if (options_.answers == 0) bad_option("answers", options_.answers, "1 or more");
+    if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+    options_.budget.check();
+  }
+
+  template <class Env>
+  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+    requires Evaluator<Evaluate, Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return grow(&env, std::move(root), seed);
+  }
+
+ private:
+  /// A state that waits for its turn.
+  struct Candidate {
+    double value = 0;
+    float prior = 1;
+    detail::Place place{};
+    friend bool operator<(const Candidate& a, const Candidate& b) {
+      if (a.value != b.value) return a.value < b.value;
+      if (a.prior != b.prior) return a.prior < b.prior;
+      return a.place.node > b.place.node;
+    }
+  };
+
+  template <class Env>
+  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    TreeOf<Env> tree(std::move(root), seed);
+    if (std::ranges::empty(env->kinds(tree.state(tree.root())))) tree[tree.root()].status = Status::terminal;
+    std::priority_queue<Candidate> waiting;
+    Candidate first;
+    first.place.seed = seed;
+    waiting.push(first);
+    const double began = options_.budget.now();
+    for (std::uint32_t found = 0; !waiting.empty();) {
+      const detail::Place place = waiting.top().place;
+      waiting.pop();
+      if (tree[place.node].status == Status::terminal) {
+        if (++found == options_.answers) break;
+        continue;
+      }
+      if (place.depth >= options_.max_depth) continue;
+      if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began)) {
+        tree.ending = Ending::budget;
+        break;
+      }
+      ++tree.steps;
+      std::vector<detail::Place> places(1, place);
+      std::vector<detail::Place> fresh = co_await detail::add_children(env, &tree, std::move(places), options_.width);
+      co_await detail::value_children(&evaluate_, env, &tree, &fresh);
+      for (const detail::Place& child : fresh) waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
+    }
+    sum_up(tree);
+    co_return tree;
+  }
+
+  Options options_;
+  Evaluate evaluate_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <espalier/search/policy_loop.hpp>
+#include <espalier/search/trajectories.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace espalier {
+
+/// The first of the terminal nodes that say what most of them say, of two equally frequent answers the one that was given first;
+/// no_node if there is none. key(state) -> text, equal for answers that say the same, empty for no answer.
+template <class Tree, class Key>
+NodeId agreed_end(const Tree& tree, const Key& key) {
+  std::map<std::string, std::pair<std::size_t, NodeId>> votes;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree[id].status != Status::terminal) continue;
+    std::string answer = key(tree.state(id));
+    if (!answer.empty()) ++votes.try_emplace(std::move(answer), 0, id).first->second.first;
+  }
+  std::pair<std::size_t, NodeId> best{0, no_node};
+  for (const auto& [answer, vote] : votes)
+    if (vote.first > best.first || (vote.first == best.first && vote.second < best.second)) best = vote;
+  return best.second;
+}
+
+/// Self-consistency (Wang et al. 2023): N whole paths of the policy, side by side; the first end that gives the most frequent
+/// answer is annotated as "selected". Nothing is valued.
+template <class Key>
+class SelfConsistency {
+ public:
+  using Options = Trajectories<NoValue>::Options;
+  SelfConsistency(Options options, Key key) : paths_(std::move(options), NoValue()), key_(std::move(key)) {}
+
+  template <class Env>
+  using TreeOf = Trajectories<NoValue>::TreeOf<Env>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return choose(paths_(env, std::move(root), seed), &key_);
+  }
+
+ private:
+  template <class Tree>
+  static Task<Tree> choose(Task<Tree> paths, const Key* key) {
+    Tree tree = co_await std::move(paths);
+    if (const NodeId best = agreed_end(tree, *key); best != no_node) tree.annotate("selected", best, 1);
+    co_return tree;
+  }
+  Trajectories<NoValue> paths_;
+  Key key_;
+};
+
+}  // namespace espalier
