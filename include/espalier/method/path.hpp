@@ -59,9 +59,9 @@ class Path {
     co_return std::move(drawn->action);
   }
 
-  /// Takes a step; a query is searched and its documents follow.
+  /// Takes a step; a query is searched and its documents follow. No budget stops a step whose words are paid for.
   Task<void> take(rag::Action action) {
-    if (spent()) co_return;
+    if (closed_) co_return;
     const Context context = next();
     rag::State after = co_await loop_.step(state(), action, context);
     append(std::move(action), std::move(after));
@@ -73,7 +73,7 @@ class Path {
   }
   /// Searches, and keeps of what is found only passages that no earlier search has found.
   Task<void> search_anew(std::string query) {
-    if (spent()) co_return;
+    if (closed_) co_return;
     const Context context = next();
     Passages found = co_await loop_.find(query, context);
     const Passages known = all_documents(std::numeric_limits<std::size_t>::max());
