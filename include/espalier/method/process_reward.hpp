@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/concepts.hpp>
 #include <espalier/output/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
 
