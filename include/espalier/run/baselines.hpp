@@ -22,6 +22,7 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,11 @@ class BaselineMethod final : public RagMethod {
     if (options_.documents > 0) documents_ = options_.documents;
     if (options_.rounds > 0) table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", "1 or more");
     if (!std::isnan(options_.threshold)) table_.add("threshold", options_.threshold, "least mean probability of a token that needs no search", "0 to 1");
+  }
+
+  /// A baseline's defaults are its publication's; its code and its paper are not told apart.
+  void preset(const std::string& name) override {
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
   }
 
   void check() const override {

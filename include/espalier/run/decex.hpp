@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ class DecExMethod final : public RagMethod {
         .add("chain", sft_.choice, "which correct chain becomes training data, by its number of retrievals", {"best", "most", "least", "random"})
         .add("decision_value", dpo_.decision_value, "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", "0 or more");
+  }
+
+  /// Both are the defaults: no code was published.
+  void preset(const std::string& name) override {
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
   }
 
   void check() const override {
