@@ -62,6 +62,8 @@ const std::map<std::string, Set>& fields() {
       {"journal", into(&S::journal)},
       {"journal_file", into(&S::journal_file)},
       {"replay", into(&S::replay)},
+      {"trees", into(&S::trees)},
+      {"with", into(&S::with)},
       {"models",
        [](S& settings, const py::object& value) {
          for (const auto& [purpose, model] : value.cast<std::map<std::string, std::pair<std::string, std::string>>>())
@@ -82,7 +84,8 @@ const std::map<std::string, Set>& fields() {
 
 run::Settings make_settings(const std::string& task, const py::dict& values) {
   run::Settings settings;
-  settings.task = task == "answer" ? run::Settings::Task::answer : run::Settings::Task::expand;
+  using Task = run::Settings::Task;
+  settings.task = task == "answer" ? Task::answer : task == "annotate" ? Task::annotate : Task::expand;
   for (const auto& [key, value] : values) {
     const auto name = key.cast<std::string>();
     const auto field = fields().find(name);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._annotate import annotate
 from ._core import (
     F1,
     Accuracy,
@@ -95,6 +96,7 @@ __all__ = [
     "Uct",
     "World",
     "__version__",
+    "annotate",
     "answer",
     "answer_row",
     "best_answer",

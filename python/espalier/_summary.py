@@ -51,5 +51,6 @@ def readable(summary: dict[str, Any]) -> str:
     ]
     pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
     lines.append(f"  {summary['nodes']:,} nodes; pruned: " + (", ".join(pruned) or "none"))
+    lines += [f"  {file}: {note}" for file, note in summary.get("notes", {}).items()]
     lines.append(f"  {summary['seconds']:.1f} s")
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import _core
+from ._annotate import annotate
 from ._errors import Error, InputError, MissingPart
 from ._files import read_passages, read_questions
 from ._job import RunResult, check, run_job, write_world
@@ -159,6 +160,21 @@ def make_parser() -> Parser:
     )
     again.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
     again.add_argument("--json", action="store_true", help="print JSON")
+    said = command("annotate", "Add what a model says to a recorded run's trees, and harvest its data again.")
+    said.add_argument("run", metavar="RUN", help="folder of a run of `expand`")
+    said.add_argument(
+        "--with",
+        dest="with_",
+        action="append",
+        required=True,
+        metavar="NAME[=URL,MODEL]",
+        help="judge, prm or embedding; with the model to ask (default: the run's, if simulated); may be repeated",
+    )
+    said.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
+    said.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
+    said.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities")
+    said.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
+    said.add_argument("--json", action="store_true", help="print JSON")
     options = command("options", "List a method's options.")
     options.add_argument("--method", default="decex")
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -249,6 +265,21 @@ def rescore_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def annotate_command(arguments: argparse.Namespace) -> int:
+    with_: dict[str, tuple[str, str] | None] = {}
+    for text in arguments.with_:
+        name, equals, model = text.partition("=")
+        url, _, model_name = model.partition(",")
+        with_[name] = (url, model_name) if equals else None
+    execution = {name: getattr(arguments, name) for name in ("in_flight", "ca_file", "api_key_file")}
+    with shown_as(quiet=arguments.json) as view:
+        result = annotate(arguments.run, with_, out=arguments.out, progress=view, **execution)
+    print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
+    if result.open:
+        print(f"espalier: {result.open} questions are open (see answers.jsonl)", file=sys.stderr)
+    return 1 if result.open else 0
+
+
 def world_command(arguments: argparse.Namespace) -> int:
     write_world(
         arguments.out,
@@ -292,11 +323,13 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print_version()
         return 0
     if arguments.command is None:
-        parser.error("which command? expand, answer, eval, compare, rescore, world, options, or --help")
+        parser.error("which command? expand, answer, eval, compare, rescore, annotate, world, options, or --help")
     if arguments.command == "world":
         return world_command(arguments)
     if arguments.command == "rescore":
         return rescore_command(arguments)
+    if arguments.command == "annotate":
+        return annotate_command(arguments)
     if arguments.command == "options":
         return options_command(arguments)
     if arguments.command in ("eval", "compare"):

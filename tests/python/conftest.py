@@ -20,7 +20,14 @@ import pytest
 PARTS = esp.build_info()["parts"]
 JOURNAL = PARTS["journal"] is None
 if PARTS["json"] is not None:  # nothing can be read: what holds all the same stands in test_parts.py
-    collect_ignore = ["test_api.py", "test_bad_input.py", "test_cli.py", "test_eval.py", "test_resume.py"]
+    collect_ignore = [
+        "test_annotate.py",
+        "test_api.py",
+        "test_bad_input.py",
+        "test_cli.py",
+        "test_eval.py",
+        "test_resume.py",
+    ]
 
 FILES = ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
 

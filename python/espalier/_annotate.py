@@ -1,0 +1,51 @@
+"""What a model has to say about recorded trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ._core import Progress
+from ._errors import InputError
+from ._job import RunResult, run_job
+from ._rescore import NOWHERE, recorded
+
+PURPOSES = {"judge": "judge", "prm": "process_reward"}
+"""Annotations of a language model by name, with the purpose whose model is asked."""
+
+
+def annotate(
+    run: str | Path,
+    with_: Mapping[str, tuple[str, str] | None],
+    *,
+    out: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **settings: Any,
+) -> RunResult:
+    """Adds what a model says to a recorded run's trees and harvests its data again; no search is made.
+
+    `with_` maps "judge" (pairs of siblings) or "prm" (a process reward for every step) to the model to ask, as
+    (URL or "simulated", name), or to None for the run's own; or "embedding" (how well answers agree) to an embeddings
+    server, as (URL, name). Answers go to the run's journal. The run's files are replaced, or the folder `out` gets them
+    all. Further settings are those of `expand` that change no result, such as in_flight.
+
+    Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
+    """
+    folder = Path(run)
+    chosen = recorded(folder)
+    if chosen.pop("task") != "expand" or not (folder / "trees.jsonl").exists():
+        raise InputError(f"{folder / 'trees.jsonl'}: there are no trees of `expand` in this folder")
+    for name, model in with_.items():
+        if name == "embedding":
+            if model is None:
+                raise ValueError("annotating embeddings needs a server: give embedding=URL,NAME")
+            chosen["encoder"], chosen["encoder_name"] = model
+        elif name not in PURPOSES:
+            raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")
+        elif model is not None:
+            chosen["models"][PURPOSES[name]] = model
+        elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] == NOWHERE:
+            raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
+    chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
+    return run_job("annotate", chosen | settings, progress)

@@ -1,0 +1,84 @@
+"""Annotations of recorded runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows
+
+pytestmark = needs_journal
+
+SMALL = ["--method", "prorag", "--set", "simulations=12", "--set", "samples=3", "--set", "annotate=none", "--limit", 5]
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    done = espalier("expand", *inputs(files), "--out", out, *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "rft.jsonl: " in done.stdout and "annotate with prm" in done.stdout
+    return out
+
+
+def test_a_judge_and_process_rewards_are_added_and_the_data_follows(finished: Path, tmp_path: Path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    assert rows(run / "prm.jsonl") == rows(run / "rft.jsonl") == []
+    done = espalier("annotate", run, "--with", "judge", "--with", "prm", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["by_purpose"]["judge"]["calls"] > 0 and "notes" not in summary
+    pairs = rows(run / "prm.jsonl")
+    assert pairs and all(pair["chosen"]["mcts_stats"]["n"] > 0 for pair in pairs)
+    assert all(-1 <= pair["label"]["chosen_reward"] <= 1 for pair in pairs)
+    assert rows(run / "rft.jsonl")
+    trees = rows(run / "trees.jsonl")
+    assert all(len(tree["annotations"]["process_reward"]) == len(tree["nodes"]) for tree in trees)
+    bare = rows(finished / "trees.jsonl")
+    assert [tree["nodes"] for tree in trees] == [tree["nodes"] for tree in bare]
+
+    again = esp.annotate(run, {"judge": None}, out=tmp_path / "other")
+    assert rows(tmp_path / "other" / "prm.jsonl") == pairs
+    assert again.summary["questions"] == 5
+
+
+@needs_http
+def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Path):
+    def judge(_: object) -> str:
+        return "The second is needed. <preference> 2 over 1 </preference>"
+
+    with ModelServer(lambda request: completion(judge(request))) as server:
+        with_ = f"judge={server.url},strict"
+        done = espalier("annotate", finished, "--with", with_, "--out", tmp_path / "judged")
+    assert done.returncode == 0, done.stderr
+    pairs = rows(tmp_path / "judged" / "prm.jsonl")
+    assert pairs and {pair["label"]["reason"] for pair in pairs} == {"The second is needed."}
+    record = json.loads((tmp_path / "judged" / "run.json").read_text())
+    assert record["model"]["for"] == "judge=strict"
+    assert rows(finished / "prm.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("run", "with_", "words"),
+    [("run", "jury", "allowed: judge, prm, embedding"), ("none", "judge", "no run in this folder")],
+)
+def test_what_cannot_be_annotated_is_refused_in_one_line(
+    finished: Path, tmp_path: Path, run: str, with_: str, words: str
+):
+    refused = espalier("annotate", finished if run == "run" else tmp_path / "none", "--with", with_)
+    assert refused.returncode in (2, 3)
+    assert words in refused.stderr and refused.stderr.count("\n") == 1
+
+
+def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: Path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    record = json.loads((run / "run.json").read_text())
+    record["model"]["name"] = "behind-a-server"
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="give judge=URL,NAME"):
+        esp.annotate(run, {"judge": None})
