@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "rewards.hpp"
 #include "search.hpp"
+#include "selection.hpp"
 #include <pybind11/stl.h>
 
 #include <optional>
@@ -12,12 +13,6 @@ namespace espalier::python {
 
 namespace {
 
-/// A selection policy that remembers its options for the provenance.
-template <class Policy>
-struct Chosen : Policy {
-  explicit Chosen(typename Policy::Options numbers = {}) : Policy(numbers), options(numbers) {}
-  typename Policy::Options options;
-};
 using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
 using Valued = Rollout<rag::AnyReward>;
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
 
 class Error(Exception):
     """Root of every error that Espalier raises by itself, bad options (ValueError) excepted."""
@@ -26,3 +31,12 @@ class BackendError(Error):
         super().__init__(message)
         self.permanent = permanent
         self.trees: list[object] = []
+
+
+def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list[T]:
+    """The trees, if none is missing; else the first error, which holds them."""
+    if errors:
+        error = errors[min(errors)]
+        error.trees = list(trees)
+        raise error
+    return [tree for tree in trees if tree is not None]

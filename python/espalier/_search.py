@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from . import _core
 from ._core import Question, Search, Tree
-from ._errors import BackendError
+from ._errors import whole
 from ._types import LanguageModelLike, RetrieverLike, RewardLike
 
 
@@ -37,7 +37,7 @@ def run(
 
     Raises BackendError if a backend failed for good; its `trees` holds what could be finished all the same.
     """
-    trees, errors = _core.run(
+    grown = _core.run(
         search,
         list(questions),
         model,
@@ -50,8 +50,4 @@ def run(
         fingerprint,
         retriever_fingerprint,
     )
-    if errors:
-        error: BackendError = errors[min(errors)]
-        error.trees = list(trees)
-        raise error
-    return [tree for tree in trees if tree is not None]
+    return whole(*grown)

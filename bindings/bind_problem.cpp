@@ -1,0 +1,95 @@
+#include <espalier/search/layered.hpp>
+#include <espalier/search/mcts.hpp>
+
+#include "problem_environment.hpp"
+#include "problem_policies.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Searches over problems that are written in Python. The interpreter lock is held throughout.
+namespace espalier::python {
+
+namespace {
+
+template <class Engine>
+Task<ProblemTree> grow(Engine* engine, ProblemEnvironment* problem, py::object root, Seed seed) {
+  ProblemState state = co_await ProblemEnvironment::known(problem, std::move(root));
+  co_return co_await (*engine)(*problem, std::move(state), seed);
+}
+
+using Grown = std::pair<std::vector<std::shared_ptr<ProblemTree>>, py::dict>;
+
+/// A tree a root, null where a function failed as a backend, and {index of the root: BackendError} of those.
+template <class Make>
+Grown grow_all(const Functions& functions, const std::vector<py::object>& roots, std::uint64_t seed, Make make) {
+  Scheduler scheduler;
+  scheduler.on_turn(check_signals);
+  ProblemEnvironment problem(scheduler, functions);
+  auto engine = make(StateValue{port_of<double>(scheduler, functions[3], "value")});
+  std::vector<Task<ProblemTree>> tasks;
+  for (std::size_t i = 0; i < roots.size(); ++i)
+    tasks.push_back(grow(&engine, &problem, roots[i], Seed(seed, std::to_string(i))));
+  Grown grown;
+  for (auto& outcome : scheduler.run_all(std::move(tasks))) {
+    if (!outcome.ok()) grown.second[py::int_(grown.first.size())] = python_error(outcome.error());
+    grown.first.push_back(outcome.ok() ? std::make_shared<ProblemTree>(std::move(outcome).value()) : nullptr);
+  }
+  return grown;
+}
+
+}  // namespace
+
+void bind_problem(py::module_& m) {
+  py::class_<Offer>(m, "Proposal", "An action that might be taken, with its share of the policy.")
+      .def(py::init([](py::object action, float prior) {
+             if (!(prior >= 0) || !std::isfinite(prior)) bad_option("prior", prior, "0 or more");
+             return Offer{std::move(action), prior};
+           }),
+           py::arg("action"), py::arg("prior") = 1.0F)
+      .def_readonly("action", &Offer::action)
+      .def_readonly("prior", &Offer::prior)
+      .def("__repr__", [](const Offer& o) { return py::str("Proposal({!r}, {})").format(o.action, o.prior); });
+  py::class_<Judgement>(
+      m, "Verdict", "What a pruning decides: positions to cut; `enough`: kinds that were not grown yet are skipped.")
+      .def(py::init([](std::vector<std::size_t> cut, bool enough) { return Judgement{std::move(cut), enough}; }),
+           py::arg("cut") = std::vector<std::size_t>(), py::arg("enough") = false)
+      .def_readonly("cut", &Judgement::cut)
+      .def_readonly("enough", &Judgement::enough);
+
+  m.def(
+      "mcts_problem",
+      [](const Functions& functions, const std::vector<py::object>& roots, const Selection::Choice& selection,
+         std::optional<py::function> backup, std::uint32_t simulations, std::uint32_t width,
+         std::optional<std::uint32_t> max_depth, std::uint32_t window, std::uint64_t seed) {
+        MctsOptions options;
+        options.simulations = simulations;
+        options.width = width;
+        options.max_depth = max_depth.value_or(options.max_depth);
+        options.window = window;
+        return grow_all(functions, roots, seed, [&](StateValue evaluate) {
+          return Mcts<StateValue, Selection, PathBackup>(options, std::move(evaluate), Selection(selection),
+                                                         PathBackup(std::move(backup)));
+        });
+      },
+      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("backup"), py::arg("simulations"),
+      py::arg("width"), py::arg("max_depth"), py::arg("window"), py::arg("seed"),
+      "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
+  m.def(
+      "layered_problem",
+      [](const Functions& functions, const std::vector<py::object>& roots, std::optional<py::function> filter,
+         std::optional<py::function> decide, std::optional<py::function> keep, std::uint32_t width,
+         std::uint64_t seed) {
+        return grow_all(functions, roots, seed, [&](StateValue evaluate) {
+          return Layered({.width = width}, std::move(evaluate), Pruning(std::move(filter), "filter", KeepAll()),
+                         Pruning(std::move(decide), "decide", KeepAll()), Pruning(std::move(keep), "keep", TopK(1)));
+        });
+      },
+      py::arg("functions"), py::arg("roots"), py::arg("filter"), py::arg("decide"), py::arg("keep"), py::arg("width"),
+      py::arg("seed"), "As mcts_problem.");
+}
+
+}  // namespace espalier::python

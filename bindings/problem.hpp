@@ -1,0 +1,27 @@
+#pragma once
+
+#include <espalier/core/tree.hpp>
+
+#include "bindings.hpp"
+
+#include <vector>
+
+namespace espalier::python {
+
+/// A state of a problem that is written in Python, with its legal kinds.
+struct ProblemState {
+  py::object object;
+  std::vector<Kind> kinds;
+};
+
+/// An action of a problem that is written in Python; None at the root.
+struct ProblemAction {
+  py::object object = py::none();
+  friend bool operator==(const ProblemAction& a, const ProblemAction& b) {
+    return a.object.is(b.object) || a.object.equal(b.object);
+  }
+};
+
+using ProblemTree = Tree<ProblemState, ProblemAction>;
+
+}  // namespace espalier::python

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/scheduler.hpp>
+
+#include "callable.hpp"
+#include "problem.hpp"
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// A problem that is written in Python as an environment: each of its functions is called once for all that waits in
+/// all trees.
+namespace espalier::python {
+
+/// What a function of a problem is asked: a tuple made for this request.
+struct ProblemRequest {
+  explicit ProblemRequest(py::tuple asked) : state(std::move(asked)) {}
+  py::object state;
+  [[nodiscard]] Hash key() const { return {0, reinterpret_cast<std::uintptr_t>(state.ptr())}; }
+};
+
+/// A proposal as Python writes it; its kind is the one that was asked for.
+struct Offer {
+  py::object action;
+  float prior;
+};
+using Offers = std::vector<Proposal<ProblemAction>>;
+using Kinds = std::vector<Kind>;
+
+template <>
+inline py::object Callable<ProblemRequest, py::object>::read(const py::object& item, const ProblemRequest&,
+                                                             std::size_t) const {
+  return item;
+}
+template <>
+inline double Callable<ProblemRequest, double>::read(const py::object& item, const ProblemRequest&,
+                                                     std::size_t i) const {
+  const double value = PyFloat_AsDouble(item.ptr());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    refuse_item(i, "a float", type_name(item));
+  }
+  if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
+  return value;
+}
+template <>
+inline Kinds Callable<ProblemRequest, Kinds>::read(const py::object& item, const ProblemRequest&, std::size_t i) const {
+  try {
+    return item.cast<Kinds>();
+  } catch (const py::cast_error&) {
+    refuse_item(i, "a list of kinds from 0 to 255", py::repr(item));
+  }
+}
+template <>
+inline Offers Callable<ProblemRequest, Offers>::read(const py::object& item, const ProblemRequest& request,
+                                                     std::size_t i) const {
+  if (!PyList_Check(item.ptr()) && !PyTuple_Check(item.ptr())) refuse_item(i, "a list of actions", type_name(item));
+  const py::tuple asked = request.state;
+  const auto kind = asked[1].cast<Kind>();
+  const auto n = asked[2].cast<std::size_t>();
+  Offers proposals;
+  for (const py::handle offered : item) {
+    if (proposals.size() == n) break;
+    Offer offer{py::reinterpret_borrow<py::object>(offered), 1};
+    if (py::isinstance<Offer>(offered)) offer = offered.cast<Offer>();
+    proposals.emplace_back(ProblemAction{std::move(offer.action)}, kind, offer.prior);
+  }
+  return proposals;
+}
+
+template <class Out>
+Port<ProblemRequest, Out> port_of(Scheduler& scheduler, const py::object& function, const char* role) {
+  return scheduler.port<ProblemRequest, Out>(Callable<ProblemRequest, Out>(function, role));
+}
+
+/// kinds, propose and step of a problem, and the value of its states.
+using Functions = std::array<py::object, 4>;
+
+/// The environment of kinds([(state,)]), propose([(state, kind, n, seed)]) and step([(state, action, seed)]).
+class ProblemEnvironment {
+ public:
+  using State = ProblemState;
+  using Action = ProblemAction;
+  ProblemEnvironment(Scheduler& scheduler, const Functions& functions)
+      : kinds_(port_of<Kinds>(scheduler, functions[0], "problem's kinds")),
+        propose_(port_of<Offers>(scheduler, functions[1], "problem's propose")),
+        step_(port_of<py::object>(scheduler, functions[2], "problem's step")) {}
+
+  [[nodiscard]] static const Kinds& kinds(const State& s) { return s.kinds; }
+  [[nodiscard]] Task<Offers> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) const {
+    return ask(propose_, ProblemRequest(py::make_tuple(s.object, kind, n, context.seed.value())));
+  }
+  [[nodiscard]] Task<State> step(const State& s, const Action& a, const Context& context) const {
+    return next(this, ProblemRequest(py::make_tuple(s.object, a.object, context.seed.value())));
+  }
+  /// A state with its kinds.
+  static Task<State> known(const ProblemEnvironment* self, py::object object) {
+    State state;
+    ProblemRequest request(py::make_tuple(object));
+    state.kinds = co_await ask(self->kinds_, std::move(request));
+    state.object = std::move(object);
+    co_return state;
+  }
+
+ private:
+  static Task<State> next(const ProblemEnvironment* self, ProblemRequest request) {
+    py::object object = co_await ask(self->step_, std::move(request));
+    co_return co_await known(self, std::move(object));
+  }
+  Port<ProblemRequest, Kinds> kinds_;
+  Port<ProblemRequest, Offers> propose_;
+  Port<ProblemRequest, py::object> step_;
+};
+
+/// value([(state, seed)]) -> numbers.
+struct StateValue {
+  Port<ProblemRequest, double> port;
+  Task<double> operator()(ProblemEnvironment&, const ProblemState& s, const Context& context) const {
+    return ask(port, ProblemRequest(py::make_tuple(s.object, context.seed.value())));
+  }
+};
+
+}  // namespace espalier::python

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <espalier/policy/backup.hpp>
+#include <espalier/policy/prune.hpp>
+
+#include "errors.hpp"
+#include "selection.hpp"
+#include <pybind11/numpy.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Policies that are written in Python, each called once a node with an array entry a child.
+namespace espalier::python {
+
+/// Leaves the search where a signal handler raised an exception (Ctrl-C).
+inline void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+/// A number of each node, as an array.
+template <class Number, class Get>
+py::array_t<Number> column(const std::vector<NodeId>& ids, Get get) {
+  py::array_t<Number> array(static_cast<py::ssize_t>(ids.size()));
+  std::transform(ids.begin(), ids.end(), array.mutable_data(), get);
+  return array;
+}
+
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+/// What a policy returned, if it is as many numbers as expected.
+inline std::vector<double> floats(const py::object& reply, std::size_t expected, const std::string& role) {
+  const auto array = Doubles::ensure(reply);
+  if (!array) PyErr_Clear();
+  const std::string came = !array              ? type_name(reply)
+                           : array.ndim() != 1 ? "an array of " + std::to_string(array.ndim()) + " dimensions"
+                                               : "an array of " + std::to_string(array.size());
+  if (!array || array.ndim() != 1 || static_cast<std::size_t>(array.size()) != expected)
+    throw py::value_error("the " + role + " must return an array of " + std::to_string(expected) +
+                          ", but it returned " + came);
+  std::vector<double> numbers(array.data(), array.data() + expected);
+  if (std::any_of(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); }))
+    throw py::value_error("the " + role + " must return numbers, but it returned " +
+                          py::repr(array).cast<std::string>());
+  return numbers;
+}
+
+/// A native policy, or a function of one node's living children: selection(N, Q, P) -> scores.
+class Selection {
+ public:
+  using Choice = std::variant<Chosen<Uct>, Chosen<Puct>, py::function>;
+  explicit Selection(Choice choice) : choice_(std::move(choice)) {}
+
+  template <class Tree>
+  [[nodiscard]] std::function<double(NodeId)> at(const Tree& tree, NodeId parent) const {
+    check_signals();
+    if (const auto* uct = std::get_if<Chosen<Uct>>(&choice_)) return uct->at(tree, parent);
+    if (const auto* puct = std::get_if<Chosen<Puct>>(&choice_)) return puct->at(tree, parent);
+    std::vector<NodeId> ids = tree.children(parent);
+    std::erase_if(ids, [&](NodeId id) { return tree[id].status == Status::pruned; });
+    const auto visits = [&](NodeId id) { return std::int64_t(tree[id].visits) + tree[id].pending; };
+    const auto mean = [&](NodeId id) { return visits(id) ? tree[id].total / static_cast<double>(visits(id)) : 0.0; };
+    const auto prior = [&](NodeId id) { return static_cast<double>(tree[id].prior); };
+    const py::object reply = std::get<py::function>(choice_)(column<std::int64_t>(ids, visits),
+                                                             column<double>(ids, mean), column<double>(ids, prior));
+    auto scores = floats(reply, ids.size(), "selection");
+    return [ids = std::move(ids), scores = std::move(scores)](NodeId id) {
+      return scores[static_cast<std::size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin())];
+    };
+  }
+
+ private:
+  Choice choice_;
+};
+
+/// The mean, or what a function says of the nodes from the leaf to the root: backup(value, N, W) -> sums W, with this
+/// visit in N.
+class PathBackup {
+ public:
+  explicit PathBackup(std::optional<py::function> function) : function_(std::move(function)) {}
+  template <class Tree>
+  void operator()(Tree& tree, NodeId leaf, double value) const {
+    if (!function_) return MeanBackup()(tree, leaf, value);
+    auto path = tree.path(leaf);
+    std::reverse(path.begin(), path.end());
+    for (const NodeId id : path) ++tree[id].visits;
+    const py::object reply = (*function_)(value, column<std::int64_t>(path, [&](NodeId id) { return tree[id].visits; }),
+                                          column<double>(path, [&](NodeId id) { return tree[id].total; }));
+    const auto totals = floats(reply, path.size(), "backup");
+    for (std::size_t i = 0; i < path.size(); ++i) tree[path[i]].total = totals[i];
+  }
+
+ private:
+  std::optional<py::function> function_;
+};
+
+/// A verdict as Python writes it: positions among the siblings.
+struct Judgement {
+  std::vector<std::size_t> cut;
+  bool enough;
+};
+
+/// What a function says of the siblings, or `otherwise`: pruning(N, Q, P, kinds) -> Verdict.
+template <class Otherwise>
+class Pruning {
+ public:
+  Pruning(std::optional<py::function> function, const char* role, Otherwise otherwise)
+      : function_(std::move(function)), role_(role), otherwise_(otherwise) {}
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    if (!function_) return otherwise_(tree, siblings);
+    Verdict verdict;
+    if (siblings.empty()) return verdict;
+    const std::vector<NodeId> ids(siblings.begin(), siblings.end());
+    const py::object reply =
+        (*function_)(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].visits; }),
+                     column<double>(ids, [&](NodeId id) { return tree[id].mean(); }),
+                     column<double>(ids, [&](NodeId id) { return static_cast<double>(tree[id].prior); }),
+                     column<std::int64_t>(ids, [&](NodeId id) { return tree[id].kind; }));
+    if (!py::isinstance<Judgement>(reply))
+      throw py::type_error(role_ + " must return a Verdict, but it returned " + type_name(reply));
+    const auto& judgement = reply.cast<const Judgement&>();
+    verdict.enough = judgement.enough;
+    for (const std::size_t i : judgement.cut) {
+      if (i >= ids.size())
+        throw py::value_error(role_ + " cuts position " + std::to_string(i) + " of " + std::to_string(ids.size()) +
+                              " siblings");
+      verdict.cut.emplace_back(ids[i], Reason::not_best);
+    }
+    return verdict;
+  }
+
+ private:
+  std::optional<py::function> function_;
+  std::string role_;
+  Otherwise otherwise_;
+};
+
+}  // namespace espalier::python

@@ -1,0 +1,148 @@
+"""Searching problems that are written in Python, with selection, pruning and backup of one's own.
+
+A `Problem` says which kinds of step a state allows, proposes actions and takes steps. Its functions, and the value of
+states, are called once for everything that waits in all trees; they may be `async`, and return an exception in place of
+an item. What they return must be as long as what they were asked; anything else is a BackendError that names the part.
+
+A policy is called once a node, with one array entry a child:
+
+    selection(N, Q, P) -> scores          the highest is followed, the oldest of equals
+    pruning(N, Q, P, kinds) -> Verdict    which positions to cut; `enough` skips the kinds that were not grown yet
+    backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
+
+N holds visits (those under way included), Q mean values (0 where N is 0), P priors, W sums of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from . import _core
+from ._core import ProblemNode, ProblemTree, Proposal, Puct, Uct, Verdict
+from ._errors import whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Verdict", "layered", "mcts"]
+
+T = TypeVar("T")
+Batch: TypeAlias = Sequence[T | BaseException] | Awaitable[Sequence[T | BaseException]]
+Value: TypeAlias = Callable[..., Batch[float]]
+Selection: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], ArrayLike]"
+Pruning: TypeAlias = (
+    "Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], Verdict]"
+)
+Backup: TypeAlias = "Callable[[float, NDArray[np.int64], NDArray[np.float64]], ArrayLike]"
+
+
+class Problem(Protocol):
+    """What a search asks of a problem. Lists come in and go out, an item for each state.
+
+    `propose`, `step` and the value of states may take one more argument `seeds`: a number from 0 to 2^64 - 1 for each
+    item, made from the search's seed and the place in the tree. What is drawn by these alone is the same in any batch.
+    """
+
+    def kinds(self, states: list[Any], /) -> Batch[Sequence[int]]:
+        """The legal kinds of each state, numbers from 0 to 255 in order; an empty list ends the path there."""
+
+    @property
+    def propose(self) -> Callable[..., Batch[Sequence[Any]]]:
+        """propose(states, kinds, counts): up to so many actions of that kind for each state.
+
+        An action stands alone or in a Proposal with its prior. Actions are compared by ==; equal ones become one child.
+        """
+
+    @property
+    def step(self) -> Callable[..., Batch[Any]]:
+        """step(states, actions): the states that follow. A state is kept as it is: give back a new one."""
+
+
+def mcts(
+    problem: Problem,
+    roots: Iterable[Any],
+    value: Value,
+    *,
+    selection: Uct | Puct | Selection | None = None,
+    backup: Backup | None = None,
+    simulations: int = 32,
+    width: int = 4,
+    max_depth: int | None = None,
+    window: int = 1,
+    seed: int = 1,
+) -> list[ProblemTree]:
+    """Grows a tree from each root by Monte-Carlo tree search; `value(states)` gives a float for each new state.
+
+    `width`: actions a node and kind; `window`: simulations under way in one tree, which changes the tree and makes
+    batches larger. Without others of one's own the selection is UCT and the backup the mean.
+
+    Raises BackendError if a function failed as a backend does; its `trees` holds what could be finished all the same.
+    """
+    functions = _functions(problem, value)
+    select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
+    enter = _policy("backup", backup)
+    grown = _core.mcts_problem(functions, list(roots), select, enter, simulations, width, max_depth, window, seed)
+    return whole(*grown)
+
+
+def layered(
+    problem: Problem,
+    roots: Iterable[Any],
+    value: Value,
+    *,
+    filter: Pruning | None = None,
+    decide: Pruning | None = None,
+    keep: Pruning | None = None,
+    width: int = 3,
+    seed: int = 1,
+) -> list[ProblemTree]:
+    """Grows a tree from each root layer by layer, the legal kinds of a node in order, up to `width` actions each.
+
+    All three are prunings of siblings: `filter` before they have values, `decide` when values have come, `keep` when
+    the node has all its kinds: what it leaves is grown further, by default the best child.
+
+    Raises BackendError if a function failed as a backend does; its `trees` holds what could be finished all the same.
+    """
+    functions = _functions(problem, value)
+    first, then, last = (_policy(*named) for named in (("filter", filter), ("decide", decide), ("keep", keep)))
+    return whole(*_core.layered_problem(functions, list(roots), first, then, last, width, seed))
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+def _functions(problem: Problem, value: Value) -> list[Callable[[list[Row]], Batch[Any]]]:
+    """The four functions as functions of one list of rows."""
+    named = [(f"the problem's {name}", getattr(problem, name, None)) for name in ("kinds", "propose", "step")]
+    return [_by_rows(role, function) for role, function in [*named, ("the value", value)]]
+
+
+def _by_rows(role: str, function: Any) -> Callable[[list[Row]], Batch[Any]]:
+    """A function of lists as a function of rows; their last item is a seed, except for kinds."""
+    if not callable(function):
+        raise TypeError(f"{role} must be a function, not {type(function).__name__}")
+    seeded = not role.endswith("kinds")
+    wants_seeds = seeded and _takes_seeds(function)
+
+    def call(rows: list[Row]) -> Batch[Any]:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        seeds = columns.pop() if seeded else []
+        return function(*columns, seeds=seeds) if wants_seeds else function(*columns)  # type: ignore[no-any-return]
+
+    return call
+
+
+def _takes_seeds(function: Callable[..., Any]) -> bool:
+    try:
+        return "seeds" in signature(function).parameters
+    except ValueError:  # compiled functions may not say
+        return False
+
+
+def _policy(role: str, policy: Any, *native: type) -> Any:
+    if policy is None or isinstance(policy, native) or callable(policy):
+        return policy
+    raise TypeError(f"the {role} must be a function, not {type(policy).__name__}")

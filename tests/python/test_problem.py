@@ -1,0 +1,501 @@
+"""Searches over problems that are written in Python."""
+
+from __future__ import annotations
+
+import functools
+import random
+import signal
+import traceback
+
+import espalier as esp
+import numpy as np
+import pytest
+from espalier.problem import Proposal, Verdict, layered, mcts
+
+
+class Bandit:
+    """One choice between arms; the state is the arm that was pulled, or None."""
+
+    def __init__(self, arms, priors=None):
+        self.arms, self.priors = arms, priors
+
+    def kinds(self, states):
+        return [[0] if state is None else [] for state in states]
+
+    def propose(self, states, kinds, counts):
+        arms = list(range(len(self.arms)))
+        if self.priors is not None:
+            arms = [Proposal(arm, prior) for arm, prior in zip(arms, self.priors, strict=True)]
+        return [arms for _ in states]
+
+    def step(self, states, actions):
+        return actions
+
+    def value(self, states):
+        return [0.0 if state is None else self.arms[state] for state in states]
+
+
+LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+
+
+def outcome(board):
+    """1 if the player 'm' has won, -1 if the opponent 't' has, 0 for a draw, None before the end."""
+    for line in LINES:
+        marks = {board[cell] for cell in line}
+        if len(marks) == 1 and marks != {"."}:
+            return 1 if marks == {"m"} else -1
+    return 0 if "." not in board else None
+
+
+@functools.cache
+def minimax(board, mark):
+    """(value for 'm', best cell) with `mark` to move."""
+    if outcome(board) is not None:
+        return outcome(board), None
+    sign = 1 if mark == "m" else -1
+    moves = [(minimax(put(board, cell, mark), "t" if mark == "m" else "m")[0], cell) for cell in free(board)]
+    value, cell = max(moves, key=lambda move: sign * move[0])
+    return value, cell
+
+
+def free(board):
+    return [cell for cell in range(9) if board[cell] == "."]
+
+
+def put(board, cell, mark):
+    return board[:cell] + mark + board[cell + 1 :]
+
+
+class TicTacToe:
+    """One player against an opponent who plays perfectly and answers inside step."""
+
+    def kinds(self, states):
+        return [[0] if outcome(board) is None else [] for board in states]
+
+    def propose(self, states, kinds, counts):
+        return [free(board)[:n] for board, n in zip(states, counts, strict=True)]
+
+    def step(self, states, actions):
+        boards = [put(board, cell, "m") for board, cell in zip(states, actions, strict=True)]
+        return [b if outcome(b) is not None else put(b, minimax(b, "t")[1], "t") for b in boards]
+
+
+def playouts(states, seeds):
+    values = []
+    for board, seed in zip(states, seeds, strict=True):
+        draw = random.Random(seed)
+        while outcome(board) is None:
+            [board] = TicTacToe().step([board], [draw.choice(free(board))])
+        values.append(outcome(board))
+    return values
+
+
+# The cells 3 row + column that are worth most to the mover, and the value of each move (the issue's table).
+POSITIONS = {
+    "m...t...t": {2: 0, 6: 0, "else": -1},  # x(1,1) o(0,0) x(2,2), o to move
+    ".m......t": {2: 1, 4: 0, 6: 0, "else": -1},  # x(0,1) o(2,2), x to move
+    "mt.......": {3: 1, 4: 1, 6: 1, "else": 0},  # x(0,0) o(0,1), x to move
+}
+
+
+def keep_all(N, Q, P, kinds):
+    return Verdict()
+
+
+@pytest.mark.parametrize("board", POSITIONS)
+def test_a_whole_tree_holds_the_exact_values_of_tic_tac_toe(board):
+    [tree] = layered(TicTacToe(), [board], playouts, keep=keep_all, width=9)
+    best = {}
+    for node in reversed(tree.nodes):
+        best[node.id] = max([best[child.id] for child in node.children], default=outcome(node.state))
+    worth = {child.action: best[child.id] for child in tree.root.children}
+    assert worth == {cell: POSITIONS[board].get(cell, POSITIONS[board]["else"]) for cell in free(board)}
+    assert all(node.status == "terminal" for node in tree.nodes if not node.children)
+
+
+@pytest.mark.parametrize("board", POSITIONS)
+def test_tree_search_finds_the_best_move(board):
+    [tree] = mcts(TicTacToe(), [board], playouts, simulations=600, width=9)
+    chosen = max(tree.root.children, key=lambda node: node.visits)
+    exact = {cell: POSITIONS[board].get(cell, POSITIONS[board]["else"]) for cell in free(board)}
+    assert exact[chosen.action] == max(exact.values())
+    assert tree.root.visits == 600 == sum(child.visits for child in tree.root.children)
+
+
+def visits(tree):
+    return [child.visits for child in tree.root.children]
+
+
+def test_a_bandit_is_pulled_where_uct_says_by_hand():
+    """w = 1, arms 0, 1: after one pull each, 1 + sqrt(ln N / n) against 0 + sqrt(ln N / n)."""
+    bandit = Bandit([0.0, 1.0])
+    [tree] = mcts(bandit, [None], bandit.value, selection=esp.Uct(w=1.0), simulations=12, width=2)
+    n = [1, 1]
+    while sum(n) < 12:
+        scores = [i + (np.log(sum(n)) / n[i]) ** 0.5 for i in (0, 1)]
+        n[int(np.argmax(scores))] += 1
+    assert visits(tree) == n
+    assert [child.value for child in tree.root.children] == [0.0, 1.0]
+    assert tree.root.value == pytest.approx(n[1] / 12)
+
+
+def test_a_selection_of_ones_own_grows_the_tree_of_the_native_one():
+    bandit = Bandit([0.2, 0.9, 0.5, 0.85])
+
+    def uct(N, Q, P):
+        return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(N.sum()) / np.maximum(N, 1)))
+
+    [own] = mcts(bandit, [None], bandit.value, selection=uct, simulations=300)
+    [native] = mcts(bandit, [None], bandit.value, selection=esp.Uct(), simulations=300)
+    assert visits(own) == visits(native) and np.argmax(visits(own)) == 1
+
+
+def test_priors_reach_a_selection_as_shares():
+    bandit = Bandit([0.0, 0.0, 0.0], priors=[2.0, 1.0, 1.0])
+    seen = []
+
+    def by_prior(N, Q, P):
+        seen.append(P)
+        return P / (1 + N)
+
+    [tree] = mcts(bandit, [None], bandit.value, selection=by_prior, simulations=40)
+    assert all(np.allclose(P, [0.5, 0.25, 0.25]) for P in seen)
+    assert visits(tree) == [20, 10, 10]
+
+
+def test_a_selection_sees_what_is_under_way():
+    bandit, seen = Bandit([1.0, 1.0]), []
+
+    def least(N, Q, P):
+        seen.append((N.tolist(), Q.tolist()))
+        assert N.dtype == np.int64 and Q.dtype == P.dtype == np.float64
+        return -N
+
+    mcts(bandit, [None], bandit.value, selection=least, simulations=4, width=2, window=3)
+    assert [sum(N) for N, _ in seen] == [1, 2, 3]
+    assert ([1, 1], [0.0, 0.0]) in seen  # both under way: visits of value zero
+
+
+def test_a_backup_of_ones_own():
+    bandit = Bandit([0.3, 0.6])
+    parts = {"simulations": 20, "width": 2}
+    [mean] = mcts(bandit, [None], bandit.value, **parts)
+    [own] = mcts(bandit, [None], bandit.value, backup=lambda value, N, W: W + value, **parts)
+    assert [(n.visits, n.value) for n in own.nodes] == [(n.visits, n.value) for n in mean.nodes]
+    seen = []
+
+    def highest(value, N, W):
+        seen.append((value, N.tolist(), W.tolist()))
+        return np.maximum(W / np.maximum(N - 1, 1), value) * N
+
+    [tree] = mcts(bandit, [None], bandit.value, backup=highest, **parts)
+    assert tree.root.value == pytest.approx(0.6)
+    assert seen[0] == (0.3, [1, 1], [0.0, 0.0])  # from the leaf to the root
+
+
+class Decisions:
+    """Two kinds a state, an answer (kind 7) that ends the path and a step (kind 3), to a depth of 3."""
+
+    def kinds(self, states):
+        return [[] if state[-1:] == "a" or len(state) == 3 else [7, 3] for state in states]
+
+    def propose(self, states, kinds, counts):
+        return [["a" if kind == 7 else "s"] for kind in kinds]
+
+    def step(self, states, actions):
+        return [state + action for state, action in zip(states, actions, strict=True)]
+
+
+def ends_well(states):
+    return [float(state.endswith("a")) for state in states]
+
+
+def test_a_pruning_that_knows_enough_skips_the_kinds_that_are_left():
+    asked = []
+
+    def answers_only(N, Q, P, kinds):
+        asked.append((N.tolist(), Q.tolist(), P.tolist(), kinds.tolist()))
+        return Verdict(enough=bool(Q.max() == 1))
+
+    [tree] = layered(Decisions(), [""], ends_well, decide=answers_only, width=1)
+    assert [node.state for node in tree.nodes] == ["", "a"]
+    assert ([1], [1.0], [1.0], [7]) in asked
+    [whole] = layered(Decisions(), [""], ends_well, keep=keep_all, width=1)
+    assert sorted(node.state for node in whole.nodes) == ["", "a", "s", "sa", "ss", "ssa", "sss"]
+    assert {node.kind for node in whole.nodes[1:]} == {3, 7}
+
+
+def test_a_filter_cuts_before_anything_is_valued():
+    valued = []
+
+    def value(states):
+        valued.extend(states)
+        return ends_well(states)
+
+    def no_answers(N, Q, P, kinds):
+        return Verdict(cut=np.flatnonzero(kinds == 7))
+
+    [tree] = layered(Decisions(), [""], value, filter=no_answers, width=1)
+    assert valued == ["s", "ss", "sss"]
+    assert [node.state for node in tree.nodes if node.status == "pruned"] == ["a", "sa", "ssa"]
+
+
+class Counted(Bandit):
+    def __init__(self, arms):
+        super().__init__(arms)
+        self.batches = {"kinds": [], "propose": [], "step": [], "value": []}
+
+    def kinds(self, states):
+        self.batches["kinds"].append(len(states))
+        return super().kinds(states)
+
+    def propose(self, states, kinds, counts):
+        assert len(states) == len(kinds) == len(counts)
+        self.batches["propose"].append(len(states))
+        return super().propose(states, kinds, counts)
+
+    def step(self, states, actions):
+        self.batches["step"].append(len(states))
+        return super().step(states, actions)
+
+    def value(self, states):
+        self.batches["value"].append(len(states))
+        return super().value(states)
+
+
+@pytest.mark.parametrize("search", [mcts, layered])
+def test_functions_are_called_once_for_all_trees(search):
+    one, many = Counted([0.1, 0.5]), Counted([0.1, 0.5])
+    search(one, [None], one.value, width=2)
+    search(many, [None] * 50, many.value, width=2)
+    for name, sizes in one.batches.items():
+        assert many.batches[name] == [50 * size for size in sizes], name
+    assert one.batches["kinds"] == [1, 2] and one.batches["propose"] == [1] and one.batches["step"] == [2]
+
+
+def test_a_window_makes_batches_in_one_tree():
+    def longest(window):
+        sizes = []
+
+        def value(states, seeds):
+            sizes.append(len(states))
+            return playouts(states, seeds)
+
+        [tree] = mcts(TicTacToe(), ["." * 9], value, simulations=64, width=9, window=window)
+        assert tree.root.visits == 64
+        return max(sizes)
+
+    assert longest(1) == 1 < longest(8) <= 8
+
+
+class Walk:
+    """Random steps of 1 to 9, three of them, drawn by the seeds."""
+
+    def kinds(self, states):
+        return [[0] if len(state) < 3 else [] for state in states]
+
+    def propose(self, states, kinds, counts, seeds):
+        return [
+            [random.Random(seed + i).randint(1, 9) for i in range(n)] for n, seed in zip(counts, seeds, strict=True)
+        ]
+
+    def step(self, states, actions, seeds):
+        return [(*s, a, random.Random(seed).random()) for s, a, seed in zip(states, actions, seeds, strict=True)]
+
+
+def shape(tree):
+    return [(n.id, n.state, n.action, n.kind, n.visits, n.value, n.prior, n.status) for n in tree.nodes]
+
+
+@pytest.mark.parametrize("search", [functools.partial(mcts, window=4), layered])
+def test_a_tree_depends_on_its_seed_and_on_nothing_that_runs_beside_it(search):
+    def value(states, seeds):
+        return [random.Random(seed).random() + sum(state) for state, seed in zip(states, seeds, strict=True)]
+
+    together = search(Walk(), [(), ()], value, seed=5)
+    again = search(Walk(), [(), ()], value, seed=5)
+    [alone] = search(Walk(), [()], value, seed=5)
+    [other] = search(Walk(), [()], value, seed=6)
+    assert [shape(tree) for tree in together] == [shape(tree) for tree in again]
+    assert shape(alone) == shape(together[0]) != shape(other)
+    assert shape(together[0]) != shape(together[1])
+
+
+def test_coroutines_give_the_same_tree():
+    class Awaited(Bandit):
+        async def propose(self, states, kinds, counts):
+            return super().propose(states, kinds, counts)
+
+    plain, awaited = Bandit([0.1, 0.2]), Awaited([0.1, 0.2])
+    [expected] = mcts(plain, [None], plain.value)
+    [tree] = mcts(awaited, [None], awaited.value)
+    assert shape(tree) == shape(expected)
+
+
+def with_part(name, function):
+    """A bandit with one part replaced, and its value."""
+    bandit = Bandit([0.1, 0.2])
+    setattr(bandit, name, function)
+    return bandit, bandit.value
+
+
+@pytest.mark.parametrize("search", [mcts, layered])
+@pytest.mark.parametrize(
+    ("name", "function", "message"),
+    [
+        ("kinds", lambda s: [], "the problem's kinds must return a list of 3, but it returned a list of 0"),
+        ("kinds", lambda s: [[300]] * 3, r"a list of kinds from 0 to 255 .* returned \[300\] for request 0"),
+        ("propose", lambda s, k, n: [[]] * 4, "the problem's propose must return a list of 3, .* a list of 4"),
+        ("propose", lambda s, k, n: [3] * 3, "a list of actions or a BackendError .* returned int for request 0"),
+        ("step", lambda s, a: tuple(a[1:]), "the problem's step must return a list of 6, .* a tuple of 5"),
+        ("step", lambda s, a: None, "the problem's step must return a list of 6, but it returned NoneType"),
+        ("value", lambda s: [0.5], r"the value must return a list of \d, but it returned a list of 1"),
+        ("value", lambda s: ["high"] * len(s), "the value must return a float .* but it returned str for request 0"),
+        ("value", lambda s: [float("nan")] * len(s), "the value must return a finite float"),
+    ],
+)
+def test_a_wrong_reply_names_the_part_and_the_lengths(search, name, function, message):
+    problem, value = with_part(name, function)
+    with pytest.raises(esp.BackendError, match=message):
+        search(problem, [None] * 3, value, width=2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({"selection": lambda N, Q, P: N[1:]}, "the selection must return an array of 2, .* an array of 1"),
+        ({"selection": lambda N, Q, P: 1.0}, "the selection must return an array of 2, .* an array of 0 dimensions"),
+        ({"selection": lambda N, Q, P: "high"}, "the selection must return an array of 2, but it returned str"),
+        ({"selection": lambda N, Q, P: Q * np.nan}, "the selection must return numbers"),
+        ({"backup": lambda value, N, W: [value]}, "the backup must return an array of 2, .* an array of 1"),
+    ],
+)
+def test_a_wrong_reply_of_a_policy_is_named(policy, message):
+    bandit = Bandit([0.1, 0.2])
+    with pytest.raises(ValueError, match=message):
+        mcts(bandit, [None], bandit.value, **policy)
+
+
+@pytest.mark.parametrize("stage", ["filter", "decide", "keep"])
+def test_a_wrong_verdict_is_named(stage):
+    bandit = Bandit([0.1, 0.2])
+    with pytest.raises(TypeError, match=f"{stage} must return a Verdict, but it returned list"):
+        layered(bandit, [None], bandit.value, **{stage: lambda N, Q, P, kinds: [1]})
+    with pytest.raises(ValueError, match=f"{stage} cuts position 2 of 2 siblings"):
+        layered(bandit, [None], bandit.value, **{stage: lambda N, Q, P, kinds: Verdict(cut=[2])})
+
+
+def test_what_is_no_function_is_a_type_error():
+    bandit = Bandit([0.1, 0.2])
+    with pytest.raises(TypeError, match="the problem's kinds must be a function, not NoneType"):
+        mcts(object(), [None], bandit.value)
+    with pytest.raises(TypeError, match="the value must be a function, not float"):
+        mcts(bandit, [None], 0.5)
+    with pytest.raises(TypeError, match="the selection must be a function, not str"):
+        mcts(bandit, [None], bandit.value, selection="uct")
+    with pytest.raises(TypeError, match="the keep must be a function, not int"):
+        layered(bandit, [None], bandit.value, keep=1)
+
+
+@pytest.mark.parametrize("option", [{"simulations": 0}, {"width": 0}, {"window": 0}, {"width": 256}])
+def test_a_bad_option_is_named(option):
+    bandit = Bandit([0.1, 0.2])
+    with pytest.raises(ValueError, match=next(iter(option))):
+        mcts(bandit, [None], bandit.value, **option)
+    with pytest.raises(ValueError, match="prior"):
+        Proposal(0, -1.0)
+
+
+def innermost(*arguments):
+    raise KeyError("no such thing")
+
+
+@pytest.mark.parametrize("name", ["kinds", "propose", "step", "value"])
+def test_an_exception_of_a_problem_keeps_its_traceback(name):
+    problem, value = with_part(name, lambda *arguments: innermost())
+    with pytest.raises(KeyError) as caught:
+        mcts(problem, [None], value, window=4)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+@pytest.mark.parametrize("name", ["selection", "backup"])
+def test_an_exception_of_a_policy_keeps_its_traceback(name):
+    bandit = Bandit([0.1, 0.2])
+    with pytest.raises(KeyError) as caught:
+        mcts(bandit, [None], bandit.value, **{name: innermost}, window=4)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
+    bandit = Bandit([0.1, 0.2])
+
+    class Two(Bandit):
+        def kinds(self, states):
+            return [[0] if isinstance(state, str) else [] for state in states]
+
+        def step(self, states, actions):
+            gone = esp.BackendError("the second is lost", permanent=True)
+            return [gone if state == "second" else a for state, a in zip(states, actions, strict=True)]
+
+    with pytest.raises(esp.BackendError, match="the second is lost") as caught:
+        mcts(Two([0.1, 0.2]), ["first", "second", "third"], bandit.value)
+    first, second, third = caught.value.trees
+    assert second is None and visits(first) == visits(third) and first.root.visits == 32
+
+
+def test_a_failure_in_transport_is_tried_again():
+    bandit, failures = Bandit([0.1, 0.2]), []
+
+    def value(states):
+        if len(failures) < 2:
+            failures.append(1)
+            raise esp.BackendError("connection reset")
+        return bandit.value(states)
+
+    [tree] = mcts(bandit, [None], value)
+    assert len(failures) == 2 and tree.root.visits == 32
+
+
+def test_a_signal_ends_a_search_that_calls_no_python():
+    bandit = Bandit([0.1, 0.2])
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            mcts(bandit, [None], bandit.value, simulations=2**32 - 1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_what_is_no_exception_ends_a_search_at_once(stop):
+    calls = []
+
+    def value(states):
+        calls.append(1)
+        raise stop
+
+    with pytest.raises(stop):
+        mcts(Bandit([0.1, 0.2]), [None] * 3, value, window=4)
+    assert len(calls) == 1
+
+
+def test_no_roots_give_no_trees():
+    bandit = Bandit([0.1])
+    assert mcts(bandit, [], bandit.value) == [] == layered(bandit, [], bandit.value)
+
+
+def test_a_root_that_is_an_end_is_valued_alone():
+    bandit = Bandit([0.1, 0.2])
+    [tree] = mcts(bandit, [1], bandit.value, simulations=5)
+    assert len(tree) == 1 and tree.root.value == pytest.approx(0.2) and tree.root.visits == 5
+    assert tree.root.parent is None and tree.root.action is None and tree.root.status == "terminal"
+
+
+def test_nodes_know_their_place():
+    bandit = Bandit([0.1, 0.2])
+    [tree] = mcts(bandit, [None], bandit.value)
+    [first, second] = tree.root.children
+    assert first.parent == tree.root and hash(first) != hash(second) and tree.nodes == [tree.root, first, second]
+    assert repr(second) == f"ProblemNode(id=2, action=1, value={second.value}, visits={second.visits})"
+    assert repr(tree) == "ProblemTree(3 nodes)" and repr(Proposal("x", 0.5)) == "Proposal('x', 0.5)"
