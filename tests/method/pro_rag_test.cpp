@@ -368,6 +368,7 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
   differ(R"("judge_sees_stats":false)", R"("judge_sees_stats":true)");
   differ(R"("normalise":"step")", R"("normalise":"token")");
   differ(R"("simulations":200,"samples":5,"c":2.5,"gamma":0.99)", R"("simulations":200,"samples":5,"c":2.5,"gamma":0.99)");
+  differ(R"("solve":false)", R"("solve":false)");
   CHECK(code.find(R"("sampling.rollout.temperature":0)") != std::string::npos);
   CHECK(paper.find("sampling.rollout.temperature") == std::string::npos);
   run::ProRagMethod method;
@@ -437,4 +438,29 @@ TEST_CASE("answers can be annotated with how well their embeddings agree") {
   for (const NodeId end : ends)  // Paris: (1 + 0.6 + 1) / 3; Lyon: (0.6 + 1 + 0.6) / 3
     CHECK(tree.annotation("embedding", end) == Approx(tree.action(end).text == "Paris" ? 0.8666667 : 0.7333333));
   CHECK_THROWS_WITH_AS(grown(false), "option 'with' is embedding, allowed: another annotation where there is no encoder", std::invalid_argument);
+}
+
+TEST_CASE("no prompt shows the gold answer, of a search, its judge or its process reward") {
+  for (const char* grow : {"search", "group"}) {
+    run::ProRagMethod method;
+    for (const auto& [name, value] : std::map<std::string, std::string>{{"grow", grow}, {"simulations", "6"}, {"annotate", "both"}}) method.options().set(name, value);
+    std::map<std::string, int> asked;
+    Scripted model = script();
+    const auto watch = [&, model](std::span<const Prompt> prompts) mutable {
+      for (const Prompt& p : prompts) {
+        ++asked[p.purpose()];
+        CHECK(p.text().find("Zanzibar") == std::string::npos);
+      }
+      return model(prompts);
+    };
+    Scheduler scheduler;
+    const run::Ports ports(scheduler.model(watch, 64), scheduler.retriever([](std::span<const Query> q) { return std::vector<Passages>(q.size()); }));
+    method.prepare(ports, method.prompts());
+    rag::Example example;
+    example.question = {"q1", "Capital of France?"};
+    example.gold = {"Zanzibar"};
+    scheduler.run(method.grow(rag::State(example), 7));
+    CHECK(asked["process_reward"] > 0);
+    CHECK(asked["step"] > 0);
+  }
 }

@@ -34,7 +34,7 @@ struct ProRagOptions {
   Distinct distinct = Distinct::action;
   std::uint32_t rollouts = 1;      ///< simulated ends a node
   std::uint32_t window = 1;        ///< simulations under way in one tree
-  bool solve = false;              ///< what has nothing new below is not selected again
+  bool solve = true;               ///< what has nothing new below is not selected again, so that simulations find new steps
   std::uint32_t group = 8;         ///< trajectories a question (G)
   Budget budget{};                 ///< a question
 };

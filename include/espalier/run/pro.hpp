@@ -68,7 +68,7 @@ class ProRagMethod final : public RagMethod {
     options_.simulate = paper ? O::Simulate::first : O::Simulate::random;
     options_.distinct = O::Distinct::step;
     options_.answer_depth = paper ? 10 : 13;
-    options_.force_answer = false;
+    options_.force_answer = options_.solve = false;
     reward_ = paper ? Reward::em : Reward::f1;
     profile_ = paper ? rag::Profile::common : rag::Profile::prorag;
     dedup_ = rag::Dedup::exact;
