@@ -1,11 +1,15 @@
 // What every engine keeps: the tree is a function of question, options, seed and answers, and of nothing else.
+#include <espalier/policy/sequential_halving.hpp>
 #include <espalier/search/beam.hpp>
+#include <espalier/search/best_first.hpp>
+#include <espalier/search/best_of_n.hpp>
+#include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
+#include <espalier/search/self_consistency.hpp>
+#include <espalier/toy/corridor.hpp>
 
-#include <core/shuffled_service.hpp>
-#include <search/asked_tree.hpp>
-#include <search/tree_text.hpp>
+#include <search/executions.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,73 +18,35 @@
 
 using namespace espalier;
 using testing::AskedTree;
+using testing::executions;
+using testing::grow;
+using testing::same_for_every_execution;
+using testing::World;
 
 namespace {
 
-std::string show(std::uint32_t action) { return std::to_string(action); }
-std::string show(const AskedTree::State& s) { return std::to_string(s.hash) + "@" + std::to_string(s.depth); }
-const auto shown = [](const auto& x) { return show(x); };
+/// A backend that hands every reply over twice, the second time with the next ones and with another text.
+class Repeating final : public Service<Prompt, Completion> {
+ public:
+  void submit(Ticket ticket, const Prompt& prompt) override { fresh_.emplace_back(ticket, AskedTree::say(prompt)); }
+  std::vector<Reply<Completion>> poll(std::chrono::milliseconds) override {
+    std::vector<Reply<Completion>> replies;
+    for (const Ticket ticket : told_) replies.emplace_back(ticket, Completion("1"));
+    told_.clear();
+    for (auto& reply : fresh_) {
+      told_.push_back(reply.ticket);
+      replies.push_back(reply);
+      replies.emplace_back(reply.ticket, Completion("2"));
+    }
+    fresh_.clear();
+    return replies;
+  }
+  [[nodiscard]] bool batch() const override { return false; }
 
-/// How a run is carried out; none of it may be seen in a tree.
-struct Execution {
-  bool batch = true;
-  std::size_t limit = 1000;
-  std::uint64_t order = 0;
+ private:
+  std::vector<Reply<Completion>> fresh_;
+  std::vector<Ticket> told_;
 };
-const Execution executions[] = {{true, 1000, 0}, {true, 1, 0}, {true, 7, 0}, {false, 1, 1}, {false, 7, 2}, {false, 7, 3}, {false, 64, 4}, {false, 64, 5}};
-
-/// A batch function that answers each request by itself.
-template <class In, class Out>
-auto answer_all(Outcome<Out> (*answer)(const In&)) {
-  return [answer](std::span<const In> requests) {
-    std::vector<Outcome<Out>> out;
-    for (const In& request : requests) out.push_back(answer(request));
-    return out;
-  };
-}
-
-struct World {
-  explicit World(const Execution& e) : model(add_model(e)), retriever(add_retriever(e)), env(model, retriever, 4) {}
-  ModelPort add_model(const Execution& e) {
-    if (!e.batch) return scheduler.model(testing::shuffled<Prompt, Completion>(&AskedTree::say, e.order), e.limit);
-    return scheduler.model(answer_all<Prompt, Completion>(&AskedTree::say), e.limit);
-  }
-  RetrieverPort add_retriever(const Execution& e) {
-    if (!e.batch) return scheduler.retriever(testing::shuffled<Query, Passages>(&AskedTree::find, e.order + 9), e.limit);
-    return scheduler.retriever(answer_all<Query, Passages>(&AskedTree::find), e.limit);
-  }
-  Scheduler scheduler;
-  ModelPort model;
-  RetrieverPort retriever;
-  AskedTree env;
-};
-
-/// Grows three trees side by side and returns their texts; checks the rules that each must keep.
-template <class Make>
-std::vector<std::string> grow(const Execution& execution, Make make) {
-  World world(execution);
-  auto engine = make(AskedTree::Judge(world.model));
-  std::vector<Task<typename decltype(engine)::template TreeOf<AskedTree>>> tasks;
-  for (const char* question : {"a", "b", "c"}) tasks.push_back(engine(world.env, AskedTree::State(), Seed(7, question)));
-  std::vector<std::string> texts;
-  for (const auto& tree : world.scheduler.run(std::move(tasks))) {
-    CHECK(testing::broken_rule(tree) == "");
-    texts.push_back(testing::tree_text(tree, shown));
-  }
-  return texts;
-}
-
-template <class Make>
-void same_for_every_execution(Make make) {
-  const auto expected = grow(executions[0], make);
-  CHECK(expected[0] != expected[1]);  // seeds differ by question
-  for (const Execution& e : executions) {
-    CAPTURE(e.batch);
-    CAPTURE(e.limit);
-    CAPTURE(e.order);
-    CHECK(grow(e, make) == expected);
-  }
-}
 
 template <class Select>
 auto mcts(MctsOptions::Expand expand, std::uint32_t window, Select select) {
@@ -105,6 +71,169 @@ TEST_CASE("the window changes the tree: it is an option of the search") {
   const auto serial = grow(executions[0], mcts(MctsOptions::Expand::all, 1, Uct()));
   const auto parallel = grow(executions[0], mcts(MctsOptions::Expand::all, 8, Uct()));
   CHECK(serial != parallel);
+}
+
+TEST_CASE("each option of MCTS gives the same tree for any execution") {
+  using Expand = MctsOptions::Expand;
+  for (const std::uint32_t window : {1u, 8u, 32u}) {
+    CAPTURE(window);
+    const MctsOptions base{.simulations = 60, .width = 3, .window = window};
+    const auto with = [](MctsOptions options, auto select, bool several = false) {
+      same_for_every_execution([=](AskedTree::Judge judge) { return Mcts(options, std::move(judge), select); }, several);
+    };
+    MctsOptions options = base;
+    options.solve = true;
+    with(options, Uct());
+    options = base;
+    options.collision = MctsOptions::Collision::evaluate;
+    with(options, Uct(), true);
+    options = base;
+    options.expand = Expand::one;
+    options.widen_k = 1.5;
+    with(options, Uct());
+    options = base;
+    options.budget.calls = 150;
+    with(options, Uct());
+    for (const auto source : {PriorSource::uniform, PriorSource::counts, PriorSource::mean_logprob}) {
+      options = base;
+      options.prior.source = source;
+      with(options, Puct({.first_play = FirstPlay::reduced}));
+    }
+    for (const auto first_play : {FirstPlay::parent, FirstPlay::constant, FirstPlay::reduced, FirstPlay::prior})
+      for (const auto normalise : {Normalise::none, Normalise::tree, Normalise::siblings})
+        with(base, Uct({.unvisited = 0.4, .first_play = first_play, .normalise = normalise}));
+    with(base, GumbelRoot({.considered = 4}));
+    same_for_every_execution([&](AskedTree::Judge judge) {
+      return Mcts(base, std::move(judge), Uct(), MeanBackup(), VisitEntropy({.below = 1, .at_least = 20}));
+    });
+  }
+}
+
+TEST_CASE("MCTS over rollouts gives the same tree for any execution, whether their steps are grafted or not") {
+  const auto reward = [](const AskedTree::State& s) { return static_cast<double>(s.hash % 100) / 100; };
+  for (const auto expand : {MctsOptions::Expand::all, MctsOptions::Expand::one})
+    for (const std::uint32_t window : {1u, 8u, 32u}) {
+      const MctsOptions options{.simulations = 40, .width = 3, .window = window, .expand = expand};
+      same_for_every_execution([&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward)); });
+      same_for_every_execution([&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward, Grafted())); });
+    }
+}
+
+TEST_CASE("best-first search, best of N, self-consistency and hierarchical beams give the same tree for any execution") {
+  same_for_every_execution([](AskedTree::Judge judge) { return BestFirst({.width = 3, .expansions = 20, .answers = 3}, std::move(judge)); });
+  same_for_every_execution([](AskedTree::Judge judge) { return BestOfN({.n = 6}, std::move(judge)); });
+  const auto last_digit = [](const AskedTree::State& s) { return std::to_string(s.hash % 3); };
+  same_for_every_execution([&](AskedTree::Judge) { return SelfConsistency({.n = 6}, last_digit); });
+  const auto rank = [](Kind kind, double value) { return kind == 0 ? value : -value; };
+  const auto text = [](std::uint32_t action) { return std::to_string(action); };
+  using Search = HierarchicalBeam<AskedTree::Judge, decltype(rank), decltype(text)>;
+  same_for_every_execution([&](AskedTree::Judge judge) {
+    Search::Options options;
+    options.levels = {{0, {.width = 3, .keep = 2, .oversample = 2, .diversity = Diversity::none}}, {1, {.width = 2, .keep = 3}}};
+    return Search(options, std::move(judge), rank, text);
+  });
+}
+
+TEST_CASE("a search that its budget ended is replayed to the byte by its steps, with every engine") {
+  const auto replayed = [](auto make) {
+    Budget calls;
+    calls.calls = 25;
+    World world(executions[0]);
+    auto engine = make(calls, AskedTree::Judge(world.model));
+    const auto tree = world.scheduler.run(engine(world.env, AskedTree::State(), Seed(3)));
+    CHECK(tree.ending == Ending::budget);
+    CHECK(tree.ledger.total().completions >= 25);
+    Budget steps;
+    steps.steps = tree.steps;
+    auto again = make(steps, AskedTree::Judge(world.model));
+    const auto same = world.scheduler.run(again(world.env, AskedTree::State(), Seed(3)));
+    CHECK(testing::tree_text(same, testing::shown) == testing::tree_text(tree, testing::shown));
+    CHECK(same.steps == tree.steps);
+  };
+  using Judge = AskedTree::Judge;
+  replayed([](const Budget& budget, Judge judge) { return Mcts({.simulations = 60, .width = 3, .window = 4, .budget = budget}, std::move(judge)); });
+  replayed([](const Budget& budget, Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge)); });
+  replayed([](const Budget& budget, Judge judge) { return BestFirst({.width = 3, .expansions = 50, .answers = 99, .budget = budget}, std::move(judge)); });
+  replayed([](const Budget& budget, Judge judge) { return BestOfN({.n = 10, .budget = budget}, std::move(judge)); });
+  replayed([](const Budget& budget, Judge judge) { return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2)); });
+  const auto rank = [](Kind, double value) { return value; };
+  const auto text = [](std::uint32_t action) { return std::to_string(action); };
+  using Search = HierarchicalBeam<Judge, decltype(rank), decltype(text)>;
+  replayed([&](const Budget& budget, Judge judge) {
+    Search::Options options;
+    options.levels = {{0, {.width = 3, .keep = 3}}};
+    options.budget = budget;
+    return Search(options, std::move(judge), rank, text);
+  });
+}
+
+TEST_CASE("an answer that is told again changes nothing, with every engine") {
+  // From a backend that hands every reply over twice, late and with another text the second time; and from outside.
+  const auto unmoved = [](auto make) {
+    const auto grown = [&](auto&& model_of, auto&& drive) {
+      Scheduler scheduler;
+      ModelPort model = model_of(scheduler);
+      RetrieverPort retriever = scheduler.retriever(testing::answer_all<Query, Passages>(&AskedTree::find));
+      AskedTree env(model, retriever, 4);
+      auto engine = make(AskedTree::Judge(model));
+      auto task = engine(env, AskedTree::State(), Seed(3));
+      return testing::tree_text(drive(scheduler, model, std::move(task)), testing::shown);
+    };
+    const auto run = [](Scheduler& scheduler, ModelPort&, auto task) { return scheduler.run(std::move(task)); };
+    const std::string once = grown([](Scheduler& s) { return s.model(testing::answer_all<Prompt, Completion>(&AskedTree::say)); }, run);
+    const std::string twice = grown([](Scheduler& s) { return s.model(std::make_unique<Repeating>()); }, run);
+    CHECK(twice == once);
+    const auto tell = [](Scheduler& scheduler, ModelPort& model, auto task) {
+      scheduler.start(task);
+      for (bool more = scheduler.step(); more || !model.pending().empty(); more = scheduler.step()) {
+        if (model.pending().empty()) continue;
+        const auto [ticket, prompt] = model.pending().back();
+        scheduler.resume(model, ticket, AskedTree::say(*prompt));
+        CHECK_THROWS_AS(scheduler.resume(model, ticket, Outcome<Completion>(Completion("1"))), std::invalid_argument);
+      }
+      return task.take();
+    };
+    CHECK(grown([](Scheduler& s) { return s.external_model(); }, tell) == once);
+  };
+  using Judge = AskedTree::Judge;
+  unmoved([](Judge judge) { return Mcts({.simulations = 40, .width = 3, .window = 8}, std::move(judge)); });
+  unmoved([](Judge judge) { return Beam({.beam = 2, .width = 2, .max_depth = 4}, std::move(judge)); });
+  unmoved([](Judge judge) { return BestFirst({.width = 2, .expansions = 12}, std::move(judge)); });
+  unmoved([](Judge judge) { return BestOfN({.n = 4}, std::move(judge)); });
+  unmoved([](Judge judge) { return Layered({.width = 2}, std::move(judge), KeepAll(), KeepAll(), TopK(1)); });
+}
+
+TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion") {
+  // A path of n steps must ask the environment a number of times that grows with n, not with its square.
+  struct Counting : toy::Corridor {
+    using Corridor::Corridor;
+    mutable std::uint64_t asked = 0;
+    auto kinds(const State& s) const { return ++asked, Corridor::kinds(s); }
+    auto propose(const State& s, Kind k, std::uint32_t n, const Context& c) const { return ++asked, Corridor::propose(s, k, n, c); }
+    State step(const State& s, Action a) const { return ++asked, Corridor::step(s, a); }
+  };
+  const std::uint32_t n = 100'000;
+  const auto walked = [](const Counting& c, const Counting::State& s) { return c.value(s); };
+  const auto share = [](const Counting::State& s) { return s.position / 1e5; };
+  Scheduler scheduler;
+  const auto walk = [&](auto engine, std::uint64_t per_step = 10) {
+    Counting env(n);
+    const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    CHECK(tree.size() > n);
+    CHECK(tree[0].visits > 0);
+    CHECK(env.asked < per_step * n);
+    return tree;
+  };
+  walk(BestOfN({.n = 1}, walked));
+  walk(SelfConsistency({.n = 1}, [](const Counting::State& s) { return std::to_string(s.position); }));
+  const auto rank = [](Kind, double value) { return value; };
+  const auto text = [](Counting::Action) { return std::string(); };
+  using Search = HierarchicalBeam<decltype(walked), decltype(rank), decltype(text)>;
+  walk(Search({{{0, {.width = 1, .keep = 1}}}, 2 * n}, walked, rank, text));
+  // One simulation whose rollout goes to the end, all of it grafted; one more that walks down it.
+  const auto grafted = walk(Mcts({.simulations = 1, .width = 1}, Rollout({.n = 1, .max_steps = n}, share, Grafted())));
+  CHECK(grafted.size() == n + 1);
+  CHECK(grafted.path(n).size() == n + 1);
 }
 
 TEST_CASE("beam search gives the same tree for any execution") {
