@@ -366,6 +366,8 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
   differ(R"("simulate":"first")", R"("simulate":"random")");
   differ(R"("answer_depth":10)", R"("answer_depth":13)");
   differ(R"("judge_sees_stats":false)", R"("judge_sees_stats":true)");
+  differ(R"("rewards":"paper")", R"("rewards":"code")");
+  differ(R"("rft_threshold":0,)", R"("rft_threshold":-1e-09,)");
   differ(R"("normalise":"step")", R"("normalise":"token")");
   differ(R"("simulations":200,"samples":5,"c":2.5,"gamma":0.99)", R"("simulations":200,"samples":5,"c":2.5,"gamma":0.99)");
   differ(R"("solve":false)", R"("solve":false)");

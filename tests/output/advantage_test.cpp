@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
 using namespace espalier;
@@ -22,6 +23,16 @@ TEST_CASE("step and outcome rewards add a bonus for the schema (Eq. 5, 6)") {
   CHECK(step_reward(options, 0.4, false) == Approx(0.4));
   CHECK(outcome_reward(options, 2.0 / 3, true) == Approx(0.9166667));
   CHECK(outcome_reward(options, 2.0 / 3, false) == Approx(0.6666667));
+}
+
+TEST_CASE("the published code squashes scores, doubles F1 from 0.2 on and punishes what breaks the schema") {
+  const AdvantageOptions options{.rewards = AdvantageOptions::Rewards::code};
+  CHECK(step_reward(options, 0, true) == 1.5);
+  CHECK(step_reward(options, 1, false) == Approx(0.7310586 - 2));
+  CHECK(std::isnan(step_reward(options, std::numeric_limits<double>::quiet_NaN(), true)));
+  CHECK(outcome_reward(options, 0.2, true) == Approx(1.4));
+  CHECK(outcome_reward(options, 0.19, true) == 1);
+  CHECK(outcome_reward(options, 1, false) == 1);
 }
 
 TEST_CASE("a pair's loss is -log sigmoid of its margin (Eq. 4)") {

@@ -26,7 +26,7 @@ struct ProRagOptions {
   double gamma = 0.99;             ///< what each step leaves of a value (Eq. 3), (0, 1]
   Discount discount = Discount::from_end;
   std::uint32_t max_depth = 10;    ///< steps on a path of a search
-  std::uint32_t answer_depth = 10; ///< steps on a path without a search
+  std::uint32_t answer_depth = 10; ///< steps on a path without a search, inferred or of a group
   bool force_answer = true;        ///< the last step of an inference must answer; in searches it need not
   MctsOptions::Expand expand = MctsOptions::Expand::all;
   Prior prior{PriorSource::counts, 1};

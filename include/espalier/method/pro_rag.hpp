@@ -89,7 +89,7 @@ class ProRag {
  public:
   ProRag(const ProRagOptions& options, const rag::Environment& loop, const rag::AnyReward& outcome)
       : grow_(checked(options).grow), nodes_(loop, {"step", options.max_depth, false, options.distinct, options.simulate}),
-        policy_(loop, {"step", options.max_depth}),
+        policy_(loop, {"step", options.answer_depth}),
         search_({.simulations = options.simulations, .width = options.samples, .window = options.window, .expand = options.expand, .solve = options.solve,
                  .prior = options.prior, .range = {0, 1}, .budget = options.budget},
                 ProRagValue(options, loop, outcome), Puct({.c = options.c}), DiscountedBackup({.gamma = options.gamma})),

@@ -14,6 +14,11 @@ struct AdvantageOptions {
     step,  ///< each step is one value; sample deviation (paper, Eq. 7)
     token  ///< each step counts once a token; population deviation, so long steps weigh more (published code)
   };
+  enum class Rewards : std::uint8_t {
+    paper,  ///< Eq. 5, 6
+    code    ///< sigmoid(R) + 1 or - 2; 2 F1 if F1 is 0.2 or more, else 0, + 1 or - 1
+  };
+  Rewards rewards = Rewards::paper;
   double nu_step = 1;     ///< bonus of a step that keeps the schema (nu_1); the paper gives no number
   double nu_outcome = 1;  ///< bonus of a trajectory that keeps it (nu_2); likewise
   double beta = 0.3;      ///< weight of the process advantage
@@ -28,11 +33,17 @@ struct AdvantageOptions {
   }
 };
 
-/// r_step = R(c, s) + nu_1 I(s) (Eq. 5).
-inline double step_reward(const AdvantageOptions& options, double process, bool keeps_schema) { return process + (keeps_schema ? options.nu_step : 0); }
+/// r_step = R(c, s) + nu_1 I(s) (Eq. 5); NaN for a step without a process reward R.
+inline double step_reward(const AdvantageOptions& options, double process, bool keeps_schema) {
+  if (options.rewards == AdvantageOptions::Rewards::code) return 1 / (1 + std::exp(-process)) + (keeps_schema ? 1 : -2);
+  return process + (keeps_schema ? options.nu_step : 0);
+}
 
 /// r_out = F1 + nu_2 I(y) (Eq. 6).
-inline double outcome_reward(const AdvantageOptions& options, double f1, bool keeps_schema) { return f1 + (keeps_schema ? options.nu_outcome : 0); }
+inline double outcome_reward(const AdvantageOptions& options, double f1, bool keeps_schema) {
+  if (options.rewards == AdvantageOptions::Rewards::code) return (f1 >= 0.2 ? 2 * f1 : 0) + (keeps_schema ? 1 : -1);
+  return f1 + (keeps_schema ? options.nu_outcome : 0);
+}
 
 /// -log sigmoid(R+ - R-), the loss of a pair of steps (Eq. 4).
 inline double ranking_loss(double chosen, double rejected) {

@@ -33,7 +33,7 @@ class ProRagMethod final : public RagMethod {
         .add("gamma", options_.gamma, "what each step leaves of a value", "above 0, up to 1")
         .add("discount", options_.discount, "by the steps to the trajectory's end, or by the edges above the simulated node", {"from_end", "per_edge"})
         .add("max_depth", options_.max_depth, "steps on a path of a search", "1 or more")
-        .add("answer_depth", options_.answer_depth, "steps on a path of `answer`", "1 or more")
+        .add("answer_depth", options_.answer_depth, "steps on a path of `answer` or of a group", "1 or more")
         .add("force_answer", options_.force_answer, "the last step of `answer` must answer", "true, false")
         .add("expand", options_.expand, "a node's children at once, or one a simulation", {"all", "one"})
         .add("prior", options_.prior.source, "what siblings' shares of the policy are made of", {"given", "uniform", "counts", "mean_logprob", "sum_logprob"})
@@ -50,6 +50,7 @@ class ProRagMethod final : public RagMethod {
         .add("judge_sees_stats", judge_.sees_stats, "the judge is shown values and visits, which leak the outcome", "true, false")
         .add("rft_threshold", refinement_.threshold, "process reward above which a step becomes refinement data", "a number")
         .add("chain", sft_.choice, "which correct path becomes sft.jsonl", {"best", "most", "least", "random"})
+        .add("rewards", advantage_.rewards, "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code", {"paper", "code"})
         .add("nu_step", advantage_.nu_step, "bonus of a step that keeps the schema", "a number")
         .add("nu_outcome", advantage_.nu_outcome, "bonus of a trajectory that keeps the schema", "a number")
         .add("beta", advantage_.beta, "weight of the process advantage", "0 or more")
@@ -74,6 +75,8 @@ class ProRagMethod final : public RagMethod {
     dedup_ = rag::Dedup::exact;
     judge_.sees_stats = !paper;
     advantage_.normalise = paper ? output::AdvantageOptions::Normalise::step : output::AdvantageOptions::Normalise::token;
+    advantage_.rewards = paper ? output::AdvantageOptions::Rewards::paper : output::AdvantageOptions::Rewards::code;
+    refinement_.threshold = paper ? 0 : -1e-9;  // the code takes 0 too
     if (!paper) own_["rollout"].temperature = 0;
   }
 
