@@ -73,14 +73,15 @@ def against_cost(result: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], c
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("{x:g}")
     axes.tick_params(axis="x", which="both", labelrotation=45)
-    for number, run in enumerate(runs):
-        if not run[cost]:
-            continue
+    ranked = sorted((run for run in runs if run[cost]), key=lambda run: (-run["f1"], run["name"]))
+    for rank, run in enumerate(ranked, 1):
         low, high = run["intervals"]["f1"]
-        f1, color = 100 * run["f1"], f"C{number % 10}"
+        f1, color = 100 * run["f1"], f"C{rank % 10}"
         errors = [[max(0.0, f1 - 100 * low)], [max(0.0, 100 * high - f1)]]
-        axes.errorbar(run[cost], f1, yerr=errors, fmt="o", color=color, elinewidth=0.7, alpha=0.8)
-        axes.annotate(run["name"], (run[cost], f1), xytext=(4, 3), textcoords="offset points", fontsize=7, color=color)
+        name = f"{rank}  {run['name']}"
+        axes.errorbar(run[cost], f1, yerr=errors, fmt="o", color=color, elinewidth=0.6, alpha=0.7, label=name)
+        axes.annotate(str(rank), (run[cost], f1), xytext=(4, 3), textcoords="offset points", fontsize=7, color=color)
+    axes.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1), title="by F1", title_fontsize=7)
     return figure
 
 
