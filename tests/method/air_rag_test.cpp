@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 using namespace espalier;
 using method::AirEnvironment;
@@ -17,7 +19,10 @@ namespace {
 RetrieverPort documents(Scheduler& scheduler) {
   return scheduler.retriever([](std::span<const Query> queries) {
     std::vector<Passages> answers;
-    for (const Query& query : queries) answers.push_back({Passage("d-" + query.text, "T", "<answer>42</answer>", 1)});
+    for (const Query& query : queries) {
+      answers.push_back({Passage("d-" + query.text, "T", "<answer>42</answer>", 1), Passage("every", "E", "found each time", 0.5)});
+      answers.back().push_back(answers.back().back());
+    }
     return answers;
   });
 }
@@ -34,7 +39,7 @@ rag::Tree grow(run::AirMethod::Variant variant, std::map<std::string, std::strin
   method.prepare(ports, method.prompts());
   rag::Example example;
   example.question = {"q1", "Capital of the home of Ada?"};
-  example.gold = {"Paris"};
+  example.gold = {"Paris", "Zanzibar"};
   return scheduler.run(with_gold ? method.grow(rag::State(example), 7) : method.answer(rag::State(example.question), 7));
 }
 constexpr auto full = run::AirMethod::Variant::full;
@@ -48,6 +53,7 @@ Scripted script() {
   model.on("qt", [](const Prompt& p) { return std::string(p.text().find("### Next query\nWhat is the capital of that?") != std::string::npos ? "Capital of France?" : "None"); });
   model.on("sa", [](const Prompt& p) { return p.slot("history")->find("Paris") != std::string_view::npos ? "Answer: Paris" : "Answer: Rome"; });
   model.on("refine", "Answer: Paris, France").on("reward_model", "<score> 0.5 </score>");
+  model.on("answer", "Nice").on("next", "So the final answer is: Lille");  // of the methods that Blender adds
   return model;
 }
 
@@ -105,15 +111,19 @@ TEST_CASE("the legality of the five actions, by hand (AirRAG, section 3.1)") {
 
 TEST_CASE("one rollout, worked out by hand: analysis, the queue, transformation with what was found, summary") {
   const rag::Tree tree = grow(full, {}, script());
-  // the root's two children, and the end of the one rollout from the first
-  REQUIRE(tree.size() == 4);
+  // the root's two children, then the steps of the one rollout from the first: RA, QT, RA, SA
+  REQUIRE(tree.size() == 7);
   CHECK(tree.action(1).kind == SegmentKind::queries);
   CHECK(tree.action(2).kind == SegmentKind::own_answer);
-  CHECK(tree[3].parent == 1);
-  CHECK(story(tree.state(3)) ==
+  CHECK(tree.path(6) == std::vector<NodeId>{0, 1, 3, 4, 5, 6});
+  CHECK(tree.action(3).kind == SegmentKind::sub_answer);
+  CHECK(tree.action(4).kind == SegmentKind::queries);
+  CHECK(tree.action(6).kind == SegmentKind::answer);
+  CHECK(tree[6].status == Status::terminal);
+  CHECK(story(tree.state(6)) ==
         "queries Where is Ada's home?\nWhat is the capital of that? | query Where is Ada's home? | documents d-Where is Ada's home? | sub_answer In France. | "
         "queries Capital of France? | query Capital of France? | documents d-Capital of France? | sub_answer Paris. | answer Paris");
-  CHECK(selected(tree) == 3);
+  CHECK(selected(tree) == 6);
   CHECK(output::best_answer(tree)->text == "Paris");
   CHECK(tree.ledger.total().completions == 6);  // say, da, ra, qt, ra, sa
   CHECK(tree.ledger.total().retrievals == 2);
@@ -130,6 +140,145 @@ TEST_CASE("an answer is worth its agreement with the answers so far, worked out 
   const rag::Tree gold = grow(full, {{"rollouts", "2"}}, script(), true);
   CHECK(gold.rollouts[0].value == 1);
   CHECK(gold.rollouts[1].value == 0);
+}
+
+TEST_CASE("UCT, worked out by hand (Eq. 1), and what the third simulation does of it") {
+  const rag::Tree two = grow(full, {{"rollouts", "2"}}, script());
+  const Uct uct({.w = 1.4142135623730951});
+  CHECK(uct(two[0], two[1]) == doctest::Approx(2.1774100226));  // 1 / 1 + sqrt(2) sqrt(ln 2 / 1)
+  CHECK(uct(two[0], two[2]) == doctest::Approx(1.6774100226));
+  const rag::Tree three = grow(full, {{"rollouts", "3"}}, script());
+  CHECK(three[three.rollouts[2].node].parent == 1);
+  // it comes to the answer of the first by the same steps, which count once: Paris and Rome, and not Paris, Rome, Paris
+  CHECK(three.rollouts[2].value == doctest::Approx(0.5));
+}
+
+TEST_CASE("an answer is worth the cosine of its embedding with those so far, or a reward model's score") {
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    std::vector<Embedding> all;
+    for (const auto& text : texts) all.push_back(text.text == "Rome" ? Embedding{1, 1} : Embedding{1, 0});
+    return all;
+  };
+  const rag::Tree embedded = grow(full, {{"rollouts", "2"}, {"terminal_reward", "embedding"}}, script(), false, encoder);
+  CHECK(embedded.rollouts[0].value == doctest::Approx(1));
+  CHECK(embedded.rollouts[1].value == doctest::Approx((1 + 0.70710678) / 2));
+  CHECK_THROWS_WITH_AS(grow(full, {{"terminal_reward", "embedding"}}, script()), "option 'terminal_reward' is embedding, allowed: another reward where there is no encoder",
+                       std::invalid_argument);
+  const rag::Tree judged = grow(full, {{"rollouts", "2"}, {"terminal_reward", "reward_model"}}, script());
+  CHECK(judged[0].total == doctest::Approx(0.5 + 0.5));
+  CHECK(judged.ledger.by_purpose().at("reward_model").completions == 2);
+  for (const char* text : {"<score>85/100</score>", "<score>7.5</score>", "<score>nan</score>", "good"}) {
+    CAPTURE(text);
+    const rag::Tree unread = grow(full, {{"terminal_reward", "reward_model"}, {"sampling.reward_model.temperature", "0.5"}}, script().on("reward_model", text));
+    CHECK(unread[1].reason == Reason::malformed);  // and no zero
+    CHECK(unread[0].visits == 0);
+    CHECK(unread.ledger.by_purpose().at("reward_model").completions == 3);
+  }
+}
+
+TEST_CASE("a descent makes its steps nodes at once: nothing is drawn twice") {
+  const auto count = [](const char* simulation) {
+    const rag::Tree tree = grow(full, {{"rollouts", "9"}, {"simulation", simulation}}, script());
+    CHECK(selected(tree) != no_node);
+    return std::pair(tree.ledger.total().completions, tree.size() - 1);
+  };
+  const auto [descended, nodes] = count("descent");
+  CHECK(descended == nodes);  // each completion is a node
+  const auto [straight, fewer] = count("straight");
+  CHECK(straight > fewer);    // steps of simulations are drawn again once they are selected
+  // the order of actions falls by lot for each path, and always the same
+  std::set<std::vector<Kind>> orders;
+  for (const char* text : {"a", "b", "c", "d", "e", "f", "g", "h"}) orders.insert(legal({.simulation = AirOptions::Simulation::descent}, {{SegmentKind::queries, text}}));
+  CHECK(orders == std::set<std::vector<Kind>>{{ra, qt}, {qt, ra}});
+}
+
+TEST_CASE("analysis and transformation are sampled more freely with q_div, unless an option of their own says how") {
+  const auto sampled = [](std::map<std::string, std::string> set) {
+    std::map<std::string, std::array<double, 3>> seen;
+    Scripted model = script();
+    for (const char* purpose : {"say", "qt", "ra"})
+      model.on(purpose, [&seen](const Prompt& p) {
+        seen[p.purpose()] = {p.sampling().temperature, p.sampling().top_p, double(p.sampling().top_k)};
+        return std::string("None");
+      });
+    grow(full, std::move(set), model);
+    return seen;
+  };
+  using Three = std::array<double, 3>;
+  const auto plain = sampled({{"rollouts", "4"}}), varied = sampled({{"rollouts", "4"}, {"q_div", "true"}, {"sampling.qt.temperature", "0.9"}});
+  for (const auto& [purpose, sampling] : plain) CHECK(sampling == Three{0.7, 0.8, 50});
+  CHECK(varied.at("say") == Three{1, 1, 50});
+  CHECK(varied.at("qt") == Three{0.9, 1, 50});
+  CHECK(varied.at("ra") == Three{0.7, 0.8, 50});
+}
+
+TEST_CASE("a passage that several retrievals found is shown once, and the query stands beside its response") {
+  std::string shown, history;
+  Scripted model = script();
+  model.on("sa", [&](const Prompt& p) {
+    shown = p.slot("documents").value_or("");
+    history = p.slot("history").value_or("");
+    return std::string("Answer: Paris");
+  });
+  grow(full, {}, model);
+  CHECK(shown == "Doc 1(Title: T) &lt;answer>42&lt;/answer>\nDoc 2(Title: E) found each time\nDoc 3(Title: T) &lt;answer>42&lt;/answer>\n");
+  CHECK(history == "Query: Where is Ada's home?\nResponse: In France.\nQuery: Capital of France?\nResponse: Paris.\n");
+}
+
+TEST_CASE("a model that always finds something new to ask takes ten actions at most, and one that analyses nothing asks the question") {
+  Scripted model = script();
+  model.on("say", "a\nb\nc\nd\ne\nf").on("qt", "g\nh");
+  const rag::Tree first = grow(full, {}, model);
+  CHECK(first.path(selected(first)).size() == 1 + 9);  // SAY, RA, QT, RA, QT, RA, QT, RA, SA
+  CHECK(first.ledger.total().retrievals == 4);
+  std::size_t longest = 0;
+  const rag::Tree many = grow(full, {{"rollouts", "30"}}, model);
+  for (const NodeId id : method::candidates_of(many)) longest = std::max(longest, many.path(id).size());
+  CHECK(longest == 1 + 10);  // with a transformation before each retrieval
+  const rag::Tree plain = grow(full, {}, script().on("say", "None"));
+  CHECK(story(plain.state(selected(plain))).find("queries None | query Capital of the home of Ada? | documents") == 0);
+}
+
+TEST_CASE("candidates are ordered as they were generated; the first of equals is the answer") {
+  // RA, QT; SA from RA; RA from QT and on; then the SA of the first is grown, behind a step of the second
+  Scripted model = script();
+  model.on("qt", "Which?").on("ra", "r").on("sa", [](const Prompt& p) { return p.slot("history")->find("Which") == std::string_view::npos ? "Answer: one" : "Answer: two"; });
+  const rag::Tree tree = grow(lite, {{"rollouts", "6"}}, model);
+  std::vector<std::string> answers;
+  for (const NodeId id : method::candidates_of(tree)) answers.push_back(*tree.state(id).answer());
+  REQUIRE(answers.size() >= 2);
+  CHECK(answers[0] == "one");
+  CHECK(answers[1] == "two");
+  CHECK(tree.annotation("candidate", method::candidates_of(tree)[1]) == 2);
+  const rag::Tree pair = grow(lite, {{"rollouts", "2"}}, model);
+  CHECK(output::best_answer(pair)->text == "one");  // both agree with one half of all
+}
+
+TEST_CASE("Blender keeps one budget; what it cannot ask it compares by words") {
+  const rag::Tree all = grow(blender, {{"max_calls", "100"}}, script());
+  CHECK(all.ending == Ending::done);
+  CHECK(all.ledger.total().completions == 10);  // 6, 1, 1, 1 and the summary
+  const rag::Tree some = grow(blender, {{"max_calls", "7"}}, script());
+  CHECK(some.ending == Ending::budget);
+  CHECK(some.ledger.total().completions == 7);  // AirRAG and standard RAG
+  CHECK(output::best_answer(some)->text == "Paris");
+  const rag::Tree none = grow(blender, {{"l_max", "1"}}, script());
+  CHECK(none.ledger.total().prompt_tokens == 60);  // one simulation is not cut
+  CHECK(grow(full, {{"max_calls", "6"}}, script()).ending == Ending::done);
+}
+
+TEST_CASE("no prompt of a search shows the gold answer, and the answer asks for none") {
+  std::string all;
+  Scripted model = script();
+  for (const char* purpose : {"say", "da", "ra", "qt", "sa", "refine", "reward_model"})
+    model.on(purpose, [&all, rule = script()](const Prompt& p) mutable {
+      all += p.text();
+      return rule(std::span<const Prompt>(&p, 1)).front().text;
+    });
+  grow(blender, {{"rollouts", "8"}}, model, true);
+  grow(full, {{"rollouts", "8"}, {"select", "reward_model"}}, model, false);
+  CHECK(all.size() > 1000);
+  CHECK(all.find("Zanzibar") == std::string::npos);
 }
 
 TEST_CASE("samples are counted by action, and equal ones merge") {
@@ -171,7 +320,6 @@ TEST_CASE("Lite starts with retrieval or transformation; Blender pools other met
   const rag::Tree small = grow(lite, {}, script());
   CHECK(small.ledger.total().completions == 3);  // ra, qt, sa
   Scripted model = script();
-  model.on("answer", "Nice").on("next", "So the final answer is: Lille");
   std::string shown;
   model.on("refine", [&shown](const Prompt& p) {
     shown = p.slot("candidates").value_or("");
@@ -179,7 +327,7 @@ TEST_CASE("Lite starts with retrieval or transformation; Blender pools other met
   });
   const rag::Tree blended = grow(blender, {}, model);
   CHECK(output::best_answer(blended)->text == "Paris");
-  CHECK(shown == "- Nice\n- Lille\n- Nice\n- Paris\n");
+  CHECK(shown == "- Paris\n- Nice\n- Lille\n- Nice\n");  // AirRAG, standard RAG, IterDRAG, direct
 }
 
 TEST_CASE("L_max caps the input tokens of all rollouts") {
@@ -202,6 +350,9 @@ TEST_CASE("states are scored by the share of good completions through them, work
   output::append_state_scores({tree, "airrag", 7, "{}"}, 0.5, rows);
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 2);
   CHECK(rows.find(R"("answer":"Paris","f1":1,"good":true)") != std::string::npos);
+  // each step of the good path has a score of its own
+  CHECK(rows.find(R"({"segments":[{"kind":"query","text":"Where is Ada's home?"},{"kind":"sub_answer","text":"In France."}],"score":1,"completions":1)") != std::string::npos);
+  CHECK(rows.find(R"({"segments":[{"kind":"queries","text":"Capital of France?"}],"score":1,"completions":1)") != std::string::npos);
   CHECK(rows.find(R"("answer":"Rome","f1":0,"good":false,"steps":[{"segments":[{"kind":"own_answer","text":"Lyon"}],"score":0,"completions":1,"node":2})") !=
         std::string::npos);
   CHECK(rows.find("42") == std::string::npos);  // no documents
@@ -211,8 +362,10 @@ TEST_CASE("presets and options say what they are") {
   run::AirMethod paper(full), code(full);
   paper.preset("paper");
   code.preset("code");
-  CHECK(paper.options().json() != code.options().json());
-  CHECK(code.options().json().find(R"("terminal_reward":"self_consistency")") != std::string::npos);
+  const auto says = [](run::AirMethod& method, const char* option) { return method.options().json().find(option) != std::string::npos; };
+  for (const char* option : {R"("w":1.4142135623730951)", R"("simulation":"straight")", R"("terminal_reward":"jaccard")", R"("da_terminal":false)"}) CHECK(says(paper, option));
+  for (const char* option : {R"("w":2)", R"("simulation":"descent")", R"("terminal_reward":"self_consistency")", R"("da_terminal":true)"}) CHECK(says(code, option));
+  CHECK_THROWS_AS(paper.preset("best"), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"n_sa", "0"}}, script()), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"max_depth", "1"}}, script()), std::invalid_argument);
 }

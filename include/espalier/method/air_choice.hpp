@@ -1,42 +1,70 @@
 #pragma once
 
+#include <espalier/method/air_judge.hpp>
 #include <espalier/method/air_options.hpp>
-#include <espalier/method/air_prompts.hpp>
-#include <espalier/output/medoid.hpp>
-#include <espalier/rag/environment.hpp>
+#include <espalier/method/answer_agreement.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::method {
 
-/// Makes every simulated end a terminal node of the tree, once for each sequence of steps. Returns the candidates: all
-/// terminal nodes that hold an answer, in order of creation.
-inline std::vector<NodeId> add_candidates(rag::Tree& tree) {
-  const auto steps = [&](const rag::State& state) {
-    std::string all;
-    for (const rag::Segment* segment : state.transcript().segments())
-      if (!segment->documents()) all += segment->words() + '\x1f';
-    return all;
-  };
-  std::set<std::string> seen;
-  std::vector<NodeId> candidates;
-  for (NodeId id = 1; id < tree.size(); ++id) {
-    if (tree[id].status == Status::pruned || !tree.state(id).answer()) continue;
+namespace detail {
+
+/// Makes the steps of a simulation nodes, unless they are some already; returns its last.
+inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId from, const rag::State& end) {
+  rag::State state = tree.state(from);
+  std::string thought;
+  for (const rag::Segment* segment : end.transcript().since(tree.state(from).transcript())) {
+    state = state.with(*segment);
+    if (segment->kind() == rag::SegmentKind::thought) thought = segment->words();
+    if (segment->documents() || segment->kind() == rag::SegmentKind::query || segment->kind() == rag::SegmentKind::thought) continue;
+    rag::Action action(segment->kind(), segment->words(), std::exchange(thought, ""), loop.key(segment->words()));
+    const auto children = tree.children(from);
+    const auto same = std::find_if(children.begin(), children.end(), [&](NodeId id) { return tree[id].status != Status::pruned && tree.action(id) == action; });
+    if (same != children.end()) state = tree.state(from = *same);
+    else {
+      const auto kind = static_cast<Kind>(action.kind);
+      from = tree.add(from, std::move(action), state, kind, 1);
+      tree[from].status = Status::expanded;
+    }
+  }
+  return from;
+}
+
+}  // namespace detail
+
+/// Makes the steps of all simulations nodes, equal sequences of steps once, and annotates all ends that hold an answer with
+/// their place in the order in which they were generated: "candidate" = 1, 2 ...
+inline void add_candidates(rag::Tree& tree, const rag::Environment& loop) {
+  double candidates = 0;
+  const auto enter = [&](NodeId id) {
+    if (tree[id].status == Status::pruned || !tree.state(id).answer()) return;
     tree[id].status = Status::terminal;
-    if (seen.insert(steps(tree.state(id))).second) candidates.push_back(id);
-  }
+    if (std::isnan(tree.annotation("candidate", id))) tree.annotate("candidate", id, ++candidates);
+  };
+  const auto grown = static_cast<NodeId>(tree.size());
+  NodeId next = 1;
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i) {
-    const auto& rollout = tree.rollouts[i];
-    const auto answer = rollout.state.answer();
-    if (!answer || !seen.insert(steps(rollout.state)).second) continue;
-    rag::Action action(rag::SegmentKind::answer, *answer, "", rag::normalise(*answer));
-    candidates.push_back(tree.add(rollout.node, std::move(action), rollout.state, static_cast<Kind>(rag::SegmentKind::answer), 1));
-    tree[candidates.back()].status = Status::terminal;
+    const NodeId from = tree.rollouts[i].node;
+    const NodeId before = from == tree.root() ? from : tree[tree[from].parent].last_child;  // what its simulation had grown
+    for (; next < grown && next <= before; ++next) enter(next);
+    enter(detail::add_path(tree, loop, from, tree.rollouts[i].state));
   }
+  for (; next < grown; ++next) enter(next);
+}
+/// Those, and after them the ends that joined the tree later.
+inline std::vector<NodeId> candidates_of(const rag::Tree& tree) {
+  std::vector<NodeId> candidates = output::complete_chains(tree);
+  const auto place = [&](NodeId id) {
+    const double noted = tree.annotation("candidate", id);
+    return std::isnan(noted) ? HUGE_VAL : noted;
+  };
+  std::stable_sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) { return place(a) < place(b); });
   return candidates;
 }
 
@@ -44,55 +72,38 @@ inline std::vector<NodeId> add_candidates(rag::Tree& tree) {
 class AirChoice {
  public:
   AirChoice(AirOptions::Select select, rag::Environment loop, std::optional<EncoderPort> encoder)
-      : select_(select), loop_(std::move(loop)), encoder_(std::move(encoder)) {
+      : select_(select), loop_(std::move(loop)), judge_(loop_), encoder_(std::move(encoder)) {
     if (select_ == AirOptions::Select::embedding && !encoder_) bad_option("select", "embedding", "another choice where there is no encoder");
   }
 
-  Task<void> operator()(rag::Tree* tree) const {
-    const std::vector<NodeId> candidates = add_candidates(*tree);
+  /// Whether the choice asks a language model.
+  [[nodiscard]] bool asks() const { return select_ == AirOptions::Select::refine || select_ == AirOptions::Select::reward_model; }
+  /// Where it would ask and may not, candidates are compared by words.
+  Task<void> operator()(rag::Tree* tree, bool may_ask) const {
+    const std::vector<NodeId> candidates = candidates_of(*tree);
     tree->annotations.erase("selected");
     if (candidates.empty()) co_return;
+    const auto how = asks() && !may_ask ? AirOptions::Select::jaccard : select_;
     std::vector<std::string> answers;
     for (const NodeId id : candidates) answers.push_back(*tree->state(id).answer());
-    if (select_ == AirOptions::Select::refine) {
+    if (how == AirOptions::Select::refine) {
       co_await refine(tree, std::move(answers));
       co_return;
     }
     std::vector<double> scores;
-    if (select_ == AirOptions::Select::jaccard) scores = output::agreement_scores<std::string>(answers, output::jaccard);
-    else if (select_ == AirOptions::Select::embedding) scores = co_await by_embedding(std::move(answers));
-    else scores = co_await judge(tree, candidates);
+    if (how == AirOptions::Select::jaccard) scores = output::agreement_scores<std::string>(answers, output::jaccard);
+    else {
+      if (how == AirOptions::Select::embedding) co_await annotate_agreement(*encoder_, tree);
+      else co_await judge_.annotate(tree);
+      const char* name = how == AirOptions::Select::embedding ? "embedding" : "process_reward";
+      for (const NodeId id : candidates) scores.push_back(tree->annotation(name, id));
+      for (double& score : scores)
+        if (std::isnan(score)) score = -2;  // one that cannot be read loses to all that can
+    }
     tree->annotate("selected", candidates[output::first_best(scores)], 1);
   }
 
  private:
-  Task<std::vector<double>> by_embedding(std::vector<std::string> answers) const {
-    std::vector<Task<Embedding>> asked;
-    for (std::string& answer : answers) asked.push_back(embed(std::move(answer)));
-    const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
-    co_return output::agreement_scores<Embedding>(embeddings, output::cosine);
-  }
-  Task<Embedding> embed(std::string text) const {
-    EncodeRequest request(std::move(text), EncodeRequest::Role::passage);
-    co_return co_await (*encoder_)(std::move(request));
-  }
-  /// Scores of the candidates' paths by the prompt "reward_model"; one that cannot be read loses to all that can.
-  Task<std::vector<double>> judge(rag::Tree* tree, std::vector<NodeId> candidates) const {
-    std::vector<Task<std::vector<rag::Sample>>> asked;
-    for (const NodeId id : candidates) {
-      auto slots = loop_.slots(tree->state(id).view());
-      slots.emplace_back("step", rag::render_text(*tree->state(id).answer()));
-      asked.push_back(loop_.sampler().draw("reward_model", std::move(slots), 1, Context(tree->seed.child(id), 0, &tree->ledger)));
-    }
-    const auto judged = co_await gather(std::move(asked));
-    std::vector<double> scores;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto& reply = judged[i].front().reply;
-      scores.push_back(reply ? rag::read_scores(reply->content, air_protocol()->purpose("reward_model")->scores)->front() : -1.0);
-      if (reply) tree->annotate("process_reward", candidates[i], scores.back());
-    }
-    co_return scores;
-  }
   /// One summary over all candidates, as a branch of its own.
   Task<void> refine(rag::Tree* tree, std::vector<std::string> answers) const {
     rag::Rendering list;
@@ -119,6 +130,7 @@ class AirChoice {
 
   AirOptions::Select select_;
   rag::Environment loop_;
+  AirJudge judge_;
   std::optional<EncoderPort> encoder_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -51,7 +52,32 @@ class AirEnvironment {
     return p;
   }
 
+  /// Legal actions, first the one that a simulation takes.
   [[nodiscard]] std::vector<Kind> kinds(const State& state) const {
+    std::vector<Kind> legal = legal_actions(state);
+    if (options_.simulation == AirOptions::Simulation::descent && legal.size() == 2 && lot(state)) std::swap(legal[0], legal[1]);
+    return legal;
+  }
+
+  /// n samples of an action, without those that the node has already, up to its own number.
+  Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
+    n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
+    if (n == 0) return as_task(std::vector<Proposal<Action>>());
+    return draw(this, std::move(state), kind, n, std::move(context));
+  }
+
+  Task<State> step(State state, Action action, Context context) const {
+    if (action.found) {
+      state = state.with(rag::Segment(rag::SegmentKind::query, rag::ModelText(progress(state).queries.front())));
+      state = state.with(rag::Segment(*action.found));
+    }
+    return loop_.step(std::move(state), std::move(action), std::move(context));
+  }
+
+  [[nodiscard]] const rag::Environment& loop() const { return loop_; }
+
+ private:
+  [[nodiscard]] std::vector<Kind> legal_actions(const State& state) const {
     if (state.answer()) return {};
     const Progress p = progress(state);
     if (p.actions == 0) return options_.lite ? std::vector<Kind>{ra, qt} : std::vector<Kind>{say, da};
@@ -68,37 +94,43 @@ class AirEnvironment {
     return transforms && p.retrievals < options_.max_pairs ? std::vector<Kind>{sa, qt} : std::vector<Kind>{sa};
   }
 
-  Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
-    const Progress p = progress(state);
-    auto slots = loop_.slots(state.view());
-    const std::string query = p.queries.empty() ? std::string("(none)") : p.queries.front();
-    slots.emplace_back("query", rag::render_text(query));
-    if (kind == say) return loop_.draw("say", std::move(slots), std::min(n, options_.n_say), std::move(context), rag::SegmentKind::queries);
-    if (kind == da) return loop_.draw("da", std::move(slots), std::min(n, options_.n_da), std::move(context), options_.da_terminal ? rag::SegmentKind::answer : rag::SegmentKind::own_answer);
-    if (kind == ra) return answer_from_documents(std::move(slots), query, std::min(n, options_.n_ra), std::move(context));
-    slots.emplace_back("documents", rag::render_documents(all_documents(state), *air_protocol()));
-    if (kind == qt) return loop_.draw("qt", std::move(slots), std::min(n, options_.n_qt), std::move(context), rag::SegmentKind::queries);
-    return loop_.draw("sa", std::move(slots), std::min(n, options_.n_sa), std::move(context));
+  /// A bit that is drawn for each path by its words.
+  static bool lot(const State& state) {
+    Hasher words;
+    words.add(state.question().id);
+    for (const rag::Segment* segment : state.transcript().segments())
+      if (!segment->documents()) words.add(segment->words());
+    return Random(Seed(words.finish().low)).below(2) == 1;
   }
 
-  Task<State> step(State state, Action action, Context context) const {
-    if (action.found) {
-      state = state.with(rag::Segment(rag::SegmentKind::query, rag::ModelText(progress(state).queries.front())));
-      state = state.with(rag::Segment(*action.found));
+  [[nodiscard]] std::uint32_t samples(Kind kind) const {
+    switch (kind) {
+      case say: return options_.n_say;
+      case da: return options_.n_da;
+      case ra: return options_.n_ra;
+      case qt: return options_.n_qt;
+      default: return options_.n_sa;
     }
-    return loop_.step(std::move(state), std::move(action), std::move(context));
   }
-
-  [[nodiscard]] const rag::Environment& loop() const { return loop_; }
-
- private:
-  /// One search, then n answers from what it found.
-  Task<std::vector<Proposal<Action>>> answer_from_documents(std::vector<std::pair<std::string, rag::Rendering>> slots, std::string query, std::uint32_t n,
-                                                            Context context) const {
-    const auto found = std::make_shared<const Passages>(co_await loop_.find(std::move(query), context));
-    slots.emplace_back("documents", rag::render_documents(*found, *air_protocol()));
-    auto answers = co_await loop_.draw("ra", std::move(slots), n, context, rag::SegmentKind::sub_answer);
-    for (auto& answer : answers) answer.action.found = found;
+  static Task<std::vector<Proposal<Action>>> draw(const AirEnvironment* self, State state, Kind kind, std::uint32_t n, Context context) {
+    using Says = rag::SegmentKind;
+    const rag::Environment& loop = self->loop_;
+    const Progress p = self->progress(state);
+    const std::string query = p.queries.empty() ? std::string("(none)") : p.queries.front();
+    auto slots = loop.slots(state.view());
+    slots.emplace_back("query", rag::render_text(query));
+    if (kind == say) co_return co_await loop.draw("say", std::move(slots), n, context, Says::queries);
+    if (kind == da) {
+      const auto says = self->options_.da_terminal ? Says::answer : Says::own_answer;
+      co_return co_await loop.draw("da", std::move(slots), n, context, says);
+    }
+    std::shared_ptr<const Passages> found;
+    if (kind == ra) found = std::make_shared<const Passages>(co_await loop.find(query, context));
+    slots.emplace_back("documents", rag::render_documents(found ? *found : all_documents(state), *air_protocol()));
+    if (kind == qt) co_return co_await loop.draw("qt", std::move(slots), n, context, Says::queries);
+    if (kind == sa) co_return co_await loop.draw("sa", std::move(slots), n, context);
+    auto answers = co_await loop.draw("ra", std::move(slots), n, context, Says::sub_answer);
+    for (auto& one : answers) one.action.found = found;
     co_return answers;
   }
   /// The lines of a list of queries; none if it says None.
@@ -111,10 +143,14 @@ class AirEnvironment {
     }
     return lines;
   }
+  /// What all retrievals on a path found, each passage once.
   static Passages all_documents(const State& state) {
     Passages all;
+    std::set<std::string> seen;
     for (const rag::Segment* segment : state.transcript().segments())
-      if (segment->documents()) all.insert(all.end(), segment->documents()->begin(), segment->documents()->end());
+      if (segment->documents())
+        for (const Passage& passage : *segment->documents())
+          if (seen.insert(passage.id()).second) all.push_back(passage);
     return all;
   }
 

@@ -13,11 +13,19 @@ struct AirOptions {
   enum class TerminalReward : std::uint8_t {
     jaccard,           ///< its answer's agreement with the answers so far, by words (Eq. 2)
     self_consistency,  ///< the share of the answers so far that say the same
+    embedding,         ///< as jaccard, by the cosine of embeddings (Eq. 3)
+    reward_model,      ///< the score of a process reward model
     zero,              ///< nothing: exploration alone
     gold               ///< the chosen reward against gold: for data synthesis
   };
   /// Which of the candidates is the answer.
   enum class Select : std::uint8_t { jaccard, embedding, refine, reward_model };
+
+  /// How a simulation goes from a new node to an answer.
+  enum class Simulation : std::uint8_t {
+    straight,  ///< the first legal action at each step; its steps become nodes after the search
+    descent    ///< legal actions in an order drawn by lot; its steps become nodes at once, and later simulations go on from them
+  };
 
   std::uint32_t rollouts = 1;       ///< simulations
   double w = 1.4142135623730951;    ///< exploration weight of UCT
@@ -28,6 +36,7 @@ struct AirOptions {
   bool lite = false;                ///< retrieval, transformation and summary alone
   bool blend = false;               ///< candidates of other methods join in, and one summary refines them
   std::uint32_t window = 1;
+  Simulation simulation = Simulation::straight;
   TerminalReward terminal_reward = TerminalReward::jaccard;
   Select select = Select::jaccard;
   Budget budget{};                  ///< a question; its input_tokens are L_max

@@ -17,7 +17,8 @@ inline std::shared_ptr<const Protocol> air_protocol() {
        {"sa", {"documents", "question", "history"}, {"answer"}},
        {"refine", {"question", "candidates"}, {"answer"}},
        {"reward_model", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
-      {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "Answer:", "\n"}, {"score", "<score>", "</score>"}},
+      {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "Answer:", "\n"}, {"score", "<score>", "</score>"},
+       {"history.search", "Query:", "\n"}, {"history.sub_answer", "Response:", "\n"}},
       "Doc {rank}(Title: {title}) {text}\n",
       {"information", "queries"}});
   return protocol;

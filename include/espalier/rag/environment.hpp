@@ -82,8 +82,8 @@ class Environment {
       }
       Reply& reply = *sample.reply;
       const SegmentKind kind = kind_of(reply.tag, bare);
-      std::string key = options_.dedup == Dedup::exact ? reply.content : normalise(reply.content);
-      proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(key), forced), static_cast<Kind>(kind));
+      std::string compared = key(reply.content);
+      proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced), static_cast<Kind>(kind));
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
     }
@@ -91,6 +91,8 @@ class Environment {
   }
 
   [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+  /// What deduplication compares of a text.
+  [[nodiscard]] std::string key(const std::string& text) const { return options_.dedup == Dedup::exact ? text : normalise(text); }
   /// The same models and retriever with other prompts.
   [[nodiscard]] Environment speaking(PromptSet prompts) const { return {sampler_.speaking(std::move(prompts)), retriever_, options_}; }
 

@@ -8,6 +8,7 @@
 #include <espalier/run/rag_method.hpp>
 #include <espalier/search/join.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,10 +28,6 @@ class AirMethod final : public RagMethod {
     if (options_.blend) options_.select = method::AirOptions::Select::refine;
     sampling_.top_p = 0.8;
     sampling_.top_k = 50;
-    for (const char* varied : {"say", "qt"}) {  // q_div
-      own_[varied].temperature = 1;
-      own_[varied].top_p = 1;
-    }
     own_["reward_model"].temperature = 0;
     table_.add("rollouts", options_.rollouts, "simulations of a tree", "1 or more")
         .add("w", options_.w, "exploration weight of UCT", "0 or more")
@@ -39,23 +36,28 @@ class AirMethod final : public RagMethod {
         .add("n_ra", options_.n_ra, "samples of an answer from documents", "1 to 255")
         .add("n_qt", options_.n_qt, "samples of a query transformation", "1 to 255")
         .add("n_sa", options_.n_sa, "samples of the summary", "1 to 255")
+        .add("q_div", q_div_, "analysis and transformation are sampled with temperature 1 and top_p 1", "true, false")
         .add("max_pairs", options_.max_pairs, "retrievals and transformations on a path, each", "1 or more")
         .add("max_depth", options_.max_depth, "actions on a path", "2 or more")
         .add("da_terminal", options_.da_terminal, "a direct answer is final; else it feeds the summary", "true, false")
         .add("l_max", options_.budget.input_tokens, "budget a question in input tokens over all rollouts, 0 = none", "0 or more")
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
+        .add("simulation", options_.simulation, "how a simulation goes on: the first legal action and nodes later, or one by lot and nodes at once",
+             {"straight", "descent"})
         .add("terminal_reward", options_.terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
-             {"jaccard", "self_consistency", "zero"})
+             {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
         .add("select", options_.select, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"})
         .add("good", good_, "least F1 of a completion that counts as good in prm.jsonl", "0 to 1");
   }
 
   void preset(const std::string& name) override {
     using Reward = method::AirOptions::TerminalReward;
+    using Simulation = method::AirOptions::Simulation;
     if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
     const bool paper = name == "paper";
     options_.w = paper ? 1.4142135623730951 : 2;
     options_.terminal_reward = paper ? Reward::jaccard : Reward::self_consistency;
+    options_.simulation = paper ? Simulation::straight : Simulation::descent;
     options_.da_terminal = !paper;
   }
 
@@ -65,17 +67,36 @@ class AirMethod final : public RagMethod {
     if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
   }
 
-  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return search(gold_.get(), std::move(root), seed); }
-  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return search(label_free_.get(), std::move(root), seed); }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return search(this, gold_.get(), std::move(root), seed); }
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return search(this, label_free_.get(), std::move(root), seed); }
   [[nodiscard]] std::vector<Product> products() const override {
     return {Product("prm.jsonl", [this](const output::TreeRecord& record, std::string& rows) { output::append_state_scores(record, good_, rows); })};
   }
 
  private:
+  [[nodiscard]] Sampling sampling(const std::string& purpose) const override {
+    Sampling chosen = sampling_;
+    if (q_div_ && (purpose == "say" || purpose == "qt")) chosen.temperature = chosen.top_p = 1;
+    return chosen;
+  }
+  [[nodiscard]] Budget all_budget() const {
+    Budget all = budget();
+    all.input_tokens = options_.budget.input_tokens;
+    return all;
+  }
+  /// What is left of a budget that is not spent.
+  static Budget left(Budget budget, const Costs& spent, double seconds) {
+    if (budget.calls > 0) budget.calls -= spent.completions;
+    if (budget.tokens > 0) budget.tokens -= spent.prompt_tokens + spent.completion_tokens;
+    if (budget.input_tokens > 0) budget.input_tokens -= spent.prompt_tokens;
+    if (budget.usd > 0) budget.usd -= budget.price(spent);
+    if (budget.seconds > 0) budget.seconds = std::max(budget.seconds - seconds, 1e-9);
+    return budget;
+  }
+
   void build(rag::Environment loop) override {
     method::AirOptions options = options_;
-    options.budget = budget();
-    options.budget.input_tokens = options_.budget.input_tokens;
+    options.budget = all_budget();
     label_free_ = std::make_unique<method::AirRag>(options, loop, rag::AnyReward(rag::Agreement()), encoder_);
     options.terminal_reward = method::AirOptions::TerminalReward::gold;
     gold_ = std::make_unique<method::AirRag>(options, loop, reward(), encoder_);
@@ -85,19 +106,31 @@ class AirMethod final : public RagMethod {
     blend_.push_back({method::baselines::direct(), loop.speaking(method::baselines::direct_prompts())});
   }
 
-  Task<rag::Tree> search(method::AirRag* engine, rag::State root, std::uint64_t seed) {
+  Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
+    if (name == "prm") return gold_->judge().annotate(tree);
+    bad_option("with", name, "prm, embedding");
+  }
+
+  /// One budget holds for the search, what joins it and the choice.
+  static Task<rag::Tree> search(AirMethod* self, method::AirRag* engine, rag::State root, std::uint64_t seed) {
+    const Budget budget = self->all_budget();
+    const double began = budget.now();
     rag::Tree tree = co_await (*engine)(root, seed);
-    for (std::size_t i = 0; i < blend_.size(); ++i) {
+    for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
+      const auto& [other, loop] = self->blend_[i];
       const std::uint64_t own_seed = Seed(seed).child(i).value();
-      method::Path path(blend_[i].second, root, own_seed, budget());
-      co_await blend_[i].first.run(&path, blend_[i].first.defaults);
+      method::Path path(loop, root, own_seed, left(budget, tree.ledger.total(), budget.now() - began));
+      co_await other.run(&path, other.defaults);
       join(tree, std::move(path).tree());
     }
-    co_await engine->choice()(&tree);
+    const bool may_ask = !budget.spent(tree, tree.steps, began);
+    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = Ending::budget;
+    co_await engine->choice()(&tree, may_ask);
     co_return tree;
   }
 
   method::AirOptions options_;
+  bool q_div_ = false;
   double good_ = 0.5;
   std::unique_ptr<method::AirRag> gold_, label_free_;
   std::vector<std::pair<method::Baseline, rag::Environment>> blend_;

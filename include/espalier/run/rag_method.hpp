@@ -32,14 +32,14 @@ class RagMethod : public Method {
     budget().check();
     if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
       bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
-    for (const auto& [purpose, own] : own_) check(own.over(sampling_), "sampling." + purpose + ".");
+    for (const auto& [purpose, own] : own_) check(own.over(sampling(purpose)), "sampling." + purpose + ".");
   }
 
   void prepare(const Ports& ports, const rag::PromptSet& prompts) final {
     prompts_ = prompts;
-    rag::Sampler::Options sampling{sampling_, {}, resample_};
-    for (const auto& [purpose, own] : own_) sampling.by_purpose.emplace(purpose, own.over(sampling_)).first->second.logprobs |= logprobs(purpose);
-    rag::Sampler sampler(ports.model, prompts, std::move(sampling));
+    rag::Sampler::Options samples{sampling_, {}, resample_};
+    for (const auto& [purpose, own] : own_) samples.by_purpose.emplace(purpose, own.over(sampling(purpose))).first->second.logprobs |= logprobs(purpose);
+    rag::Sampler sampler(ports.model, prompts, std::move(samples));
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
     encoder_ = ports.encoder;
     values_ = ports.values;
@@ -96,6 +96,8 @@ class RagMethod : public Method {
   virtual void build(rag::Environment loop) = 0;
   /// Adds one annotation of the method's own; `embedding`, the agreement of answers, is there for all.
   virtual Task<void> annotate_with(const std::string& name, rag::Tree*) { bad_option("with", name, "embedding"); }
+  /// How a purpose is sampled where no option of its own says otherwise.
+  [[nodiscard]] virtual Sampling sampling(const std::string&) const { return sampling_; }
   /// Whether samples of a purpose must come with their log-probabilities.
   [[nodiscard]] virtual bool logprobs(const std::string&) const { return false; }
   /// Rounds of the plain loop before its answer is forced.

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <espalier/method/air_environment.hpp>
+#include <espalier/method/air_judge.hpp>
+#include <espalier/output/medoid.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/mcts.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// What one search has answered so far.
+struct AirAnswers {
+  std::vector<std::string> texts;               ///< one for each different sequence of steps
+  std::set<std::string> paths;                  ///< those sequences
+  std::map<std::string, Embedding> embeddings;  ///< by text, where they are compared by them
+};
+
+/// Simulates to an answer and asks for what its reward needs of a model.
+template <class Policy>
+class AirEvaluation {
+ public:
+  AirEvaluation(const AirOptions& options, rag::AnyReward reward, AirJudge judge, std::optional<EncoderPort> encoder, std::shared_ptr<AirAnswers> answers)
+      : reward_(options.terminal_reward), rollout_({.n = 1, .max_steps = options.max_depth}, std::move(reward)), judge_(std::move(judge)),
+        encoder_(std::move(encoder)), answers_(std::move(answers)) {}
+
+  auto operator()(AirEnvironment& env, const rag::State& state, const Context& context) { return evaluate(this, &env, state, context); }
+
+ private:
+  using Result = std::conditional_t<std::is_same_v<Policy, Grafted>, GraftedEvaluation<AirEnvironment>, Evaluation<rag::State, double>>;
+  static Task<Result> evaluate(AirEvaluation* self, AirEnvironment* env, rag::State state, Context context) {
+    Result result = co_await self->rollout_(*env, state, context);
+    if (result.terminals.empty() || !result.terminals.front().first.answer()) co_return result;
+    const rag::State end = result.terminals.front().first;
+    if (self->reward_ == AirOptions::TerminalReward::reward_model) {
+      const std::optional<double> score = co_await self->judge_(end, context);
+      result.known = score.has_value();
+      result.value = result.terminals.front().second = score.value_or(0);
+    } else if (self->reward_ == AirOptions::TerminalReward::embedding) {
+      const std::string answer = *end.answer();
+      EncodeRequest request(answer, EncodeRequest::Role::passage);
+      Embedding embedding = co_await (*self->encoder_)(std::move(request));
+      self->answers_->embeddings.insert_or_assign(answer, std::move(embedding));
+    }
+    co_return result;
+  }
+
+  AirOptions::TerminalReward reward_;
+  Rollout<rag::AnyReward, Policy> rollout_;
+  AirJudge judge_;
+  std::optional<EncoderPort> encoder_;
+  std::shared_ptr<AirAnswers> answers_;
+};
+
+/// Enters means. Where no gold and no model says what an answer is worth, it is its mean similarity to all the answers so
+/// far, itself included, each sequence of steps counted once.
+class AirBackup : public MeanBackup {
+ public:
+  AirBackup(AirOptions::TerminalReward reward, std::shared_ptr<AirAnswers> answers) : reward_(reward), answers_(std::move(answers)) {}
+
+  void price(const rag::Tree&, NodeId, Evaluation<rag::State, double>& evaluation) const {
+    using enum AirOptions::TerminalReward;
+    if (reward_ == gold || reward_ == reward_model || evaluation.terminals.empty()) return;
+    auto& [end, value] = evaluation.terminals.front();
+    value = 0;
+    if (const auto answer = end.answer(); answer && reward_ != zero) {
+      if (answers_->paths.insert(steps(end)).second) answers_->texts.push_back(*answer);
+      for (const std::string& other : answers_->texts) value += similar(*answer, other) / static_cast<double>(answers_->texts.size());
+    }
+    evaluation.value = value;
+  }
+
+ private:
+  [[nodiscard]] double similar(const std::string& a, const std::string& b) const {
+    if (reward_ == AirOptions::TerminalReward::jaccard) return output::jaccard(a, b);
+    if (reward_ == AirOptions::TerminalReward::embedding) return output::cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
+    return rag::normalise(a) == rag::normalise(b) ? 1 : 0;
+  }
+  static std::string steps(const rag::State& end) {
+    std::string all;
+    for (const rag::Segment* segment : end.transcript().segments())
+      if (!segment->documents()) all += segment->words() + '\x1f';
+    return all;
+  }
+  AirOptions::TerminalReward reward_;
+  std::shared_ptr<AirAnswers> answers_;
+};
+
+}  // namespace espalier::method
