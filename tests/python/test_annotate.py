@@ -82,3 +82,5 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
     (run / "run.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match="give judge=URL,NAME"):
         esp.annotate(run, {"judge": None})
+    with pytest.raises(ValueError, match="give embedding=URL,NAME"):
+        esp.annotate(run, {"embedding": None})
