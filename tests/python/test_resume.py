@@ -9,7 +9,18 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, rows, sensible, start
+from conftest import (
+    ModelServer,
+    completion,
+    contents,
+    espalier,
+    inputs,
+    needs_http,
+    needs_journal,
+    rows,
+    sensible,
+    start,
+)
 
 pytestmark = needs_journal
 
