@@ -5,7 +5,6 @@
 #include "rewards.hpp"
 #include <pybind11/stl.h>
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +14,7 @@ namespace espalier::python {
 
 template <>
 inline double Callable<RewardRequest, double>::read(const py::object& item, const RewardRequest&, std::size_t i) const {
-  const double value = PyFloat_AsDouble(item.ptr());
-  if (value == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    refuse_item(i, "a float", type_name(item));
-  }
-  if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
-  return value;
+  return finite(item, i);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "errors.hpp"
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <utility>
@@ -69,6 +70,16 @@ class Callable {
   }
   [[noreturn]] void refuse_item(std::size_t i, const std::string& expected, const std::string& came) const {
     refuse(expected + " or a BackendError for each request", came + " for request " + std::to_string(i));
+  }
+
+  [[nodiscard]] double finite(const py::object& item, std::size_t i) const {
+    const double value = PyFloat_AsDouble(item.ptr());
+    if (value == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      refuse_item(i, "a float", type_name(item));
+    }
+    if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
+    return value;
   }
 
   /// What the function sees of a request.

@@ -40,13 +40,7 @@ inline py::object Callable<ProblemRequest, py::object>::read(const py::object& i
 template <>
 inline double Callable<ProblemRequest, double>::read(const py::object& item, const ProblemRequest&,
                                                      std::size_t i) const {
-  const double value = PyFloat_AsDouble(item.ptr());
-  if (value == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    refuse_item(i, "a float", type_name(item));
-  }
-  if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
-  return value;
+  return finite(item, i);
 }
 template <>
 inline Kinds Callable<ProblemRequest, Kinds>::read(const py::object& item, const ProblemRequest&, std::size_t i) const {

@@ -6,6 +6,7 @@ import functools
 import random
 import signal
 import traceback
+import weakref
 
 import espalier as esp
 import numpy as np
@@ -120,6 +121,41 @@ def test_tree_search_finds_the_best_move(board):
     exact = {cell: POSITIONS[board].get(cell, POSITIONS[board]["else"]) for cell in free(board)}
     assert exact[chosen.action] == max(exact.values())
     assert tree.root.visits == 600 == sum(child.visits for child in tree.root.children)
+
+
+def test_equal_actions_become_one_child_and_no_more_count_than_were_asked_for():
+    class Repeated(Bandit):
+        def propose(self, states, kinds, counts):
+            return [
+                [Proposal((0,), 0.25), Proposal((1,), 0.25), Proposal((0,), 0.5), Proposal((2,), 9.0)] for _ in states
+            ]
+
+    for search in (mcts, layered):
+        [tree] = search(Repeated([]), [None], lambda states: [0.5] * len(states), width=3)
+        assert [child.action for child in tree.root.children] == [(0,), (1,)], search
+    [tree] = mcts(Repeated([]), [None], lambda states: [0.5] * len(states), width=3)
+    assert [child.prior for child in tree.root.children] == [0.75, 0.25]
+
+
+def test_states_live_as_long_as_their_tree():
+    class State:
+        pass
+
+    class Once(Bandit):
+        def kinds(self, states):
+            return [[0] if state is root else [] for state in states]
+
+        def step(self, states, actions):
+            return [State() for _ in states]
+
+    root = State()
+    [tree] = mcts(Once([0.5]), [root], lambda states: [0.5] * len(states))
+    node = tree.root.children[0]
+    state = weakref.ref(node.state)
+    del tree
+    assert state() is node.state
+    del node
+    assert state() is None
 
 
 def visits(tree):
