@@ -1,6 +1,10 @@
 #include "scripted.hpp"
 
+#include <espalier/backend/bm25.hpp>
 #include <espalier/run/air.hpp>
+#include <espalier/run/registry.hpp>
+#include <espalier/sim/model.hpp>
+#include <espalier/sim/world.hpp>
 
 #include <doctest/doctest.h>
 
@@ -93,7 +97,7 @@ TEST_CASE("the legality of the five actions, by hand (AirRAG, section 3.1)") {
   CHECK(legal({}, {none}) == Kinds{ra, qt});
   CHECK(legal({}, {split, response}) == Kinds{qt});                    // b waits
   CHECK(legal({}, {split, response, none}) == Kinds{ra});              // b as it is
-  CHECK(legal({}, {split, response, none, response}) == Kinds{sa, qt});
+  CHECK(legal({}, {split, response, none, response}) == Kinds{qt, sa});
   CHECK(legal({}, {split, response, none, response, none}) == Kinds{sa});  // nothing new
   CHECK(legal({}, {split, response, none, response, {SegmentKind::queries, "c"}}) == Kinds{ra});
   CHECK(legal({}, {none, none}) == Kinds{ra});
@@ -101,7 +105,7 @@ TEST_CASE("the legality of the five actions, by hand (AirRAG, section 3.1)") {
   CHECK(legal({}, {none, response, {SegmentKind::answer, "x"}}).empty());
   CHECK(legal({.lite = true}, {}) == Kinds{ra, qt});
   CHECK(legal({.lite = true}, {none}) == Kinds{ra});
-  CHECK(legal({.lite = true}, {response}) == Kinds{sa, qt});
+  CHECK(legal({.lite = true}, {response}) == Kinds{qt, sa});
   CHECK(legal({.max_pairs = 1}, {split, response}) == Kinds{sa});      // no retrievals left for b
   CHECK(legal({.max_depth = 3}, {split, response}) == Kinds{sa});
   std::vector<std::pair<SegmentKind, std::string>> longest{split};
@@ -111,21 +115,21 @@ TEST_CASE("the legality of the five actions, by hand (AirRAG, section 3.1)") {
 
 TEST_CASE("one rollout, worked out by hand: analysis, the queue, transformation with what was found, summary") {
   const rag::Tree tree = grow(full, {}, script());
-  // the root's two children, then the steps of the one rollout from the first: RA, QT, RA, SA
-  REQUIRE(tree.size() == 7);
+  // the root's two children, then the steps of the one rollout from the first: RA, QT, RA, QT, SA
+  REQUIRE(tree.size() == 8);
   CHECK(tree.action(1).kind == SegmentKind::queries);
   CHECK(tree.action(2).kind == SegmentKind::own_answer);
-  CHECK(tree.path(6) == std::vector<NodeId>{0, 1, 3, 4, 5, 6});
+  CHECK(tree.path(7) == std::vector<NodeId>{0, 1, 3, 4, 5, 6, 7});
   CHECK(tree.action(3).kind == SegmentKind::sub_answer);
   CHECK(tree.action(4).kind == SegmentKind::queries);
-  CHECK(tree.action(6).kind == SegmentKind::answer);
-  CHECK(tree[6].status == Status::terminal);
-  CHECK(story(tree.state(6)) ==
+  CHECK(tree.action(7).kind == SegmentKind::answer);
+  CHECK(tree[7].status == Status::terminal);
+  CHECK(story(tree.state(7)) ==
         "queries Where is Ada's home?\nWhat is the capital of that? | query Where is Ada's home? | documents d-Where is Ada's home? | sub_answer In France. | "
-        "queries Capital of France? | query Capital of France? | documents d-Capital of France? | sub_answer Paris. | answer Paris");
-  CHECK(selected(tree) == 6);
+        "queries Capital of France? | query Capital of France? | documents d-Capital of France? | sub_answer Paris. | queries None | answer Paris");
+  CHECK(selected(tree) == 7);
   CHECK(output::best_answer(tree)->text == "Paris");
-  CHECK(tree.ledger.total().completions == 6);  // say, da, ra, qt, ra, sa
+  CHECK(tree.ledger.total().completions == 7);  // say, da, ra, qt, ra, qt, sa
   CHECK(tree.ledger.total().retrievals == 2);
 }
 
@@ -239,10 +243,10 @@ TEST_CASE("a model that always finds something new to ask takes ten actions at m
   CHECK(story(plain.state(selected(plain))).find("queries None | query Capital of the home of Ada? | documents") == 0);
 }
 
-TEST_CASE("candidates are ordered as they were generated; the first of equals is the answer") {
-  // RA, QT; SA from RA; RA from QT and on; then the SA of the first is grown, behind a step of the second
+TEST_CASE("candidates are ordered as simulations came to them; the first of equals is the answer") {
+  // the first simulation goes on from RA, the second from QT; what the third grows below RA was there before
   Scripted model = script();
-  model.on("qt", "Which?").on("ra", "r").on("sa", [](const Prompt& p) { return p.slot("history")->find("Which") == std::string_view::npos ? "Answer: one" : "Answer: two"; });
+  model.on("qt", "Which?").on("ra", "r").on("sa", [](const Prompt& p) { return p.slot("history")->starts_with("Query: Capital") ? "Answer: one" : "Answer: two"; });
   const rag::Tree tree = grow(lite, {{"rollouts", "6"}}, model);
   std::vector<std::string> answers;
   for (const NodeId id : method::candidates_of(tree)) answers.push_back(*tree.state(id).answer());
@@ -252,19 +256,26 @@ TEST_CASE("candidates are ordered as they were generated; the first of equals is
   CHECK(tree.annotation("candidate", method::candidates_of(tree)[1]) == 2);
   const rag::Tree pair = grow(lite, {{"rollouts", "2"}}, model);
   CHECK(output::best_answer(pair)->text == "one");  // both agree with one half of all
+  // what no simulation came to is a candidate, and the last one
+  const rag::Tree both = grow(full, {{"da_terminal", "true"}}, script());
+  const auto ends = method::candidates_of(both);
+  REQUIRE(ends.size() == 2);
+  CHECK(*both.state(ends[0]).answer() == "Paris");
+  CHECK(*both.state(ends[1]).answer() == "Lyon");
+  CHECK(output::best_answer(both)->text == "Paris");
 }
 
 TEST_CASE("Blender keeps one budget; what it cannot ask it compares by words") {
   const rag::Tree all = grow(blender, {{"max_calls", "100"}}, script());
   CHECK(all.ending == Ending::done);
-  CHECK(all.ledger.total().completions == 10);  // 6, 1, 1, 1 and the summary
-  const rag::Tree some = grow(blender, {{"max_calls", "7"}}, script());
+  CHECK(all.ledger.total().completions == 11);  // 7, 1, 1, 1 and the summary
+  const rag::Tree some = grow(blender, {{"max_calls", "8"}}, script());
   CHECK(some.ending == Ending::budget);
-  CHECK(some.ledger.total().completions == 7);  // AirRAG and standard RAG
+  CHECK(some.ledger.total().completions == 8);  // AirRAG and standard RAG
   CHECK(output::best_answer(some)->text == "Paris");
   const rag::Tree none = grow(blender, {{"l_max", "1"}}, script());
-  CHECK(none.ledger.total().prompt_tokens == 60);  // one simulation is not cut
-  CHECK(grow(full, {{"max_calls", "6"}}, script()).ending == Ending::done);
+  CHECK(none.ledger.total().prompt_tokens == 70);  // one simulation is not cut
+  CHECK(grow(full, {{"max_calls", "7"}}, script()).ending == Ending::done);
 }
 
 TEST_CASE("no prompt of a search shows the gold answer, and the answer asks for none") {
@@ -292,33 +303,34 @@ TEST_CASE("samples are counted by action, and equal ones merge") {
   CHECK(grow(full, {{"da_terminal", "true"}}, script())[2].status == Status::terminal);
 }
 
-TEST_CASE("the answer is chosen by words, by embeddings, by a summary or by a reward model") {
+TEST_CASE("the answer is chosen by words, by embeddings, by a summary or by a reward model, worked out by hand") {
   Scripted model = script();
-  model.on("sa", [](const Prompt& p) { return p.sample() == 0 ? "Answer: Rome" : p.sample() == 1 ? "Answer: Paris France" : "Answer: Paris"; });
-  const std::map<std::string, std::string> three{{"rollouts", "40"}, {"n_sa", "3"}};
-  const auto chosen = [&](std::string how, std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> encoder = nullptr) {
-    auto set = three;
-    set["select"] = how;
-    const rag::Tree tree = grow(full, set, model, false, encoder);
-    return output::best_answer(tree)->text;
+  model.on("sa", "Answer: Lyon").on("da", [](const Prompt& p) { return p.sample() == 0 ? "Answer: Rome" : p.sample() == 1 ? "Answer: Paris France" : "Answer: Paris"; });
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    std::vector<Embedding> all;
+    for (const auto& [text, role] : texts) all.push_back(text == "Lyon" ? Embedding{1, 0} : text == "Rome" ? Embedding{1, 1} : text == "Paris" ? Embedding{0.5F, 1} : Embedding{0, 1});
+    return all;
   };
-  CHECK(chosen("jaccard") != "Rome");
-  CHECK(chosen("refine") == "Paris, France");
-  CHECK(chosen("embedding", [](std::span<const EncodeRequest> texts) {
-          std::vector<Embedding> all;
-          for (const auto& text : texts) all.push_back(text.text == "Rome" ? Embedding{1, 0.2F} : text.text == "Paris" ? Embedding{1, 0} : Embedding{0.2F, 1});
-          return all;
-        }) != "Paris France");
-  CHECK_THROWS_WITH_AS(chosen("embedding"), "option 'select' is embedding, allowed: another choice where there is no encoder", std::invalid_argument);
-  model.on("reward_model", [](const Prompt& p) { return *p.slot("step") == "Rome" ? "<score>0.9</score>" : "<score>0.1</score>"; });
-  CHECK(chosen("reward_model") == "Rome");
-  model.on("reward_model", [](const Prompt& p) { return *p.slot("step") == "Rome" ? "<score>85/100</score>" : "<score>0.1</score>"; });
-  CHECK(chosen("reward_model") != "Rome");  // what cannot be read is no score
+  const auto chosen = [&](const char* how) { return grow(full, {{"n_da", "3"}, {"da_terminal", "true"}, {"select", how}}, model, false, encoder); };
+  const auto answer = [&](const char* how) { return output::best_answer(chosen(how))->text; };
+  CHECK(answer("jaccard") == "Paris France");  // 1/4 + 1/8, and so Paris; Lyon and Rome 1/4
+  const rag::Tree embedded = chosen("embedding");
+  CHECK(*embedded.state(selected(embedded)).answer() == "Rome");
+  CHECK(embedded.annotation("embedding", selected(embedded)) == doctest::Approx((1 + 0.70710678 + 0.70710678 + 0.94868330) / 4));
+  CHECK(answer("refine") == "Paris, France");
+  CHECK_THROWS_WITH_AS(grow(full, {{"select", "embedding"}}, script()), "option 'select' is embedding, allowed: another choice where there is no encoder", std::invalid_argument);
+  const auto score = [](const Prompt& p) { return std::string(*p.slot("step") == "Paris" ? "0.9" : *p.slot("step") == "Rome" ? "0.4" : "0.3"); };
+  model.on("reward_model", [score](const Prompt& p) { return "<score>" + score(p) + "</score>"; });
+  CHECK(answer("reward_model") == "Paris");
+  model.on("reward_model", [score](const Prompt& p) { return "<score>" + (score(p) == "0.9" ? "90/100" : score(p)) + "</score>"; });
+  CHECK(answer("reward_model") == "Rome");  // what cannot be read is no score
+  model.on("reward_model", "none");
+  CHECK(answer("reward_model") == "Lyon");
 }
 
 TEST_CASE("Lite starts with retrieval or transformation; Blender pools other methods' answers and refines them") {
   const rag::Tree small = grow(lite, {}, script());
-  CHECK(small.ledger.total().completions == 3);  // ra, qt, sa
+  CHECK(small.ledger.total().completions == 4);  // ra, qt; qt, sa
   Scripted model = script();
   std::string shown;
   model.on("refine", [&shown](const Prompt& p) {
@@ -368,4 +380,59 @@ TEST_CASE("presets and options say what they are") {
   CHECK_THROWS_AS(paper.preset("best"), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"n_sa", "0"}}, script()), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"max_depth", "1"}}, script()), std::invalid_argument);
+}
+
+TEST_CASE("a recorded tree takes scores of a reward model and the agreement of embeddings") {
+  rag::Tree tree = grow(full, {{"rollouts", "2"}}, script());
+  tree.annotations.erase("process_reward");
+  run::AirMethod method(full);
+  Scheduler scheduler;
+  run::Ports ports(scheduler.model(script(), Scheduler::unlimited), documents(scheduler));
+  ports.encoder = scheduler.encoder([](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{1, 0}); });
+  method.prepare(ports, method.prompts());
+  const rag::Tree annotated = scheduler.run(method.annotate(tree, {"prm", "embedding"}));
+  for (const NodeId id : method::candidates_of(annotated)) {
+    CHECK(annotated.annotation("process_reward", id) == 0.5);
+    CHECK(annotated.annotation("embedding", id) == 1);
+  }
+  CHECK(std::isnan(annotated.annotation("process_reward", 1)));
+  CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(tree, {"judge"})), "option 'with' is judge, allowed: prm, embedding", std::invalid_argument);
+}
+
+TEST_CASE("on a small world AirRAG answers more than standard RAG, and that more than memory; its trees score their states") {
+  const sim::World world({.passages = 300, .questions = 30, .seed = 3});
+  std::vector<Passage> corpus;
+  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
+  const auto trees = [&](const std::string& name, bool grows) {
+    const auto method = run::make_method(name);
+    if (grows) method->options().set("rollouts", "6");
+    Scheduler scheduler;
+    method->prepare(run::Ports(scheduler.model(sim::Model(world.examples()), 1000), scheduler.retriever(backend::Bm25(corpus), 1000)), method->prompts());
+    std::vector<Task<rag::Tree>> searches;
+    for (const auto& example : world.examples()) searches.push_back(grows ? method->grow(rag::State(example), 5) : method->answer(rag::State(example.question), 5));
+    return scheduler.run(std::move(searches));
+  };
+  const auto right = [&](const std::string& name) {
+    const auto grown = trees(name, false);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < grown.size(); ++i) count += rag::score(rag::Profile::common, output::best_answer(grown[i])->text, world.examples()[i].gold).em == 1;
+    return count;
+  };
+  const std::size_t memory = right("direct"), standard = right("standard-rag"), air = right("airrag");
+  CAPTURE(memory);
+  CAPTURE(standard);
+  CAPTURE(air);
+  CHECK(memory < standard);
+  CHECK(standard < air);
+  CHECK(right("airrag-lite") > standard);
+  CHECK(right("airrag-blender") >= air);
+  std::size_t scored = 0, between = 0;
+  for (const rag::Tree& tree : trees("airrag", true))
+    for (const auto& score : output::state_scores(tree, 0.5)) {
+      CHECK(score.good <= score.completions);
+      scored += score.completions > 0;
+      between += score.good > 0 && score.good < score.completions;
+    }
+  CHECK(scored > 5 * world.examples().size());
+  CHECK(between > 0);
 }

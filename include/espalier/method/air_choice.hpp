@@ -39,7 +39,7 @@ inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId fro
 }  // namespace detail
 
 /// Makes the steps of all simulations nodes, equal sequences of steps once, and annotates all ends that hold an answer with
-/// their place in the order in which they were generated: "candidate" = 1, 2 ...
+/// their place in the order in which simulations came to them, "candidate" = 1, 2 ...; ends that none came to follow.
 inline void add_candidates(rag::Tree& tree, const rag::Environment& loop) {
   double candidates = 0;
   const auto enter = [&](NodeId id) {
@@ -47,15 +47,8 @@ inline void add_candidates(rag::Tree& tree, const rag::Environment& loop) {
     tree[id].status = Status::terminal;
     if (std::isnan(tree.annotation("candidate", id))) tree.annotate("candidate", id, ++candidates);
   };
-  const auto grown = static_cast<NodeId>(tree.size());
-  NodeId next = 1;
-  for (std::size_t i = 0; i < tree.rollouts.size(); ++i) {
-    const NodeId from = tree.rollouts[i].node;
-    const NodeId before = from == tree.root() ? from : tree[tree[from].parent].last_child;  // what its simulation had grown
-    for (; next < grown && next <= before; ++next) enter(next);
-    enter(detail::add_path(tree, loop, from, tree.rollouts[i].state));
-  }
-  for (; next < grown; ++next) enter(next);
+  for (const auto& rollout : tree.rollouts) enter(detail::add_path(tree, loop, rollout.node, rollout.state));
+  for (NodeId id = 1; id < tree.size(); ++id) enter(id);
 }
 /// Those, and after them the ends that joined the tree later.
 inline std::vector<NodeId> candidates_of(const rag::Tree& tree) {

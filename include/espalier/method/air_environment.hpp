@@ -4,6 +4,7 @@
 #include <espalier/method/air_prompts.hpp>
 #include <espalier/rag/environment.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
@@ -91,7 +92,7 @@ class AirEnvironment {
     }
     if (waits && transforms) return {qt};
     if (waits) return {ra};
-    return transforms && p.retrievals < options_.max_pairs ? std::vector<Kind>{sa, qt} : std::vector<Kind>{sa};
+    return transforms && p.retrievals < options_.max_pairs ? std::vector<Kind>{qt, sa} : std::vector<Kind>{sa};
   }
 
   /// A bit that is drawn for each path by its words.
