@@ -6,7 +6,10 @@
 #include "selection.hpp"
 #include <pybind11/stl.h>
 
+#include <array>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 namespace espalier::python {
@@ -14,20 +17,52 @@ namespace espalier::python {
 namespace {
 
 using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
-using Valued = Rollout<rag::AnyReward>;
+using Options = MctsOptions;
+
+/// Names of an option's values, in the order of its enumeration.
+template <std::size_t n>
+using Names = std::array<const char*, n>;
+constexpr Names<5> first_plays{"infinite", "parent", "constant", "reduced", "prior"};
+constexpr Names<3> normalisations{"none", "tree", "siblings"};
+constexpr Names<2> expansions{"all", "one"};
+constexpr Names<2> collisions{"wait", "evaluate"};
+constexpr Names<7> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
+
+/// The value of that name.
+template <class Value, std::size_t n>
+Value named(const char* option, const std::string& name, const Names<n>& names) {
+  std::string allowed;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (name == names[i]) return static_cast<Value>(i);
+    allowed += (i ? ", " : "") + std::string(names[i]);
+  }
+  bad_option(option, name, allowed);
+}
+template <class Value, std::size_t n>
+const char* name_of(Value value, const Names<n>& names) {
+  return names[static_cast<std::size_t>(value)];
+}
 
 class MctsSearch final : public Search {
  public:
-  MctsSearch(const MctsOptions& options, const RolloutPart& rollout, Select select, Loop environment)
+  MctsSearch(const Options& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
       : Search("mcts", std::move(environment), rollout.reward),
         options_(options),
         rollout_(rollout),
+        graft_(graft),
         select_(std::move(select)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
                                            const py::object& chosen_reward) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
-    Valued value({rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler));
+    auto reward = make_reward(chosen_reward, scheduler);
+    return graft_ ? valued(std::move(loop), std::move(reward), Grafted()) : valued(std::move(loop), std::move(reward), SameEnvironment());
+  }
+
+ private:
+  template <class Policy>
+  [[nodiscard]] std::unique_ptr<Engine> valued(rag::Environment loop, rag::AnyReward reward, Policy policy) const {
+    Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
         [&](const auto& select) -> std::unique_ptr<Engine> {
           Mcts engine(options_, std::move(value), select);
@@ -35,56 +70,87 @@ class MctsSearch final : public Search {
         },
         select_);
   }
-
- private:
   void show(JsonWriter& json) const override {
     json.field("simulations", options_.simulations)
         .field("width", options_.width)
         .field("max_depth", options_.max_depth);
-    json.field("window", options_.window).field("expand", options_.expand == MctsOptions::Expand::all ? "all" : "one");
-    json.field("n", rollout_.n).field("max_steps", rollout_.max_steps);
+    json.field("window", options_.window).field("expand", name_of(options_.expand, expansions));
+    json.field("collision", name_of(options_.collision, collisions)).field("solve", options_.solve);
+    json.field("widen_k", options_.widen_k).field("widen_alpha", options_.widen_alpha);
+    json.field("prior", options_.prior.name()).field("tau", options_.prior.tau);
+    json.field("n", rollout_.n).field("max_steps", rollout_.max_steps).field("graft", graft_);
     if (const auto* uct = std::get_if<Chosen<Uct>>(&select_)) json.field("select", "uct").field("w", uct->options.w);
-    else {
-      const auto& puct = std::get<Chosen<Puct>>(select_).options;
-      json.field("select", "puct").field("c", puct.c).field("unvisited", puct.unvisited);
-    }
+    else json.field("select", "puct").field("c", std::get<Chosen<Puct>>(select_).options.c);
+    std::visit(
+        [&](const auto& select) {
+          const auto& numbers = select.options;
+          json.field("first_play", name_of(numbers.first_play, first_plays)).field("unvisited", numbers.unvisited);
+          json.field("normalise", name_of(numbers.normalise, normalisations));
+        },
+        select_);
   }
-  MctsOptions options_;
+  Options options_;
   RolloutPart rollout_;
+  bool graft_;
   Select select_;
 };
+
+/// Gives Python a policy whose weight has this name.
+template <class Policy>
+void bind_policy(py::module_& m, const char* name, const char* weight_name, double Policy::Options::*weight, const char* doc) {
+  const typename Policy::Options defaults;
+  py::class_<Chosen<Policy>>(m, name, doc)
+      .def(py::init([weight](double number, const std::string& first_play, double unvisited, const std::string& normalise) {
+             typename Policy::Options chosen;
+             chosen.*weight = number;
+             chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
+             chosen.unvisited = unvisited;
+             chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
+             return Chosen<Policy>(chosen);
+           }),
+           py::kw_only(), py::arg(weight_name) = defaults.*weight, py::arg("first_play") = name_of(defaults.first_play, first_plays),
+           py::arg("unvisited") = defaults.unvisited, py::arg("normalise") = name_of(defaults.normalise, normalisations),
+           "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`), reduced, prior; "
+           "`normalise`: none, tree, siblings.");
+}
 
 }  // namespace
 
 void bind_mcts(py::module_& m) {
-  py::class_<Chosen<Uct>>(m, "Uct", "UCT: mean + w sqrt(ln N_parent / N).")
-      .def(py::init([](double w) { return Chosen<Uct>({w}); }), py::kw_only(), py::arg("w") = Uct::Options().w);
-  py::class_<Chosen<Puct>>(
-      m, "Puct", "PUCT: mean + c P sqrt(N_parent) / (1 + N); `unvisited` is the mean of a child without visits.")
-      .def(py::init([](double c, double unvisited) { return Chosen<Puct>({c, unvisited}); }), py::kw_only(),
-           py::arg("c") = Puct::Options().c, py::arg("unvisited") = Puct::Options().unvisited);
+  bind_policy<Uct>(m, "Uct", "w", &Uct::Options::w, "UCT: mean + w sqrt(ln N_parent / N).");
+  bind_policy<Puct>(m, "Puct", "c", &Puct::Options::c, "PUCT: mean + c P sqrt(N_parent) / (1 + N).");
 
-  const MctsOptions options;
+  const Options defaults;
   py::class_<MctsSearch, Search, std::shared_ptr<MctsSearch>>(m, "Mcts",
                                                               "Monte-Carlo tree search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
-                       const Loop& environment) {
-             if (expand != "all" && expand != "one") bad_option("expand", expand, "all, one");
-             MctsOptions chosen;
+                       const std::string& collision, bool solve, double widen_k, double widen_alpha,
+                       const std::string& prior, double tau, bool graft, const Loop& environment) {
+             Options chosen;
              chosen.simulations = simulations;
              chosen.width = width;
              chosen.max_depth = max_depth.value_or(chosen.max_depth);
              chosen.window = window;
-             chosen.expand = expand == "all" ? MctsOptions::Expand::all : MctsOptions::Expand::one;
-             Mcts(chosen, Valued({rollout.n, rollout.max_steps}, rag::AnyReward(rag::F1())));  // checks the options
-             return MctsSearch(chosen, rollout, select, environment);
+             chosen.expand = named<Options::Expand>("expand", expand, expansions);
+             chosen.collision = named<Options::Collision>("collision", collision, collisions);
+             chosen.solve = solve;
+             chosen.widen_k = widen_k;
+             chosen.widen_alpha = widen_alpha;
+             chosen.prior = {named<PriorSource>("prior", prior, priors), tau};
+             chosen.check();
+             return MctsSearch(chosen, rollout, graft, select, environment);
            }),
            py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
-           py::arg("simulations") = options.simulations, py::arg("width") = options.width,
-           py::arg("max_depth") = py::none(), py::arg("window") = options.window, py::arg("expand") = "all",
-           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
-           "`width`: samples a node; `window`: simulations under way in one tree, which changes the tree.");
+           py::arg("simulations") = defaults.simulations, py::arg("width") = defaults.width,
+           py::arg("max_depth") = py::none(), py::arg("window") = defaults.window, py::arg("expand") = "all",
+           py::arg("collision") = "wait", py::arg("solve") = false, py::arg("widen_k") = defaults.widen_k,
+           py::arg("widen_alpha") = defaults.widen_alpha, py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau,
+           py::arg("graft") = false, py::arg_v("environment", m.attr("Environment")(), "Environment()"),
+           "`width`: samples a node; `window`: simulations under way in one tree, which changes the tree; `collision`: wait, "
+           "evaluate; `solve`: what has nothing new below is not selected again; `widen_k`, `widen_alpha`: progressive "
+           "widening; `prior`: given, uniform, counts, mean_logprob, sum_logprob, scored, first_token; `graft`: rollouts' "
+           "steps become nodes.");
 }
 
 }  // namespace espalier::python
