@@ -33,7 +33,7 @@ class Search {
   py::object reward;
 
   /// The options as a JSON object.
-  [[nodiscard]] std::string options() const {
+  [[nodiscard]] virtual std::string options() const {
     std::string out;
     JsonWriter json(out);
     json.begin_object();
@@ -47,7 +47,7 @@ class Search {
                                                    const py::object& chosen_reward) const = 0;
 
  protected:
-  virtual void show(JsonWriter& json) const = 0;
+  virtual void show(JsonWriter&) const {}
 };
 
 /// What Mcts and Beam value a state by: the mean reward of n rollouts.

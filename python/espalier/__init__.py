@@ -49,6 +49,7 @@ from ._errors import BackendError, Error, InputError, MissingPart
 from ._faiss import faiss_retriever
 from ._files import read_passages, read_questions, read_trees, write_jsonl
 from ._job import RunResult, answer, expand, write_world
+from ._method import Method
 from ._rescore import rescore
 from ._search import run
 
@@ -75,6 +76,7 @@ __all__ = [
     "HttpRetriever",
     "InputError",
     "Mcts",
+    "Method",
     "MissingPart",
     "Model",
     "Node",

@@ -346,6 +346,20 @@ class Search:
     @property
     def options(self) -> str: ...
 
+class Method(Search):
+    def __init__(
+        self,
+        name: str,
+        *,
+        preset: str | None = ...,
+        answer: bool = ...,
+        set: Sequence[tuple[str, str]] = ...,
+        models: Mapping[str, LanguageModelLike] = ...,
+        encoder: EncoderLike | None = ...,
+        values: EncoderLike | None = ...,
+    ) -> None: ...
+    def _rows(self, trees: Sequence[Tree]) -> dict[str, str]: ...
+
 class Session:
     def pending(self) -> list[tuple[int, Prompt]]: ...
     def resume(self, replies: Mapping[int, str | Completion | BackendError]) -> None: ...
@@ -376,10 +390,10 @@ class DecExRag(Search):
     ) -> None: ...
 
 class Uct:
-    def __init__(self, *, w: float = ...) -> None: ...
+    def __init__(self, *, w: float = ..., first_play: str = ..., unvisited: float = ..., normalise: str = ...) -> None: ...
 
 class Puct:
-    def __init__(self, *, c: float = ..., unvisited: float = ...) -> None: ...
+    def __init__(self, *, c: float = ..., first_play: str = ..., unvisited: float = ..., normalise: str = ...) -> None: ...
 
 class Mcts(Search):
     def __init__(
@@ -392,6 +406,13 @@ class Mcts(Search):
         max_depth: int | None = ...,
         window: int = ...,
         expand: str = ...,
+        collision: str = ...,
+        solve: bool = ...,
+        widen_k: float = ...,
+        widen_alpha: float = ...,
+        prior: str = ...,
+        tau: float = ...,
+        graft: bool = ...,
         environment: Environment = ...,
     ) -> None: ...
 

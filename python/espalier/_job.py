@@ -24,7 +24,7 @@ class RunResult:
     """The folder held this very run already, finished."""
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -32,7 +32,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as the compiled part takes them; those that are None keep their default."""
     plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items() if v is not None}
     if "set" in plain:
-        plain["set"] = [(name, _text(value)) for name, value in dict(plain["set"]).items()]
+        plain["set"] = [(name, text_of(value)) for name, value in dict(plain["set"]).items()]
     return plain
 
 

@@ -389,7 +389,6 @@ def test_json_prints_eval_json(files: Path, tmp_path: Path):
         (["--methods", "direct", "--sweep", "decex.k"], "--sweep takes"),
         (["--methods", "direct", "--sweep", "decex.k=0,1"], "'k' is 0"),
         (["--methods", "direct", "--model-for", "nothing=simulated"], "none of the methods has a purpose 'nothing'"),
-        (["--methods", "direct", "--preset", "paper"], "preset"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_exit_code_2(files, tmp_path, capsys, arguments, message):

@@ -3,6 +3,7 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/output/tree_json.hpp>
 #include <espalier/rag/prompt_set.hpp>
+#include <espalier/rag/rewards.hpp>
 #include <espalier/rag/state.hpp>
 #include <espalier/run/option_table.hpp>
 #include <espalier/search/budget.hpp>
@@ -33,6 +34,7 @@ class Ports {
   Ports(ModelPort main_model, RetrieverPort documents) : model(std::move(main_model)), retriever(std::move(documents)) {}
   ModelPort model;
   RetrieverPort retriever;
+  std::optional<rag::AnyReward> reward;     ///< in place of the one that the options name
   std::optional<EncoderPort> encoder;       ///< if the run has one
   std::optional<EncoderPort> values;        ///< from a text to its plan and search value, if the run has such a source
   std::function<bool(Seed, std::uint64_t, bool)> timeout;  ///< remembers where the clock ended searches (Budget::timeout)

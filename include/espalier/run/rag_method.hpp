@@ -41,6 +41,7 @@ class RagMethod : public Method {
     for (const auto& [purpose, own] : own_) samples.by_purpose.emplace(purpose, own.over(sampling(purpose))).first->second.logprobs |= logprobs(purpose);
     rag::Sampler sampler(ports.model, prompts, std::move(samples));
     for (const auto& [purpose, model] : ports.models) sampler.model_for(purpose, model);
+    own_reward_ = ports.reward;
     encoder_ = ports.encoder;
     values_ = ports.values;
     timeout_ = ports.timeout;
@@ -110,8 +111,9 @@ class RagMethod : public Method {
     chosen.clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
     return chosen;
   }
-  /// The reward that was chosen by name.
+  /// The user's own reward, or the one that was chosen by name.
   [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
+    if (own_reward_) return *own_reward_;
     switch (reward_) {
       case Reward::em: return rag::AnyReward(rag::ExactMatch(profile));
       case Reward::acc: return rag::AnyReward(rag::Accuracy(profile));
@@ -149,6 +151,7 @@ class RagMethod : public Method {
     if (s.top_k < 0) bad_option(prefix + "top_k", s.top_k, "0 or more");
     if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
   }
+  std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
   std::function<bool(Seed, std::uint64_t, bool)> timeout_;
   bool match_budget_ = false;

@@ -4,11 +4,13 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/rag/state.hpp>
+#include <espalier/search/exploration.hpp>
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::run {
@@ -37,6 +39,8 @@ class Summary {
       if (tree[id].status == Status::pruned) ++pruned_[static_cast<std::size_t>(tree[id].reason)];
     pruned_[static_cast<std::size_t>(Reason::skipped)] += tree.skips.size();
     nodes_ += tree.size();
+    choices_ += tree.choices;
+    explored_ += tree.explored;
   }
 
   [[nodiscard]] std::size_t open() const { return count("open"); }
@@ -65,9 +69,11 @@ class Summary {
     json.end_object().key("pruned").begin_object();
     for (std::size_t reason = 1; reason < pruned_.size(); ++reason) json.field(output::name(static_cast<Reason>(reason)), pruned_[reason]);
     json.end_object();
-    if (!notes.empty()) {
+    std::map<std::string, std::string> all = notes;
+    if (std::string warning = exploration_warning(choices_, explored_); !warning.empty()) all["trees.jsonl"] = std::move(warning);
+    if (!all.empty()) {
       json.key("notes").begin_object();
-      for (const auto& [file, note] : notes) json.field(file, note);
+      for (const auto& [file, note] : all) json.field(file, note);
       json.end_object();
     }
     json.field("seconds", seconds).end_object();
@@ -84,6 +90,7 @@ class Summary {
   std::vector<std::array<double, 3>> scores_;  ///< em, f1, acc of each question
   bool scored_ = false;
   Ledger ledger_;
+  std::uint64_t choices_ = 0, explored_ = 0;
   std::array<std::uint64_t, 7> pruned_{};
 };
 

@@ -1,0 +1,114 @@
+#include <espalier/run/matched.hpp>
+#include <espalier/run/registry.hpp>
+
+#include "parts.hpp"
+#include "rewards.hpp"
+#include "search.hpp"
+#include "tree.hpp"
+#include <pybind11/stl.h>
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+namespace {
+
+using Set = std::vector<std::pair<std::string, std::string>>;
+
+/// A method of the registry, ready to grow trees or to answer.
+class MethodEngine final : public Engine {
+ public:
+  MethodEngine(std::unique_ptr<run::Method> method, bool answers) : method_(std::move(method)), answers_(answers) {}
+  Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override {
+    if (!answers_) return method_->grow(std::move(root), run_seed);
+    return run::answer(*method_, rag::State(root.question()), run_seed);
+  }
+
+ private:
+  std::unique_ptr<run::Method> method_;
+  bool answers_;
+};
+
+std::vector<Embedding> no_encoder(std::span<const EncodeRequest>) { throw std::logic_error("rows ask no encoder"); }
+std::vector<Passages> no_retriever(std::span<const Query>) { throw std::logic_error("rows ask no retriever"); }
+
+/// Any method by its name, with options as on the command line.
+class MethodSearch final : public Search {
+ public:
+  MethodSearch(const std::string& name, std::string preset, bool answers, Set set, std::map<std::string, py::object> models, py::object encoder, py::object values)
+      : Search(name, Loop({}, {}, run::make_method(name)->prompts()), py::none()),
+        preset_(std::move(preset)),
+        answers_(answers),
+        set_(std::move(set)),
+        models_(std::move(models)),
+        encoder_(std::move(encoder)),
+        values_(std::move(values)) {
+    make();
+    for (const auto& [purpose, model] : models_)
+      if (!environment.prompts->protocol()->purpose(purpose)) throw std::invalid_argument("models: " + method + " has no purpose '" + purpose + "'");
+  }
+
+  [[nodiscard]] std::string options() const override { return make()->options().json(); }
+
+  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward) const override {
+    auto made = make();
+    run::Ports ports(std::move(model), std::move(retriever));
+    for (const auto& [purpose, other] : models_) ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
+    if (!encoder_.is_none()) ports.encoder = scheduler.encoder(open_backend<EncodeRequest, Embedding>(encoder_, "encoder"));
+    if (!values_.is_none()) ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
+    if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
+    made->prepare(ports, *environment.prompts);
+    return std::make_unique<MethodEngine>(std::move(made), answers_);
+  }
+
+  /// The rows of each of the method's data files, as text.
+  [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees) const {
+    const auto made = make();
+    Scheduler scheduler;
+    run::Ports ports(scheduler.external_model(), scheduler.retriever(&no_retriever));
+    ports.encoder = scheduler.encoder(&no_encoder);
+    ports.values = ports.encoder;
+    made->prepare(ports, *environment.prompts);
+    std::map<std::string, std::string> files;
+    for (const run::Product& product : made->products()) {
+      std::string& text = files[product.file];
+      for (const auto& tree : trees) product.rows(tree->record(), text);
+    }
+    return files;
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<run::Method> make() const {
+    auto made = run::make_method(method);
+    if (!preset_.empty()) made->preset(preset_);
+    for (const auto& [name, value] : set_) made->options().set(name, value);
+    made->check();
+    return made;
+  }
+
+  std::string preset_;
+  bool answers_;
+  Set set_;
+  std::map<std::string, py::object> models_;
+  py::object encoder_, values_;
+};
+
+}  // namespace
+
+void bind_method(py::module_& m) {
+  py::class_<MethodSearch, Search, std::shared_ptr<MethodSearch>>(m, "Method", "A method by its name, with options as on the command line.")
+      .def(py::init([](const std::string& name, const std::optional<std::string>& preset, bool answer, const Set& set,
+                       const std::map<std::string, py::object>& models, const py::object& encoder, const py::object& values) {
+             return std::make_shared<MethodSearch>(name, preset.value_or(""), answer, set, models, encoder, values);
+           }),
+           py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false, py::arg("set") = Set(),
+           py::arg("models") = std::map<std::string, py::object>(), py::arg("encoder") = py::none(), py::arg("values") = py::none())
+      .def("_rows", &MethodSearch::rows, py::arg("trees"));
+}
+
+}  // namespace espalier::python
