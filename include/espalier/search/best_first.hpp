@@ -4,7 +4,9 @@
 #include <espalier/search/children.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <queue>
+#include <ranges>
 #include <utility>
 #include <vector>
 

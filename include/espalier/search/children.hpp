@@ -6,6 +6,7 @@
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>
+#include <ranges>
 #include <utility>
 #include <vector>
 
