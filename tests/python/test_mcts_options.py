@@ -39,7 +39,10 @@ def test_grafted_rollouts_are_nodes(world, simulated, bm25):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: esp.Uct(first_play="late"), "'first_play' is late, allowed: infinite, parent, constant, reduced, prior"),
+        (
+            lambda: esp.Uct(first_play="late"),
+            "'first_play' is late, allowed: infinite, parent, constant, reduced, prior",
+        ),
         (lambda: esp.Puct(normalise="all"), "'normalise' is all, allowed: none, tree, siblings"),
         (lambda: esp.Mcts(esp.Rollout(esp.F1()), prior="x"), "'prior' is x"),
         (lambda: esp.Mcts(esp.Rollout(esp.F1()), collision="x"), "'collision' is x, allowed: wait, evaluate"),
