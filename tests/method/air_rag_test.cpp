@@ -56,7 +56,7 @@ Scripted script() {
   model.on("ra", [](const Prompt& p) { return std::string(p.slot("query")->find("Ada") != std::string_view::npos ? "In France." : "Paris."); });
   model.on("qt", [](const Prompt& p) { return std::string(p.text().find("### Next query\nWhat is the capital of that?") != std::string::npos ? "Capital of France?" : "None"); });
   model.on("sa", [](const Prompt& p) { return p.slot("history")->find("Paris") != std::string_view::npos ? "Answer: Paris" : "Answer: Rome"; });
-  model.on("refine", "Answer: Paris, France").on("reward_model", "<score> 0.5 </score>");
+  model.on("refine", "Answer: Paris, France").on("process_reward", "<score> 0.5 </score>");
   model.on("answer", "Nice").on("next", "So the final answer is: Lille");  // of the methods that Blender adds
   return model;
 }
@@ -170,13 +170,13 @@ TEST_CASE("an answer is worth the cosine of its embedding with those so far, or 
                        std::invalid_argument);
   const rag::Tree judged = grow(full, {{"rollouts", "2"}, {"terminal_reward", "reward_model"}}, script());
   CHECK(judged[0].total == doctest::Approx(0.5 + 0.5));
-  CHECK(judged.ledger.by_purpose().at("reward_model").completions == 2);
+  CHECK(judged.ledger.by_purpose().at("process_reward").completions == 2);
   for (const char* text : {"<score>85/100</score>", "<score>7.5</score>", "<score>nan</score>", "good"}) {
     CAPTURE(text);
-    const rag::Tree unread = grow(full, {{"terminal_reward", "reward_model"}, {"sampling.reward_model.temperature", "0.5"}}, script().on("reward_model", text));
+    const rag::Tree unread = grow(full, {{"terminal_reward", "reward_model"}, {"sampling.process_reward.temperature", "0.5"}}, script().on("process_reward", text));
     CHECK(unread[1].reason == Reason::malformed);  // and no zero
     CHECK(unread[0].visits == 0);
-    CHECK(unread.ledger.by_purpose().at("reward_model").completions == 3);
+    CHECK(unread.ledger.by_purpose().at("process_reward").completions == 3);
   }
 }
 
@@ -281,7 +281,7 @@ TEST_CASE("Blender keeps one budget; what it cannot ask it compares by words") {
 TEST_CASE("no prompt of a search shows the gold answer, and the answer asks for none") {
   std::string all;
   Scripted model = script();
-  for (const char* purpose : {"say", "da", "ra", "qt", "sa", "refine", "reward_model"})
+  for (const char* purpose : {"say", "da", "ra", "qt", "sa", "refine", "process_reward"})
     model.on(purpose, [&all, rule = script()](const Prompt& p) mutable {
       all += p.text();
       return rule(std::span<const Prompt>(&p, 1)).front().text;
@@ -320,11 +320,11 @@ TEST_CASE("the answer is chosen by words, by embeddings, by a summary or by a re
   CHECK(answer("refine") == "Paris, France");
   CHECK_THROWS_WITH_AS(grow(full, {{"select", "embedding"}}, script()), "option 'select' is embedding, allowed: another choice where there is no encoder", std::invalid_argument);
   const auto score = [](const Prompt& p) { return std::string(*p.slot("step") == "Paris" ? "0.9" : *p.slot("step") == "Rome" ? "0.4" : "0.3"); };
-  model.on("reward_model", [score](const Prompt& p) { return "<score>" + score(p) + "</score>"; });
+  model.on("process_reward", [score](const Prompt& p) { return "<score>" + score(p) + "</score>"; });
   CHECK(answer("reward_model") == "Paris");
-  model.on("reward_model", [score](const Prompt& p) { return "<score>" + (score(p) == "0.9" ? "90/100" : score(p)) + "</score>"; });
+  model.on("process_reward", [score](const Prompt& p) { return "<score>" + (score(p) == "0.9" ? "90/100" : score(p)) + "</score>"; });
   CHECK(answer("reward_model") == "Rome");  // what cannot be read is no score
-  model.on("reward_model", "none");
+  model.on("process_reward", "none");
   CHECK(answer("reward_model") == "Lyon");
 }
 

@@ -12,7 +12,7 @@
 
 namespace espalier::method {
 
-/// Scores finished paths by the prompt "reward_model": a process reward model, or a language model in its place.
+/// Scores finished paths by the prompt "process_reward": a process reward model, or a language model in its place.
 class AirJudge {
  public:
   explicit AirJudge(rag::Environment loop) : loop_(std::move(loop)) {}
@@ -21,10 +21,10 @@ class AirJudge {
   Task<std::optional<double>> operator()(rag::State end, Context context) const {
     auto slots = loop_.slots(end.view());
     slots.emplace_back("step", rag::render_text(*end.answer()));
-    const auto samples = co_await loop_.sampler().draw("reward_model", std::move(slots), 1, std::move(context));
+    const auto samples = co_await loop_.sampler().draw("process_reward", std::move(slots), 1, std::move(context));
     const auto& reply = samples.front().reply;
     if (!reply) co_return std::nullopt;
-    co_return rag::read_scores(reply->content, air_protocol()->purpose("reward_model")->scores)->front();
+    co_return rag::read_scores(reply->content, air_protocol()->purpose("process_reward")->scores)->front();
   }
   /// Annotates the ends of all complete chains that it can score with "process_reward".
   Task<void> annotate(rag::Tree* tree) const {

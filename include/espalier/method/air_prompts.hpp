@@ -16,7 +16,7 @@ inline std::shared_ptr<const Protocol> air_protocol() {
        {"qt", {"question", "history", "documents", "query"}, {"queries"}},
        {"sa", {"documents", "question", "history"}, {"answer"}},
        {"refine", {"question", "candidates"}, {"answer"}},
-       {"reward_model", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
+       {"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
       {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "Answer:", "\n"}, {"score", "<score>", "</score>"},
        {"history.search", "Query:", "\n"}, {"history.sub_answer", "Response:", "\n"}},
       "Doc {rank}(Title: {title}) {text}\n",
@@ -90,7 +90,7 @@ Keep it short: a name, a noun, a brief phrase.
 {candidates}
 ### Answer
 )";
-  texts["reward_model"] = R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
+  texts["process_reward"] = R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
 Write a number from 0 (wrong) to 1 (right): <score> number </score>
 
 ### Question

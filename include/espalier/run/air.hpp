@@ -28,7 +28,7 @@ class AirMethod final : public RagMethod {
     if (options_.blend) options_.select = method::AirOptions::Select::refine;
     sampling_.top_p = 0.8;
     sampling_.top_k = 50;
-    own_["reward_model"].temperature = 0;
+    own_["process_reward"].temperature = 0;
     table_.add("rollouts", options_.rollouts, "simulations of a tree", "1 or more")
         .add("w", options_.w, "exploration weight of UCT", "0 or more")
         .add("n_say", options_.n_say, "samples of the system analysis", "1 to 255")
