@@ -13,11 +13,12 @@ from ._types import EncoderLike, LanguageModelLike
 
 
 class Method(_core.Method):
-    """A search for `run`: `Method("prorag", set={"simulations": 50})`; `espalier options --method prorag` lists the options.
+    """A search for `run`, such as `Method("prorag", set={"simulations": 50})`.
 
-    With `answer` it is the method's inference form and sees no gold answer; else it grows trees as `expand` does.
-    `models` names others for single purposes, such as a judge. `encoder` serves choices by embedding, `values` maps texts
-    to rows of two numbers, plan and search (decouple). Both are functions of a list of requests, or parts.
+    `espalier options --method prorag` lists the options. With `answer` it is the method's inference form and sees no
+    gold answer; else it grows trees as `expand` does. `models` names others for single purposes, such as a judge.
+    `encoder` serves choices by embedding, `values` maps texts to rows of two numbers, plan and search (decouple);
+    both are functions of a list of requests, or parts.
 
     Raises ValueError that names an unknown method, option or purpose, or a value that is not allowed.
     """

@@ -64,7 +64,7 @@ def test_values_of_ones_own_steer_decouple(world, simulated, bm25):
         return [[0.5, -0.5]] * len(requests)
 
     search = esp.Method("decouple", answer=True, set={"values": "server"}, values=values)
-    (tree,) = esp.run(search, world.questions[:1], model=simulated, retriever=bm25)
+    esp.run(search, world.questions[:1], model=simulated, retriever=bm25)
     assert asked and asked[0].startswith("Question: ")
     with pytest.raises(ValueError, match="'values' is server"):
         esp.run(esp.Method("decouple", set={"values": "server"}), world.questions[:1], model=simulated, retriever=bm25)
