@@ -189,7 +189,7 @@ TEST_CASE("an answer that is told again changes nothing, with every engine") {
         if (model.pending().empty()) continue;
         const auto [ticket, prompt] = model.pending().back();
         scheduler.resume(model, ticket, AskedTree::say(*prompt));
-        CHECK_THROWS_AS(scheduler.resume(model, ticket, Outcome<Completion>(Completion("1"))), std::invalid_argument);
+        scheduler.resume(model, ticket, Outcome<Completion>(Completion("told again")));
       }
       return task.take();
     };

@@ -110,9 +110,11 @@ class PortState final : public PortBase {
     return !replies.empty();
   }
 
-  /// Wakes everybody who waits for this request. An error that is not a BackendError ends the run.
+  /// Wakes everybody who waits for this request. An error that is not a BackendError ends the run. The first answer stands:
+  /// one for a request that is answered already changes nothing. Throws std::invalid_argument for a ticket that was never given.
   void deliver(Ticket ticket, Outcome<Out> outcome) {
     auto entry = entries_.extract(ticket);
+    if (entry.empty() && ticket > 0 && ticket <= last_ticket_) return;
     if (entry.empty()) throw std::invalid_argument("no request waits under ticket " + std::to_string(ticket));
     if (ticket <= fed_) --in_flight_;
     by_key_.erase(entry.mapped().key);
