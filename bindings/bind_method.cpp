@@ -108,7 +108,7 @@ void bind_method(py::module_& m) {
            }),
            py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false, py::arg("set") = Set(),
            py::arg("models") = std::map<std::string, py::object>(), py::arg("encoder") = py::none(), py::arg("values") = py::none())
-      .def("_rows", &MethodSearch::rows, py::arg("trees"));
+      .def("lines", &MethodSearch::rows, py::arg("trees"), "The data that the method harvests: file name -> lines of JSON.");
 }
 
 }  // namespace espalier::python

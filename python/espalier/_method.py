@@ -47,5 +47,5 @@ class Method(_core.Method):
 
     def rows(self, trees: Sequence[Tree]) -> dict[str, list[dict[str, Any]]]:
         """The training data that the method harvests from its trees: file name -> rows."""
-        files = self._rows(list(trees))
+        files = self.lines(list(trees))
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
