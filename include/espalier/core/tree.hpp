@@ -67,6 +67,17 @@ struct Node {
   [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
 };
 
+/// Gives a node what a search found out about another, its value and its place in the tree apart.
+template <class A, class B>
+void take_findings(Node<A>& to, const Node<B>& from) {
+  to.visits = from.visits;
+  to.drawn = from.drawn;
+  to.status = from.status;
+  to.reason = from.reason;
+  to.evaluated = from.evaluated;
+  to.solved = from.solved;
+}
+
 /// True for a node whose proposal could not be read: it says nothing that another could repeat.
 template <class Value>
 constexpr bool closed_at_birth(const Node<Value>& node) {
@@ -94,10 +105,22 @@ struct Remark {
   std::string text;
 };
 
+/// What a whole search came to, whatever its states are.
+struct SearchFacts {
+  Ledger ledger;                                      ///< logical costs of the whole search
+  Ending ending = Ending::done;
+  std::uint64_t steps = 0;                            ///< simulations that were made; what replays a search that a clock ended
+  std::string prior_source{};                         ///< what priors are made of; empty: the environment's own shares
+  std::uint64_t choices = 0;                          ///< selections among visited siblings, counted where searches are tasks
+  std::uint64_t explored = 0;                         ///< of these: did not follow the highest mean
+  double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
+  double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation
+};
+
 /// Nodes in one array, addressed by 32-bit ids; parents come before their children, siblings in order of creation.
 /// States and actions stand beside the numbers; a node copies no history. The root has a default action.
 template <class State_, class Action_, class Value_ = double>
-class Tree {
+class Tree : public SearchFacts {
  public:
   using State = State_;
   using Action = Action_;
@@ -146,14 +169,6 @@ class Tree {
   }
 
   Seed seed{};
-  Ledger ledger;                                      ///< logical costs of the whole search
-  Ending ending = Ending::done;
-  std::uint64_t steps = 0;                            ///< simulations that were made; what replays a search that a clock ended
-  std::string prior_source{};                         ///< what priors are made of; empty: the environment's own shares
-  std::uint64_t choices = 0;                          ///< selections among visited siblings, counted where searches are tasks
-  std::uint64_t explored = 0;                         ///< of these: did not follow the highest mean
-  double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
-  double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation
   std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
   std::vector<Skip> skips;
   std::map<std::string, std::vector<double>> annotations;  ///< numbers about nodes besides their values, by name; NaN = none

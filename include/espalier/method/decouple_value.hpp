@@ -31,23 +31,12 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
     if (id > 0) out.add(from.parent, tree.action(id), std::move(tree.state(id)), from.kind, from.prior);
     auto& to = out[id];
     to.total = from.total.search;
-    to.visits = from.visits;
-    to.drawn = from.drawn;
-    to.status = from.status;
-    to.reason = from.reason;
-    to.evaluated = from.evaluated;
-    to.solved = from.solved;
+    take_findings(to, from);
     if (from.visits > 0) out.annotate("plan", id, from.mean().plan);
   }
   for (auto& rollout : tree.rollouts) out.rollouts.push_back({rollout.node, std::move(rollout.state), rollout.value.search});
   out.skips = std::move(tree.skips);
-  out.ledger = std::move(tree.ledger);
-  out.ending = tree.ending;
-  out.steps = tree.steps;
-  out.choices = tree.choices;
-  out.explored = tree.explored;
-  out.lowest = tree.lowest;
-  out.highest = tree.highest;
+  static_cast<SearchFacts&>(out) = std::move(tree);
   return out;
 }
 

@@ -43,14 +43,7 @@ Tree<State, Action, Value> rerooted(const Tree<State, Action, Value>& tree, Node
     const auto& node = tree[id];
     if (ids[node.parent] != no_node) copy(id, below.add(ids[node.parent], tree.action(id), tree.state(id), node.kind, node.prior));
   }
-  below.ledger = tree.ledger;
-  below.ending = tree.ending;
-  below.steps = tree.steps;
-  below.prior_source = tree.prior_source;
-  below.choices = tree.choices;
-  below.explored = tree.explored;
-  below.lowest = tree.lowest;
-  below.highest = tree.highest;
+  static_cast<SearchFacts&>(below) = tree;
   for (const auto& rollout : tree.rollouts)
     if (ids[rollout.node] != no_node) below.rollouts.push_back({ids[rollout.node], rollout.state, rollout.value});
   for (const Skip& skip : tree.skips)
