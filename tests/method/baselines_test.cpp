@@ -2,6 +2,7 @@
 #include "scripted.hpp"
 
 #include <espalier/backend/bm25.hpp>
+#include <espalier/run/baselines.hpp>
 #include <espalier/run/registry.hpp>
 #include <espalier/sim/world.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <espalier/method/reason_rag.hpp>
 #include <espalier/output/process_rewards.hpp>
-#include <espalier/run/registry.hpp>
+#include <espalier/run/reason.hpp>
 
 #include <doctest/doctest.h>
 

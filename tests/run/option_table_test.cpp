@@ -1,5 +1,7 @@
-#include <espalier/run/registry.hpp>
 #include <espalier/run/option_table.hpp>
+
+#include <espalier/run/decex.hpp>
+#include <espalier/run/registry.hpp>
 
 #include <doctest/doctest.h>
 

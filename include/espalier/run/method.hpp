@@ -71,4 +71,6 @@ class Method {
   [[nodiscard]] virtual std::vector<Product> products() const = 0;
 };
 
+using MakeMethod = std::function<std::unique_ptr<Method>()>;
+
 }  // namespace espalier::run

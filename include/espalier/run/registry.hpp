@@ -1,14 +1,11 @@
 #pragma once
 
 #include <espalier/core/nearest.hpp>
-#include <espalier/run/air.hpp>
-#include <espalier/run/baselines.hpp>
-#include <espalier/run/decex.hpp>
-#include <espalier/run/decouple.hpp>
-#include <espalier/run/pro.hpp>
-#include <espalier/run/reason.hpp>
+#include <espalier/run/method.hpp>
+#ifndef ESPALIER_METHODS_ELSEWHERE
+#include <espalier/run/built_in_methods.hpp>
+#endif
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -17,27 +14,16 @@
 
 namespace espalier::run {
 
-using MakeMethod = std::function<std::unique_ptr<Method>()>;
-
 /// All methods by name. A method of one's own: `methods()["mine"] = [] { return std::make_unique<Mine>(); };` before the
 /// first run.
+#ifdef ESPALIER_METHODS_ELSEWHERE
+std::map<std::string, MakeMethod>& methods();  // one file of the program defines it from built_in_methods()
+#else
 inline std::map<std::string, MakeMethod>& methods() {
-  static std::map<std::string, MakeMethod> all = [] {
-    std::map<std::string, MakeMethod> known{
-        {"airrag", [] { return std::make_unique<AirMethod>(AirMethod::Variant::full); }},
-        {"airrag-blender", [] { return std::make_unique<AirMethod>(AirMethod::Variant::blender); }},
-        {"airrag-lite", [] { return std::make_unique<AirMethod>(AirMethod::Variant::lite); }},
-        {"decex", [] { return std::make_unique<DecExMethod>(); }},
-        {"decouple", [] { return std::make_unique<DecoupleMethod>(false); }},
-        {"greedy-agent", [] { return std::make_unique<DecoupleMethod>(true); }},
-        {"prorag", [] { return std::make_unique<ProRagMethod>(); }},
-        {"reasonrag", [] { return std::make_unique<ReasonRagMethod>(); }},
-    };
-    for (const method::Baseline& one : baselines()) known[one.name] = [one] { return std::make_unique<BaselineMethod>(one); };
-    return known;
-  }();
+  static std::map<std::string, MakeMethod> all = built_in_methods();
   return all;
 }
+#endif
 
 inline std::vector<std::string> method_names() {
   std::vector<std::string> names;
