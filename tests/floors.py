@@ -14,13 +14,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Folder -> the other folders it may include. The umbrella may include everything.
 ROOT_HEADERS = ("espalier.hpp", "version.hpp")
-FOLDERS = ("core", "policy", "search", "rag", "backend", "sim", "output", "toy", "method", "method/baselines", "run")
+FOLDERS = ("core", "policy", "search", "rag", "backend", "backend/index", "sim", "output", "toy", "method", "method/baselines", "run")
 FLOORS = {
     "core": set(),
     "policy": {"core"},
     "search": {"core", "policy"},
     "rag": {"core"},
-    "backend": {"core"},
+    "backend": {"core", "backend/index"},
+    "backend/index": {"core", "backend"},
     "toy": {"core"},
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
@@ -36,11 +37,12 @@ LIBRARIES = {
     "curl/": r"(backend|output)/",
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",
+    "zlib.h": r"backend/index/",
     "Eigen/": r"backend/dense",
     "faiss/": r"backend/faiss",
 }
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
-POSIX_FOLDERS = {"backend", "output", "run"}
+POSIX_FOLDERS = {"backend", "backend/index", "output", "run"}
 
 STANDARD = set(
     """
