@@ -59,10 +59,8 @@ class DecoupleValue {
   /// Whether an answer is right; nothing if the judge cannot be read.
   Task<std::optional<bool>> judge_answer(DecoupleEnvironment* env, rag::State state, Context context) const {
     if (options_.terminal == DecoupleOptions::Terminal::match) co_return rag::score(rag::Profile::common, state.answer(), state.gold()).em == 1;
-    std::string gold;
-    for (const std::string& alias : state.gold()) gold += (gold.empty() ? "" : " / ") + alias;
     auto slots = env->loop().slots(state.view());
-    slots.emplace_back("gold", rag::render_text(gold));
+    slots.emplace_back("gold", rag::render_any_of(state.gold()));
     slots.emplace_back("answer", rag::render_text(*state.answer()));
     const auto samples = co_await env->loop().sampler().draw("judge_answer", std::move(slots), 1, std::move(context));
     if (!samples.front().reply) co_return std::nullopt;

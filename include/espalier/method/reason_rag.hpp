@@ -93,12 +93,10 @@ class ReasonRagValue {
 
  private:
   static Task<Result> judge(ReasonRagValue* self, rag::State state, Context context) {
-    std::string gold;
-    for (const std::string& alias : state.gold()) gold += (gold.empty() ? "" : " / ") + alias;
     std::vector<std::pair<std::string, rag::Rendering>> slots;
     slots.emplace_back("question", rag::render_text(state.question().text));
     slots.emplace_back("history", rag::render_history(state.transcript(), *reason_protocol()));
-    slots.emplace_back("gold", rag::render_text(gold));
+    slots.emplace_back("gold", rag::render_any_of(state.gold()));
     const auto samples = co_await self->sampler_.draw("judge", std::move(slots), 1, context);
     Result result(0);
     result.known = samples.front().reply.has_value();

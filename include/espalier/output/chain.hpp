@@ -1,11 +1,11 @@
 #pragma once
 
+#include <espalier/core/ballot.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,20 +46,10 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
     if (rollout.state.answer() && (best == no_node || better(rollout.node, best))) best = rollout.node;
   if (best == no_node) return std::nullopt;
 
-  struct Candidate {
-    std::string text;  ///< as it was first written
-    std::size_t votes = 0, first = 0;
-  };
-  std::map<std::string, Candidate> candidates;
-  for (std::size_t i = 0; i < tree.rollouts.size(); ++i) {
-    const auto answer = tree.rollouts[i].state.answer();
-    if (tree.rollouts[i].node != best || !answer) continue;
-    ++candidates.try_emplace(rag::normalise(*answer), Candidate{*answer, 0, i}).first->second.votes;
-  }
-  const auto chosen = std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.second.votes != b.second.votes ? a.second.votes > b.second.votes : a.second.first < b.second.first;
-  });
-  return ChosenAnswer{best, chosen->second.text, own[best].value_or(0), false};
+  Ballot<std::size_t> ballot;
+  for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
+    if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best) ballot.enter(rag::normalise(*answer), i);
+  return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 
 /// Which of a question's correct chains becomes training data, by the number of its retrievals (DecEx-RAG, Fig. 2a).

@@ -12,11 +12,12 @@ namespace espalier::output {
 
 /// Appends a row for every trajectory of a group, the chains below a tree's root: its response as histories show it, its
 /// steps as [begin, end) in code points of the response, documents in none of them, and the rewards and advantages of
-/// Eq. 5-8. One that was closed before its answer keeps its steps and scores an F1 of 0. Characters stand for tokens.
+/// Eq. 5-8. Nothing without gold. One that was closed before its answer keeps its steps and scores an F1 of 0. Characters stand for tokens.
 inline void append_group_rollouts(const TreeRecord& record, const rag::PromptSet& prompts, const AdvantageOptions& options, std::string& out) {
   const rag::Tree& tree = record.tree;
   const Protocol& protocol = *prompts.protocol();
   const rag::State& root = tree.state(tree.root());
+  if (!root.has_gold()) return;
   struct Step {
     NodeId node;
     std::size_t begin, end;
@@ -47,7 +48,7 @@ inline void append_group_rollouts(const TreeRecord& record, const rag::PromptSet
     }
     if (one.steps.empty()) continue;
     const rag::State& end = tree.state(one.end);
-    one.f1 = end.has_gold() ? rag::score(rag::Profile::common, end.answer(), end.gold()).f1 : 0;
+    one.f1 = rag::score(rag::Profile::common, end.answer(), end.gold()).f1;
     one.keeps_schema = well_formed_path(tree, one.end);
     rewards.outcome = outcome_reward(options, one.f1, one.keeps_schema);
     rollouts.push_back(std::move(one));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <optional>
@@ -14,10 +13,11 @@ namespace detail {
 
 /// The letters in front, in lower case, without blanks and brackets before them.
 inline std::string first_word(std::string_view text) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   while (!text.empty() && (text.front() == ' ' || text.front() == '(' || text.front() == '\n')) text.remove_prefix(1);
   std::string word(text.begin(), std::find_if_not(text.begin(), text.end(), letter));
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : word)
+    if (c < 'a') c = static_cast<char>(c - 'A' + 'a');
   return word;
 }
 
@@ -35,7 +35,7 @@ inline std::optional<bool> read_verdict(std::string_view text) {
 inline std::optional<char> read_choice(std::string_view text) {
   const std::string word = detail::first_word(text);
   if (word.size() != 1) return std::nullopt;
-  return static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
+  return static_cast<char>(word.front() - 'a' + 'A');
 }
 
 /// What a reply in the role "preference" says: candidate `better` over candidate `worse`, counted from 1; 0 over 0 = none.

@@ -38,6 +38,13 @@ inline Rendering render_text(std::string_view text) {
   return out;
 }
 
+/// Texts of which any will do, such as gold answers, as a slot's value.
+inline Rendering render_any_of(const std::vector<std::string>& texts) {
+  Rendering out;
+  for (const std::string& text : texts) out.text += (out.text.empty() ? "" : " / ") + neutralise(text);
+  return out;
+}
+
 /// Documents in the order of their rank, each by the protocol's template. One span "document" each, from its title on.
 inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
   const std::string_view form = protocol.document;

@@ -8,7 +8,6 @@
 #include <espalier/run/rag_method.hpp>
 #include <espalier/search/join.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,16 +83,6 @@ class AirMethod final : public RagMethod {
     all.input_tokens = options_.budget.input_tokens;
     return all;
   }
-  /// What is left of a budget that is not spent.
-  static Budget left(Budget budget, const Costs& spent, double seconds) {
-    if (budget.calls > 0) budget.calls -= spent.completions;
-    if (budget.tokens > 0) budget.tokens -= spent.prompt_tokens + spent.completion_tokens;
-    if (budget.input_tokens > 0) budget.input_tokens -= spent.prompt_tokens;
-    if (budget.usd > 0) budget.usd -= budget.price(spent);
-    if (budget.seconds > 0) budget.seconds = std::max(budget.seconds - seconds, 1e-9);
-    return budget;
-  }
-
   void build(rag::Environment loop) override {
     method::AirOptions options = options_;
     options.budget = all_budget();
@@ -119,7 +108,7 @@ class AirMethod final : public RagMethod {
     for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
       const auto& [other, loop] = self->blend_[i];
       const std::uint64_t own_seed = Seed(seed).child(i).value();
-      method::Path path(loop, root, own_seed, left(budget, tree.ledger.total(), budget.now() - began));
+      method::Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began));
       co_await other.run(&path, other.defaults);
       join(tree, std::move(path).tree());
     }

@@ -39,7 +39,6 @@ inline std::vector<method::Baseline> baselines() {
 class BaselineMethod final : public RagMethod {
  public:
   explicit BaselineMethod(method::Baseline baseline) : RagMethod(baseline.prompts()), baseline_(std::move(baseline)), options_(baseline_.defaults) {
-    sampling_.logprobs = baseline_.logprobs;
     if (options_.documents > 0) documents_ = options_.documents;
     if (options_.rounds > 0) table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", "1 or more");
     if (!std::isnan(options_.threshold)) table_.add("threshold", options_.threshold, "least mean probability of a token that needs no search", "0 to 1");
@@ -60,6 +59,7 @@ class BaselineMethod final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
+  [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
   void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }
 
   Task<rag::Tree> follow(rag::State root, std::uint64_t seed) {

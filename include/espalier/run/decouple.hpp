@@ -16,33 +16,30 @@ namespace espalier::run {
 
 /// The values of texts by a port that gives two numbers, such as a value server's.
 inline method::ValueSource value_source(EncoderPort values) {
-  return [values = std::move(values)](std::string text) -> Task<method::Dual> {
-    return [](EncoderPort port, std::string shown) -> Task<method::Dual> {
-      EncodeRequest request(std::move(shown), EncodeRequest::Role::passage);
-      const Embedding numbers = co_await port(std::move(request));
-      if (numbers.size() != 2) throw Error("a value source gave " + std::to_string(numbers.size()) + " numbers for a text, not a plan and a search value");
-      method::Dual dual;
-      dual.plan = static_cast<double>(numbers[0]);
-      dual.search = static_cast<double>(numbers[1]);
-      co_return dual;
-    }(values, std::move(text));
+  const auto value = [](EncoderPort port, std::string text) -> Task<method::Dual> {
+    const Embedding numbers = co_await ask(port, EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    if (numbers.size() != 2) throw Error("a value source gave " + std::to_string(numbers.size()) + " numbers for a text, not a plan and a search value");
+    method::Dual dual;
+    dual.plan = static_cast<double>(numbers[0]);
+    dual.search = static_cast<double>(numbers[1]);
+    co_return dual;
   };
+  return [value, values = std::move(values)](std::string text) { return value(values, std::move(text)); };
 }
 
 /// The values of texts by a trained head over an encoder.
 inline method::ValueSource head_source([[maybe_unused]] EncoderPort encoder, [[maybe_unused]] const std::string& file) {
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
-  return [encoder = std::move(encoder), head = std::make_shared<const backend::ValueHead>(backend::ValueHead::load(file))](std::string text) -> Task<method::Dual> {
-    return [](EncoderPort port, std::shared_ptr<const backend::ValueHead> trained, std::string shown) -> Task<method::Dual> {
-      EncodeRequest request(std::move(shown), EncodeRequest::Role::passage);
-      const Embedding embedding = co_await port(std::move(request));
-      const auto [plan, search] = (*trained)(embedding);
-      method::Dual dual;
-      dual.plan = plan;
-      dual.search = search;
-      co_return dual;
-    }(encoder, head, std::move(text));
+  const auto value = [](EncoderPort port, std::shared_ptr<const backend::ValueHead> head, std::string text) -> Task<method::Dual> {
+    const Embedding embedding = co_await ask(port, EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    const auto [plan, search] = (*head)(embedding);
+    method::Dual dual;
+    dual.plan = plan;
+    dual.search = search;
+    co_return dual;
   };
+  const auto head = std::make_shared<const backend::ValueHead>(backend::ValueHead::load(file));
+  return [value, encoder = std::move(encoder), head](std::string text) { return value(encoder, head, std::move(text)); };
 #else
   throw MissingPart("value heads", "libeigen3-dev and libsimdjson-dev");
 #endif

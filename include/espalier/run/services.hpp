@@ -26,7 +26,7 @@ class Services {
       auto backend = journaled(make_model(other.model, other.name, settings, known, skills), settings, folder);
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings.in_flight));
       models_.emplace_back(ports.models.at(other.purpose), backend.accounts);
-      if (backend.label != labels_.front()) model_label += ", " + other.purpose + ": " + backend.label;
+      if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
     }
     if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, folder);
     ports.value_head = settings.value_head;
@@ -55,7 +55,7 @@ class Services {
       : Services(scheduler, settings, journaled(std::move(model), settings, folder), journaled(std::move(retriever), settings, folder)) {}
   Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), settings.in_flight), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
-        model_label(model.label), retriever_label(std::move(retriever.label)), labels_{std::move(model.label)}, retriever_accounts_(retriever.accounts) {
+        model_label(model.label), retriever_label(std::move(retriever.label)), main_label_(std::move(model.label)), retriever_accounts_(retriever.accounts) {
     models_.emplace_back(ports.model, model.accounts);
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const std::filesystem::path& folder) {
@@ -64,7 +64,7 @@ class Services {
     return encoders_.back().first;
   }
 
-  std::vector<std::string> labels_;
+  std::string main_label_;
   const Accounts* retriever_accounts_;
   std::vector<std::pair<ModelPort, const Accounts*>> models_;
   std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;

@@ -4,6 +4,7 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/seed.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -41,6 +42,22 @@ struct Budget {
   /// What these costs come to.
   [[nodiscard]] double price(const Costs& costs) const {
     return (price_in * static_cast<double>(costs.prompt_tokens) + price_out * static_cast<double>(costs.completion_tokens)) / 1e6;
+  }
+  /// Whether so much may still be spent besides what was, by all limits but that of time.
+  [[nodiscard]] bool affords(Costs spent, const Costs& more) const {
+    spent += more;
+    return (calls == 0 || spent.completions <= calls) && (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
+           (input_tokens == 0 || spent.prompt_tokens <= input_tokens) && (usd == 0 || price(spent) <= usd);
+  }
+  /// What is left of a budget of which less than all is spent.
+  [[nodiscard]] Budget after(const Costs& costs, double seconds_spent) const {
+    Budget left = *this;
+    if (calls > 0) left.calls -= costs.completions;
+    if (tokens > 0) left.tokens -= costs.prompt_tokens + costs.completion_tokens;
+    if (input_tokens > 0) left.input_tokens -= costs.prompt_tokens;
+    if (usd > 0) left.usd -= price(costs);
+    if (seconds > 0) left.seconds = std::max(seconds - seconds_spent, 1e-9);
+    return left;
   }
   /// Whether nothing more may be spent on a tree, after `steps_made` steps of a search that began at `began` by the clock.
   template <class Tree>

@@ -4,7 +4,7 @@
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/rollout.hpp>
+#include <espalier/search/children.hpp>
 
 #include <algorithm>
 #include <array>
@@ -163,18 +163,10 @@ class HierarchicalBeam {
 
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree, std::vector<Place>* beam) {
-    using Result = detail::evaluation_t<Evaluate, Env>;
-    std::vector<Task<Result>> tasks;
-    std::vector<NodeId> nodes;
+    std::vector<detail::Place> children;
     for (const Place& place : *beam)
-      for (const auto& [child, seed] : place.children) {
-        if ((*tree)[child].status == Status::pruned) continue;
-        const Context context(seed, 0, &tree->ledger);
-        tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(child), context)));
-        nodes.push_back(child);
-      }
-    std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      for (const auto& [child, seed] : place.children) children.push_back({child, seed, 0});
+    co_await detail::value_children(&evaluate_, env, tree, &children);
   }
 
   /// A child that might go on.

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <espalier/core/ballot.hpp>
 #include <espalier/search/policy_loop.hpp>
 #include <espalier/search/trajectories.hpp>
 
-#include <map>
 #include <string>
 #include <utility>
 
@@ -13,16 +13,13 @@ namespace espalier {
 /// no_node if there is none. key(state) -> text, equal for answers that say the same, empty for no answer.
 template <class Tree, class Key>
 NodeId agreed_end(const Tree& tree, const Key& key) {
-  std::map<std::string, std::pair<std::size_t, NodeId>> votes;
+  Ballot<NodeId> ballot;
   for (NodeId id = 0; id < tree.size(); ++id) {
     if (tree[id].status != Status::terminal) continue;
     std::string answer = key(tree.state(id));
-    if (!answer.empty()) ++votes.try_emplace(std::move(answer), 0, id).first->second.first;
+    if (!answer.empty()) ballot.enter(std::move(answer), id);
   }
-  std::pair<std::size_t, NodeId> best{0, no_node};
-  for (const auto& [answer, vote] : votes)
-    if (vote.first > best.first || (vote.first == best.first && vote.second < best.second)) best = vote;
-  return best.second;
+  return ballot.winner(no_node);
 }
 
 /// Self-consistency (Wang et al. 2023): N whole paths of the policy, side by side; the first end that gives the most frequent

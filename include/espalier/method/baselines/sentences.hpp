@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -11,17 +10,17 @@ namespace espalier::method::baselines {
 /// no initial, no title and no word with full stops inside: "U.S. Steel", "St. Louis", "J. R. Smith" stay whole.
 inline std::string first_sentence(std::string_view text) {
   constexpr std::array<std::string_view, 10> titles{"Mr", "Mrs", "Ms", "Dr", "St", "Prof", "Gen", "Col", "Jr", "No"};
-  const auto blank = [&](std::size_t i) { return i >= text.size() || std::isspace(static_cast<unsigned char>(text[i])) != 0; };
+  const auto blank = [&](std::size_t i) { return i >= text.size() || std::string_view(" \t\r\n").find(text[i]) != std::string_view::npos; };
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') return std::string(text.substr(0, i));
     if ((text[i] != '.' && text[i] != '!' && text[i] != '?') || !blank(i + 1)) continue;
     std::size_t next = i + 1;
     while (next < text.size() && blank(next)) ++next;
-    if (next < text.size() && std::islower(static_cast<unsigned char>(text[next]))) continue;
+    if (next < text.size() && text[next] >= 'a' && text[next] <= 'z') continue;
     std::size_t begin = i;
     while (begin > 0 && !blank(begin - 1)) --begin;
     const std::string_view word = text.substr(begin, i - begin);
-    const bool initial = word.size() == 1 && std::isupper(static_cast<unsigned char>(word[0]));
+    const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z';
     bool title = word.find('.') != std::string_view::npos;
     for (const std::string_view known : titles) title = title || word == known;
     if (text[i] == '.' && next < text.size() && (initial || title)) continue;
