@@ -1,0 +1,69 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace espalier::backend {
+
+/// One named section of a checked file; its first byte stands at a multiple of 64.
+struct CheckedSection {
+  char name[24];         ///< filled up with zeros
+  std::uint64_t offset;  ///< from the end of the header
+  std::uint64_t size;
+};
+
+/// The first 4,096 bytes of a checked file. Behind them: the sections, cut into blocks of 64 KiB whatever their borders,
+/// then one checksum a block. All numbers are little-endian.
+struct CheckedHeader {
+  static constexpr std::size_t most_sections = 100;
+  static constexpr std::uint32_t this_layout = 1;
+
+  char magic[8];               ///< "espalier"
+  std::uint32_t layout;        ///< of this header
+  std::uint32_t version;       ///< of what the sections hold
+  char kind[16];               ///< what the file is, filled up with zeros
+  std::uint64_t file_size;     ///< header, sections and checksums
+  std::uint64_t payload_size;  ///< sections and the zeros between them
+  std::uint64_t checksums;     ///< checksum of the checksums
+  std::uint64_t sections;      ///< how many there are
+  CheckedSection section[most_sections];
+  char unused[24];
+  std::uint64_t checksum;  ///< of all bytes before it
+};
+static_assert(sizeof(CheckedHeader) == 4096 && std::endian::native == std::endian::little);
+
+inline constexpr std::size_t checked_block = std::size_t(1) << 16;
+
+/// A field of a name, without the zeros that fill it up.
+template <std::size_t N>
+std::string checked_name(const char (&field)[N]) {
+  return {field, std::find(field, field + N, '\0')};
+}
+
+/// A checksum of some bytes that stand at a place: a change within eight aligned bytes never goes unseen, any other change one time
+/// in 2^64. 32 bytes a step.
+inline std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t place) noexcept {
+  std::array<std::uint64_t, 4> lanes{0x9ae16a3b2f90404fULL, 0xc3a5c85c97cb3127ULL, 0xb492b66fbe98f273ULL,
+                                     0x9ddfea08eb382d69ULL};
+  const auto step = [&](const std::byte* at, std::size_t size) {  // one to one in every word and in every lane
+    std::array<std::uint64_t, 4> words{};
+    std::memcpy(words.data(), at, size);
+    for (std::size_t i = 0; i < 4; ++i) lanes[i] = (std::rotl(lanes[i], 23) ^ words[i]) * 0x9fb21c651e98df25ULL;
+  };
+  std::size_t at = 0;
+  for (; at + 32 <= bytes.size(); at += 32) step(bytes.data() + at, 32);
+  if (at < bytes.size()) step(bytes.data() + at, bytes.size() - at);
+  std::uint64_t sum = mix64(place) ^ mix64(bytes.size());
+  for (const std::uint64_t lane : lanes) sum = mix64(sum ^ lane);
+  return sum;
+}
+
+}  // namespace espalier::backend
