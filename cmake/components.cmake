@@ -1,7 +1,7 @@
 # The optional components of Espalier, in one table: which library each needs, and what it defines.
 # The build and the installed package both read this file, so a component can be used wherever its library is found.
 
-set(espalier_components json http sqlite dense faiss fmt)
+set(espalier_components json http sqlite dense faiss fmt gzip)
 
 # CMake packages, in the order they must be found | target to link (the first that exists) | definition | Debian package
 set(espalier_json   "simdjson"     "simdjson::simdjson"                 ESPALIER_HAS_SIMDJSON libsimdjson-dev)
@@ -10,6 +10,7 @@ set(espalier_sqlite "SQLite3"      "SQLite3::SQLite3,SQLite::SQLite3"   ESPALIER
 set(espalier_dense  "Eigen3"       "Eigen3::Eigen"                      ESPALIER_HAS_EIGEN    libeigen3-dev)
 set(espalier_faiss  "OpenMP,faiss" "faiss"                              ESPALIER_HAS_FAISS    libfaiss-dev)
 set(espalier_fmt    "fmt"          "fmt::fmt"                           ESPALIER_HAS_FMT      libfmt-dev)
+set(espalier_gzip   "ZLIB"         "ZLIB::ZLIB"                         ESPALIER_HAS_ZLIB     zlib1g-dev)
 
 # Components that a component builds on.
 set(espalier_http_uses json)

@@ -5,7 +5,7 @@
 set -eu
 
 tools="g++ cmake ninja-build ccache doctest-dev python3 python3-venv python3-dev"
-libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev libfaiss-dev libopenblas-dev"
+libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev zlib1g-dev libfaiss-dev libopenblas-dev"
 browser="chromium"  # drives the report in the tests
 
 works() { "$@" >/dev/null 2>&1; }

@@ -4,8 +4,7 @@
 /// outputs that need a library are included one by one: <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ...
 
 #include <espalier/backend/bm25.hpp>
-#include <espalier/backend/index/checked_file.hpp>
-#include <espalier/backend/index/checked_writer.hpp>
+#include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/decex_rag.hpp>

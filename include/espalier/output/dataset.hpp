@@ -55,11 +55,16 @@ inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const st
   return chain;
 }
 
+inline std::string read_id(const JsonLine& row) {
+  std::string id = row.text("id");
+  if (id.empty()) row.fail("id", "is empty");
+  return id;
+}
+
 /// Remembers ids and refuses one that comes again.
 class Ids {
  public:
   void add(const JsonLine& row, const std::string& id) {
-    if (id.empty()) row.fail("id", "is empty");
     const auto [known, fresh] = lines_.emplace(id, row.line());
     if (!fresh) row.fail("id", "'" + id + "' stands in line " + std::to_string(known->second) + " too");
   }
@@ -76,7 +81,7 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   detail::Ids ids;
   for_each_line(path, [&](const JsonLine& row) {
     rag::Example example;
-    example.question = {row.text("id"), row.text("question")};
+    example.question = {detail::read_id(row), row.text("question")};
     ids.add(row, example.question.id);
     if (detail::blank(example.question.text)) row.fail("question", "is empty");
     if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
@@ -101,27 +106,31 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   return examples;
 }
 
-/// Passages: {"id", "title", "contents"} a line, contents = title, newline, text. Without "title" the first of several
-/// lines is the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws
-/// InputError.
+/// A passage: {"id", "title", "contents"}, contents = title, newline, text. Without "title" the first of several lines is
+/// the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws InputError.
+inline Passage read_passage(const JsonLine& row) {
+  std::string id = detail::read_id(row);
+  std::string title = row.text_or("title", "");
+  std::string text = row.text(!row.has("contents") && row.has("text") ? "text" : "contents");
+  const auto end = text.find('\n');
+  if (row.has("contents") && end != std::string::npos) {
+    std::string_view first = std::string_view(text).substr(0, end);
+    if (first.ends_with('\r')) first.remove_suffix(1);
+    const bool quoted = first.size() >= 2 && first.front() == '"' && first.back() == '"';
+    if (quoted && first != title) first = first.substr(1, first.size() - 2);
+    if (!row.has("title")) title = first;
+    if (first == title) text.erase(0, end + 1);
+  }
+  return Passage(std::move(id), std::move(title), std::move(text));
+}
+
+/// Passages, one a line; no two with the same id. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;
   for_each_line(path, [&](const JsonLine& row) {
-    const std::string id = row.text("id");
-    ids.add(row, id);
-    std::string title = row.text_or("title", "");
-    std::string text = row.text(!row.has("contents") && row.has("text") ? "text" : "contents");
-    const auto end = text.find('\n');
-    if (row.has("contents") && end != std::string::npos) {
-      std::string_view first = std::string_view(text).substr(0, end);
-      if (first.ends_with('\r')) first.remove_suffix(1);
-      const bool quoted = first.size() >= 2 && first.front() == '"' && first.back() == '"';
-      if (quoted && first != title) first = first.substr(1, first.size() - 2);
-      if (!row.has("title")) title = first;
-      if (first == title) text.erase(0, end + 1);
-    }
-    passages.emplace_back(id, std::move(title), std::move(text));
+    passages.push_back(read_passage(row));
+    ids.add(row, passages.back().id());
     return options.limit == 0 || passages.size() < options.limit;
   });
   return passages;

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <functional>
+#include <istream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,12 +103,10 @@ class JsonLine {
   std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
-/// Calls `take` with every object of a JSONL file until it returns false. Blank lines, a byte-order mark and CRLF are
-/// let pass. Throws InputError for a file that is missing or empty and for a line that is not a JSON object.
-inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || file.peek() == std::ifstream::traits_type::eof())
-    throw InputError(path, 0, "", file.eof() ? "is empty" : "cannot be read");
+/// Calls `take` with every object of a stream of JSON lines until it returns false; errors call it `path`. Blank lines, a
+/// byte-order mark and CRLF are let pass. Throws InputError for a line that is not a JSON object and where there is none.
+inline void for_each_line(std::istream& file, const std::string& path,
+                          const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;
   std::string text;
   std::size_t line = 0, objects = 0;
@@ -127,6 +126,15 @@ inline void for_each_line(const std::string& path, const std::function<bool(cons
     if (!take(JsonLine(path, line, element))) return;
   }
   if (objects == 0) throw InputError(path, 0, "", "is empty");
+}
+
+/// The same for a file. Throws InputError if it is missing.
+inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || (file.peek() == std::ifstream::traits_type::eof() && !file.eof()))
+    throw InputError(path, 0, "", "cannot be read");
+  file.clear();
+  for_each_line(file, path, take);
 }
 
 }  // namespace espalier::output

@@ -34,7 +34,7 @@ class CheckedFile {
     template <class T>
     [[nodiscard]] std::uint64_t count() const {
       if (size_ % sizeof(T) != 0)
-        mapping_->fail(name_, "has " + std::to_string(size_) + " bytes, no multiple of " + std::to_string(sizeof(T)));
+        fail("has " + std::to_string(size_) + " bytes, no multiple of " + std::to_string(sizeof(T)));
       return size_ / sizeof(T);
     }
     /// `count` numbers or records from the `first` on, valid as long as a copy of the section lives. Throws where they end
@@ -43,8 +43,8 @@ class CheckedFile {
     [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
       static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
       if (const std::uint64_t most = size_ / sizeof(T); first > most || count > most - first)
-        mapping_->fail(name_, "has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
-                                  std::to_string(first));
+        fail("has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
+             std::to_string(first));
       mapping_->check(offset_ + first * sizeof(T), count * sizeof(T));
       return {reinterpret_cast<const T*>(mapping_->payload().data() + offset_) + first,
               static_cast<std::size_t>(count)};
@@ -56,6 +56,9 @@ class CheckedFile {
       const auto found = items<char>(offset, length);
       return {found.data(), found.size()};
     }
+
+    /// Throws an InputError that names the file, the section and what is wrong with it.
+    [[noreturn]] void fail(const std::string& what) const { mapping_->fail(name_, what); }
 
    private:
     friend class CheckedFile;

@@ -1,0 +1,164 @@
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/index/corpus_writer.hpp>
+#include <espalier/backend/index/gzip_buffer.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
+
+#include "temporary_folder.hpp"
+#include <doctest/doctest.h>
+
+#include <istream>
+
+using namespace espalier;
+using backend::CorpusWriter;
+using backend::GzipBuffer;
+using backend::MappedCorpus;
+using test::TemporaryFolder;
+
+namespace {
+
+MappedCorpus written(const std::string& path, const std::vector<Passage>& passages) {
+  CorpusWriter writer(path);
+  for (const Passage& passage : passages) writer.add(passage);
+  writer.commit();
+  return MappedCorpus(path);
+}
+
+std::vector<Passage> numbered(std::size_t n) {
+  std::vector<Passage> passages;
+  for (std::size_t i = 0; i < n; ++i)
+    passages.emplace_back("p" + std::to_string(i), i % 3 ? "Title " + std::to_string(i) : "",
+                          "text of " + std::string(i % 700, 'x'));
+  return passages;
+}
+
+std::string read_all(const std::string& path) {
+  GzipBuffer buffer(path);
+  std::istream in(&buffer);
+  in.exceptions(std::ios::badbit);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+void write_gzip(const std::string& path, const std::string& bytes) {
+  const ::gzFile file = ::gzopen(path.c_str(), "wb");
+  REQUIRE(::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size()));
+  ::gzclose(file);
+}
+
+}  // namespace
+
+TEST_CASE("a corpus file gives back its passages by position and by id") {
+  const TemporaryFolder folder;
+  const auto passages = numbered(2000);
+  const MappedCorpus corpus = written(folder / "c", passages);
+  REQUIRE(corpus.size() == passages.size());
+  for (std::size_t i = 0; i < passages.size(); ++i) {
+    CHECK(corpus[i] == passages[i]);
+    CHECK(corpus.find(passages[i].id()) == i);
+  }
+  CHECK(!corpus.find("p2000"));
+  CHECK(!corpus.find(""));
+  CHECK(!corpus.repeated_id());
+  CHECK_THROWS_AS((void)corpus[2000], InputError);
+  CHECK_THROWS_AS((void)corpus[~std::size_t(0)], InputError);
+}
+
+TEST_CASE("ids, titles and texts may hold any bytes, and none") {
+  const TemporaryFolder folder;
+  const std::vector<Passage> odd{
+      {std::string("\0\n", 2), "", ""}, {"", std::string(3, '\0'), "\xff"}, {"é", "\"t\"", ""}};
+  const MappedCorpus corpus = written(folder / "c", odd);
+  for (std::size_t i = 0; i < odd.size(); ++i) CHECK(corpus[i] == odd[i]);
+  CHECK(corpus.find("") == 1);
+  const MappedCorpus empty = written(folder / "e", {});
+  CHECK(empty.size() == 0);
+  CHECK(!empty.find("a"));
+  CHECK_THROWS_AS((void)empty[0], InputError);
+}
+
+TEST_CASE("a corpus file has the hash of the same passages in memory") {
+  const TemporaryFolder folder;
+  for (const std::size_t n : {0, 1, 8191, 8192, 8193, 20000}) {
+    const auto passages = numbered(n);
+    const MappedCorpus corpus = written(folder / "c", passages);
+    const backend::Bm25 memory(passages);
+    CHECK(memory.fingerprint() == Hasher().add("bm25").add(corpus.hash()).add("simple").add(1.2).add(0.75).finish());
+  }
+}
+
+TEST_CASE("a repeated id is found, the first of several") {
+  const TemporaryFolder folder;
+  auto passages = numbered(100);
+  passages[90] = Passage("p3", "", "");
+  passages[70] = Passage("p60", "", "");
+  passages[80] = Passage("p60", "", "");
+  CHECK(written(folder / "c", passages).repeated_id() == std::pair<std::size_t, std::size_t>(60, 70));
+  CHECK(written(folder / "d", std::vector<Passage>(5000, passages[0])).repeated_id() ==
+        std::pair<std::size_t, std::size_t>(0, 1));
+}
+
+TEST_CASE("a damaged corpus file is refused and never read beyond its end") {
+  const TemporaryFolder folder;
+  const auto passages = numbered(9);
+  (void)written(folder / "c", passages);
+  const std::string bytes = test::read_bytes(folder / "c");
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::string copy = bytes;
+    copy[i] = static_cast<char>(copy[i] ^ 0x40);
+    test::write_bytes(folder / "d", copy);
+    CHECK_THROWS_AS(
+        [&] {
+          const MappedCorpus corpus(folder / "d");
+          for (std::size_t p = 0; p < corpus.size(); ++p) (void)corpus[p];
+        }(),
+        InputError);
+  }
+}
+
+TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
+  const TemporaryFolder folder;
+  const auto file = [&](std::vector<backend::PassagePlace> places) {
+    backend::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
+    writer.begin("texts");
+    writer.write("idtitletext");
+    writer.begin("places");
+    writer.write(std::span(places));
+    writer.begin("id_hashes");
+    const std::vector<std::uint64_t> hashes(places.size() - 1, MappedCorpus::id_hash("id"));
+    writer.write(std::span(hashes));
+    writer.begin("id_passages");
+    const std::vector<std::uint32_t> numbers(places.size() - 1, 7);
+    writer.write(std::span(numbers));
+    writer.begin("hash");
+    const std::uint64_t hash[2] = {};
+    writer.write(std::span(hash));
+    writer.commit();
+    return MappedCorpus(folder / "c");
+  };
+  CHECK(file({{0, 2, 5}, {11, 0, 0}})[0] == Passage("id", "title", "text"));
+  CHECK_THROWS_AS((void)file({{0, 2, 5}, {11, 0, 0}}).find("id"), InputError);  // names passage 7
+  CHECK_THROWS_AS((void)file({{0, 2, 5}, {12, 0, 0}})[0], InputError);
+  CHECK_THROWS_AS((void)file({{4, 2, 5}, {0, 0, 0}})[0], InputError);
+  CHECK_THROWS_AS((void)file({{0, 2, 10}, {11, 0, 0}})[0], InputError);
+  CHECK_THROWS_AS((void)file({{0, ~0u, ~0u}, {11, 0, 0}})[0], InputError);
+}
+
+TEST_CASE("files are read as they are or decompressed; cut and damaged ones are refused") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "line " + std::to_string(i) + "\n";
+  test::write_bytes(folder / "plain", text);
+  write_gzip(folder / "packed", text);
+  CHECK(read_all(folder / "plain") == text);
+  CHECK(read_all(folder / "packed") == text);
+  const std::string packed = test::read_bytes(folder / "packed");
+  test::write_bytes(folder / "twice", packed + packed);  // as bgzip and cat leave them
+  CHECK(read_all(folder / "twice") == text + text);
+  test::write_bytes(folder / "cut", packed.substr(0, packed.size() / 2));
+  CHECK_THROWS_AS(read_all(folder / "cut"), InputError);
+  std::string damaged = packed;
+  damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x10);
+  test::write_bytes(folder / "damaged", damaged);
+  CHECK_THROWS_AS(read_all(folder / "damaged"), InputError);
+  CHECK_THROWS_AS(read_all(folder / "missing"), InputError);
+  CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
+}
