@@ -94,11 +94,8 @@ TEST_CASE("a chat request carries every sampling field, and the reply's text, fi
   body.messages = {{"system", "be short"}, {"user", "capital of\n\"France\"?"}};
   body.sampling.temperature = 0.7;
   body.sampling.top_p = 0.9;
-  body.sampling.top_k = 5;
-  body.sampling.min_p = 0.1;
   body.sampling.max_tokens = 64;
   body.sampling.stop = {"</a>", "\n"};
-  body.sampling.logprobs = true;
   const Completion answer = test::ask(model, {Prompt(std::make_shared<const PromptBody>(body), 5, 2)})[0].value();
   CHECK(answer.text == "Paris");
   CHECK(answer.finish == Finish::length);
@@ -112,7 +109,7 @@ TEST_CASE("a chat request carries every sampling field, and the reply's text, fi
   CHECK(request.body ==
         R"({"model":"m","messages":[{"role":"system","content":"be short"},)"
         R"({"role":"user","content":"capital of\n\"France\"?"}],"temperature":0.7,"top_p":0.9,"max_tokens":64,)"
-        R"("stop":["</a>","\n"],"top_k":5,"min_p":0.1,"logprobs":true,"seed":7})");
+        R"("stop":["</a>","\n"],"seed":7})");
 }
 
 TEST_CASE("a greedy request has no seed, and fields that are off are not sent") {
@@ -139,7 +136,6 @@ TEST_CASE("a raw prompt goes to plain completions, and so do chat prompts where 
   });
   PromptBody raw;
   raw.messages = {{"", "hello"}};
-  raw.sampling.logprobs = true;
   OpenAi chat(options(server));
   const Completion answer = test::ask(chat, {Prompt(std::make_shared<const PromptBody>(raw), 0, 0)})[0].value();
   CHECK(answer.text == " world");
@@ -153,25 +149,8 @@ TEST_CASE("a raw prompt goes to plain completions, and so do chat prompts where 
   test::ask(plain, {Prompt(std::make_shared<const PromptBody>(turns), 0, 0)});
   CHECK(server.received().at(0).path == "/v1/completions");
   CHECK(server.received().at(0).body.find(R"("prompt":"hello")") != std::string::npos);
-  CHECK(server.received().at(0).body.find(R"("logprobs":1)") != std::string::npos);
   CHECK(server.received().at(1).path == "/v1/completions");
   CHECK(server.received().at(1).body.find(R"("prompt":"rules\n\nask")") != std::string::npos);
-}
-
-TEST_CASE("log-probabilities are summed in both shapes, and a missing one leaves none") {
-  const auto logprob_of = [](const std::string& logprobs) {
-    FaultServer server([&](const Received&, std::size_t) {
-      return Answer{.body = chat_reply("a", "stop", ",\"logprobs\":" + logprobs)};
-    });
-    OpenAi model(options(server));
-    Sampling sampling;
-    sampling.logprobs = true;
-    return test::ask(model, {Prompt("q", sampling)})[0].value().logprob;
-  };
-  CHECK(logprob_of(R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})") == -1.75);
-  CHECK(logprob_of(R"({"token_logprobs":[-2,-0.25]})") == -2.25);
-  CHECK(!logprob_of(R"({"token_logprobs":[null,-0.25]})"));
-  CHECK(!logprob_of("null"));
 }
 
 TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null, removes") {

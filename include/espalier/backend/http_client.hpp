@@ -36,7 +36,7 @@ class HttpHandler {
   virtual void failure(const BackendError& error) = 0;
 };
 
-/// Sends JSON bodies by POST and keeps many requests in flight on one thread: keep-alive, TLS, proxy from the
+/// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread: keep-alive, TLS, proxy from the
 /// environment, no redirects, limits and retries as the endpoint's options say (contracts: failures). Several services
 /// may share one client; one thread at a time uses it.
 class HttpClient {
@@ -51,7 +51,8 @@ class HttpClient {
     for (CURL* easy : idle_) curl_easy_cleanup(easy);
   }
 
-  /// Starts a request at once.
+  /// Starts a request at once. Without a body it is a GET: a question about the server, where another status than 429,
+  /// 502, 503 and 504 is an answer and not worth another attempt.
   Id send(std::shared_ptr<const HttpEndpoint> endpoint, std::string body, std::unique_ptr<HttpHandler> handler) {
     auto exchange = std::make_unique<Exchange>();
     exchange->id = next_++;
@@ -126,8 +127,12 @@ class HttpClient {
     ++exchange.attempts;
     curl_easy_setopt(easy, CURLOPT_URL, exchange.endpoint->url().c_str());
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, exchange.endpoint->headers());
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange.body.data());
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+    if (exchange.body.empty()) {
+      curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    } else {
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange.body.data());
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+    }
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &on_header);
@@ -176,7 +181,7 @@ class HttpClient {
   /// True if another attempt is planned; else the handler has been told.
   bool retry(Exchange& exchange, const BackendError& error) {
     const HttpOptions& options = exchange.endpoint->options();
-    std::string what = "POST " + exchange.endpoint->shown() + ": " + exchange.endpoint->excerpt(error.what());
+    std::string what = (exchange.body.empty() ? "GET " : "POST ") + exchange.endpoint->shown() + ": " + exchange.endpoint->excerpt(error.what());
     if (error.kind() == BackendError::Kind::transport) {
       const double jitter = backoff(options, exchange.attempts, jitter_.uniform());
       const double wait = std::max(jitter, exchange.retry_after.seconds().value_or(0));
@@ -209,8 +214,9 @@ class HttpClient {
     }
     const std::string& said = error.message.empty() ? exchange.received : error.message;
     const std::string what = status / 100 == 3 ? "redirects are not followed" : said;
+    const bool tells = exchange.body.empty() && status != 429 && (status < 502 || status > 504);
     return BackendError("HTTP " + std::to_string(status) + (what.empty() ? "" : ": " + what),
-                        failure_kind(status, error));
+                        tells ? BackendError::Kind::permanent : failure_kind(status, error));
   }
 
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {

@@ -25,6 +25,7 @@ class Url {
     if (scheme != "http" && scheme != "https")
       bad_option("url", text.substr(text.rfind('@') + 1), "an address that begins with http:// or https://");
   }
+  [[nodiscard]] std::string host() const { return part(CURLUPART_HOST); }
   [[nodiscard]] std::string path() const { return part(CURLUPART_PATH); }
   [[nodiscard]] std::string text() const { return part(CURLUPART_URL); }
   /// The same address with another path.

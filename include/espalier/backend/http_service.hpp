@@ -64,11 +64,15 @@ class HttpService : public Service<In, Out> {
  protected:
   HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight)
       : client_(client ? std::move(client) : std::make_shared<HttpClient>()), max_in_flight_(max_in_flight) {}
+  [[nodiscard]] HttpClient& client() { return *client_; }
 
  private:
+  /// False while the service asks its server for something that it has to know first. Throws BackendError if it cannot
+  /// know: what waits has failed.
+  virtual bool prepared() { return true; }
   /// True if `next`, which stands next in line, goes into the message of `group`.
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& next) const = 0;
-  /// Writes the message's body and says where it goes.
+  /// Writes the message's body and says where it goes. Throws BackendError for what the server cannot be asked.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
   /// One item for each of `group`; nothing = not in this reply, it is asked again. Throws BackendError for a damaged
   /// reply.
@@ -100,6 +104,12 @@ class HttpService : public Service<In, Out> {
   };
 
   void dispatch() {
+    try {
+      if (waiting_.empty() || !prepared()) return;
+    } catch (const BackendError&) {
+      for (const Item& item : std::exchange(waiting_, {})) ready_.emplace_back(item.ticket, std::current_exception());
+      return;
+    }
     while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
       auto message = std::make_unique<Message>(*this);
       bool alone = false;
@@ -111,7 +121,13 @@ class HttpService : public Service<In, Out> {
       } while (!alone && !waiting_.empty() && !waiting_.front().alone &&
                joins(message->requests, waiting_.front().request));
       std::string body;
-      auto endpoint = write(message->requests, body);
+      std::shared_ptr<const HttpEndpoint> endpoint;
+      try {
+        endpoint = write(message->requests, body);
+      } catch (const BackendError&) {
+        for (const auto& ticket : message->tickets) ready_.emplace_back(*ticket, std::current_exception());
+        continue;
+      }
       Message& sent = *message;
       sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message));
       under_way_.emplace(sent.id, &sent);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <espalier/backend/dialect.hpp>
 #include <espalier/backend/json_fields.hpp>
 #include <espalier/backend/json_reader.hpp>
+#include <espalier/backend/refusal.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
@@ -13,18 +15,16 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
-/// True for a raw prompt: one message without a role.
-inline bool is_raw(const PromptBody& body) { return body.messages.size() == 1 && body.messages[0].role.empty(); }
-
-/// Writes the bodies of /chat/completions and /completions. What all samples of a prompt have in common is written
-/// once.
+/// Writes the bodies of /chat/completions and /completions, or of Ollama's own routes. What all samples of a prompt have
+/// in common is written once.
 class OpenAiRequest {
  public:
-  /// `chat` false sends prompts with roles to /completions too, their messages joined by blank lines. Fields of
-  /// `extra_body` ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
+  /// `chat` false sends prompts with roles as raw ones too, their messages joined by blank lines. Fields of `extra_body`
+  /// ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
   /// std::invalid_argument if it is no object or touches model, messages, prompt, n, seed or stream.
   OpenAiRequest(std::string model, bool chat, std::string extra_body)
       : model_(std::move(model)), chat_(chat), extra_body_(std::move(extra_body)) {
@@ -34,11 +34,13 @@ class OpenAiRequest {
   [[nodiscard]] bool chat(const PromptBody& body) const { return chat_ && !is_raw(body); }
 
   /// The body for samples of one prompt, from the first one's index on. Sampled requests carry the seed
-  /// (prompt.seed() + sample) mod 2^31, which every server takes; greedy ones carry none.
-  [[nodiscard]] std::string write(std::span<const Prompt> samples) {
+  /// (prompt.seed() + sample) mod 2^31, which every server takes; greedy ones carry none. Throws BackendError
+  /// (permanent) for what a server of this sort cannot be asked.
+  [[nodiscard]] std::string write(std::span<const Prompt> samples, const Dialect& dialect) {
     const Prompt& first = samples.front();
     if (first.shared_body() != shared_) {
-      prefix_ = common_fields(first.body());
+      refuse_unfit(first.body(), chat(first.body()), dialect);
+      prefix_ = dialect.server == Server::ollama ? ollama_fields(first.body()) : common_fields(first.body(), dialect);
       shared_ = first.shared_body();
     }
     std::string out;
@@ -46,30 +48,56 @@ class OpenAiRequest {
     out += prefix_;
     if (samples.size() > 1) (out += ",\"n\":") += std::to_string(samples.size());
     if (!first.greedy()) (out += ",\"seed\":") += std::to_string((first.seed() + first.sample()) & 0x7fffffff);
-    return out += '}';
+    return out += dialect.server == Server::ollama ? "}}" : "}";
   }
 
  private:
-  [[nodiscard]] std::string common_fields(const PromptBody& body) {
+  [[nodiscard]] std::string common_fields(const PromptBody& body, const Dialect& dialect) {
     const Sampling& sampling = body.sampling;
-    JsonFields fields;
-    fields.set("model", model_);
-    if (chat(body)) {
-      fields.set_json("messages", messages(body));
-    } else {
-      std::string prompt;
-      for (const auto& message : body.messages) prompt.append(prompt.empty() ? "" : "\n\n").append(message.content);
-      fields.set("prompt", prompt);
-    }
-    fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("max_tokens", sampling.max_tokens);
-    if (!sampling.stop.empty()) fields.set_json("stop", stops(sampling));
-    if (sampling.top_k != 0) fields.set("top_k", sampling.top_k);
-    if (sampling.min_p != 0) fields.set("min_p", sampling.min_p);
-    if (sampling.logprobs && chat(body)) fields.set("logprobs", true);
+    JsonFields fields = asked(body);
+    fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
+    fields.set(chat(body) ? dialect.chat_limit : "max_tokens", sampling.max_tokens);
+    if (!sampling.stop.empty()) fields.set_json("stop", array(sampling.stop));
+    set_filters(fields, sampling, dialect);
+    if (dialect.special_tokens) fields.set("skip_special_tokens", false);
+    if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
+    if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
     merge(fields, extra_body_);
     merge(fields, sampling.extra_body);
     return fields.open_object();
+  }
+  /// For /api/chat and, raw, /api/generate, down to the open "options". Prompts that do not fit fail: they are not cut.
+  [[nodiscard]] std::string ollama_fields(const PromptBody& body) {
+    const Sampling& sampling = body.sampling;
+    JsonFields fields = asked(body), options;
+    if (!chat(body)) fields.set("raw", true);
+    fields.set("stream", false).set("truncate", false).set("shift", false);
+    if (sampling.logprobs) fields.set("logprobs", true);
+    options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", sampling.max_tokens);
+    if (!sampling.stop.empty()) options.set_json("stop", array(sampling.stop));
+    set_filters(options, sampling, dialect_of(Server::ollama));
+    merge(fields, extra_body_, &options);
+    merge(fields, sampling.extra_body, &options);
+    return fields.open_object() + ",\"options\":" + options.open_object();
+  }
+  [[nodiscard]] JsonFields asked(const PromptBody& body) const {
+    JsonFields fields;
+    fields.set("model", model_);
+    if (chat(body)) fields.set_json("messages", messages(body));
+    else if (!body.ids.empty()) fields.set_json("prompt", array(body.ids));
+    else fields.set("prompt", joined(body));
+    return fields;
+  }
+  /// Filters and penalties in full: where one is not sent, the server may have a default that is not neutral.
+  static void set_filters(JsonFields& fields, const Sampling& sampling, const Dialect& dialect) {
+    if (dialect.top_k_off) fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off).set("min_p", sampling.min_p);
+    if (!dialect.penalty.empty()) fields.set(dialect.penalty, 1);
+  }
+  static std::string joined(const PromptBody& body) {
+    std::string text;
+    for (const auto& message : body.messages) text.append(text.empty() ? "" : "\n\n").append(message.content);
+    return text;
   }
   static std::string messages(const PromptBody& body) {
     std::string out;
@@ -80,30 +108,37 @@ class OpenAiRequest {
     json.end_array();
     return out;
   }
-  static std::string stops(const Sampling& sampling) {
+  template <class T>
+  static std::string array(const std::vector<T>& values) {
     std::string out;
     JsonWriter json(out);
     json.begin_array();
-    for (const auto& stop : sampling.stop) json.value(stop);
+    for (const T& value : values) json.value(value);
     json.end_array();
     return out;
   }
-  void merge(JsonFields& fields, const std::string& extra) {
+  /// With `options`, the members of an "options" object go there.
+  void merge(JsonFields& fields, const std::string& extra, JsonFields* options = nullptr) {
     if (extra.empty()) return;
-    constexpr std::array<std::string_view, 6> own = {"model", "messages", "prompt", "n", "seed", "stream"};
     std::string text = extra;
-    simdjson::dom::object object;
+    simdjson::dom::object object, inner;
     try {
       if (json_.read(text).get(object)) throw BackendError("not an object");
     } catch (const BackendError&) {
       bad_option("extra_body", extra, "a JSON object");
     }
     for (const auto& [name, value] : object) {
-      if (std::find(own.begin(), own.end(), name) != own.end())
-        bad_option("extra_body", extra, "an object without model, messages, prompt, n, seed and stream");
-      if (value.is_null()) fields.remove(name);
-      else fields.set_json(name, simdjson::minify(value));
+      if (options && name == "options" && !value.get(inner))
+        for (const auto& [option, of_option] : inner) put(*options, option, of_option, extra);
+      else put(fields, name, value, extra);
     }
+  }
+  static void put(JsonFields& fields, std::string_view name, simdjson::dom::element value, const std::string& extra) {
+    constexpr std::array<std::string_view, 6> own = {"model", "messages", "prompt", "n", "seed", "stream"};
+    if (std::find(own.begin(), own.end(), name) != own.end())
+      bad_option("extra_body", extra, "an object without model, messages, prompt, n, seed and stream");
+    if (value.is_null()) fields.remove(name);
+    else fields.set_json(name, simdjson::minify(value));
   }
 
   std::string model_;

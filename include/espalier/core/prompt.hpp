@@ -40,7 +40,8 @@ struct Span {
 
 /// What is asked: everything of a request but the sample. Immutable and shared by all samples of one prompt.
 struct PromptBody {
-  std::vector<Message> messages;               ///< one message with role "" = a raw prompt for plain completion
+  std::vector<Message> messages;               ///< one message with role "" = a raw prompt for plain completion; a last one of the assistant's is continued
+  std::vector<std::int32_t> ids = {};          ///< a raw prompt as token ids, sent in place of its text; empty = none
   std::vector<Span> spans;                     ///< where slots and segments stand in messages.back().content
   std::string purpose;                         ///< a purpose of the protocol: "termination", "rollout" ...
   std::shared_ptr<const Protocol> protocol;    ///< the method's purposes and tags; may be null
@@ -92,6 +93,7 @@ class Prompt {
     h.add(std::uint64_t(s.stop.size()));
     for (const auto& stop : s.stop) h.add(stop);
     h.add(std::uint64_t(s.logprobs)).add(s.extra_body);
+    for (const std::int32_t id : body_->ids) h.add(std::uint64_t(id));
     if (!greedy()) h.add(seed_).add(std::uint64_t(sample_));
     return h.finish();
   }

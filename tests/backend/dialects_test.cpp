@@ -1,0 +1,390 @@
+#include <espalier/backend/openai.hpp>
+
+#include "http_testing.hpp"
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace espalier;
+using namespace espalier::backend;
+using test::Answer;
+using test::FaultServer;
+using test::Received;
+using Kind = BackendError::Kind;
+
+namespace {
+
+OpenAiOptions options(const FaultServer& server, std::optional<Server> sort) {
+  return {.url = server.url("/v1"), .model = "m", .api_key_env = "", .server = sort, .http = test::quick()};
+}
+std::shared_ptr<const PromptBody> body(std::vector<Message> messages, Sampling sampling = Sampling()) {
+  PromptBody body;
+  body.messages = std::move(messages);
+  body.sampling = std::move(sampling);
+  return std::make_shared<const PromptBody>(std::move(body));
+}
+/// One answer of a chat at any OpenAI-compatible server; `more` goes into the choice.
+std::string chat_reply(const std::string& text, const std::string& more = "", int tokens = 2) {
+  std::string content;
+  append_json_string(content, text);
+  return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(},"finish_reason":"stop")" + more +
+         R"(}],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}";
+}
+/// What a server of that sort gets to read, and the answer made of its `reply`.
+struct Exchange {
+  Received request;
+  Outcome<Completion> outcome;
+};
+Exchange exchange(Server sort, const Prompt& prompt, const std::string& reply) {
+  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+  OpenAi model(options(server, sort));
+  const auto outcomes = test::ask(model, {prompt});
+  return {server.received().empty() ? Received() : server.received()[0], outcomes[0]};
+}
+/// The request of a sampled chat with a stop string.
+Received chat_request(Server sort, Sampling sampling) {
+  sampling.stop = {"</a>"};
+  return exchange(sort, Prompt(body({{"user", "q"}}, sampling), 5, 2), sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a")).request;
+}
+std::string why_not(Server sort, const std::shared_ptr<const PromptBody>& asked) {
+  const Exchange refused = exchange(sort, Prompt(asked, 1, 0), chat_reply("a"));
+  CHECK(refused.request.path == "");  // nothing was sent
+  const auto failure = test::failure_of(refused.outcome);
+  if (!failure.message.empty()) CHECK(failure.kind == Kind::permanent);
+  return failure.message;
+}
+
+}  // namespace
+
+TEST_CASE("every sort of server gets its filters and penalties in full, by its own names") {
+  const std::string head = R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.5,"top_p":1,)";
+  const std::string rest = R"(:9,"stop":["</a>"])";
+  const auto sent = [](Server sort) { return chat_request(sort, {.temperature = 0.5, .max_tokens = 9}).body; };
+  CHECK(sent(Server::other) == head + R"("max_tokens")" + rest + R"(,"seed":7})");
+  CHECK(sent(Server::openai) == head + R"("max_completion_tokens")" + rest + R"(,"seed":7})");
+  const std::string full = R"(,"top_k":-1,"min_p":0,"repetition_penalty":1,"skip_special_tokens":false,"seed":7})";
+  CHECK(sent(Server::vllm) == head + R"("max_tokens")" + rest + full);
+  CHECK(sent(Server::sglang) == head + R"("max_tokens")" + rest + full);
+  const std::string llama = R"(,"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7})";
+  CHECK(sent(Server::llamacpp) == head + R"("max_tokens")" + rest + llama);
+  CHECK(sent(Server::llamacpp_python) == head + R"("max_tokens")" + rest + llama);
+  const Sampling filtered{.temperature = 1, .top_k = 5, .min_p = 0.1};
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::llamacpp_python, Server::ollama})
+    CHECK(chat_request(sort, filtered).body.find(R"("top_k":5,"min_p":0.1)") != std::string::npos);
+}
+
+TEST_CASE("raw prompts go to plain completions, where OpenAI's limit keeps its old name") {
+  const std::string reply = R"({"choices":[{"index":0,"text":" world","finish_reason":"length"}]})";
+  const Prompt raw(body({{"", "hello"}}), 0, 0);
+  for (const Server sort : {Server::vllm, Server::openai, Server::llamacpp}) {
+    const Exchange got = exchange(sort, raw, reply);
+    CHECK(got.request.path == "/v1/completions");
+    CHECK(got.request.body.starts_with(R"({"model":"m","prompt":"hello","temperature":0,"top_p":1,"max_tokens":512)"));
+    CHECK(got.outcome.value().text == " world");
+  }
+}
+
+TEST_CASE("Ollama is asked on its own routes, its options in their place") {
+  const Received chat = chat_request(Server::ollama, {.temperature = 0.5, .max_tokens = 9});
+  CHECK(chat.path == "/api/chat");
+  CHECK(chat.body ==
+        R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,)"
+        R"("options":{"temperature":0.5,"top_p":1,"num_predict":9,"stop":["</a>"],"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7}})");
+  const Exchange raw = exchange(Server::ollama, Prompt(body({{"", "<s>Once"}}, {.logprobs = true}), 0, 0),
+                                R"({"model":"m","response":" upon","done":true,"done_reason":"length","prompt_eval_count":4,"eval_count":1,)"
+                                R"("logprobs":[{"token":" upon","logprob":-0.5,"bytes":[32]}]})");
+  CHECK(raw.request.path == "/api/generate");
+  CHECK(raw.request.body ==
+        R"({"model":"m","prompt":"<s>Once","raw":true,"stream":false,"truncate":false,"shift":false,"logprobs":true,)"
+        R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"min_p":0,"repeat_penalty":1}})");
+  const Completion& answer = raw.outcome.value();
+  CHECK(answer.text == " upon");
+  CHECK(answer.finish == Finish::length);
+  CHECK(answer.prompt_tokens == 4);
+  CHECK(answer.completion_tokens == 1);
+  CHECK(answer.logprob == -0.5);
+}
+
+TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors, damage") {
+  const auto outcome = [](const std::string& reply, int status = 200) {
+    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply, .status = status}; });
+    OpenAiOptions chosen = options(server, Server::ollama);
+    chosen.http.max_attempts = 2;
+    OpenAi model(chosen);
+    return test::ask(model, {Prompt(body({{"user", "q"}}, {.stop = {"</a>"}, .logprobs = true}), 0, 0)})[0];
+  };
+  CHECK(outcome(R"({"message":{"thinking":"hm","content":"<a>yes"},"done":true,"done_reason":"stop"})").value().text ==
+        "<think>\nhm\n</think>\n<a>yes</a>");
+  CHECK(outcome(R"({"message":{"content":"<a>cut"},"done":true,"done_reason":"length"})").value().text == "<a>cut");
+  CHECK(outcome(R"({"message":{"content":"gone"},"done":true,"done_reason":"unload"})").value().finish == Finish::other);
+  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":2,"logprobs":[{"logprob":-1}]})").value().logprob);
+  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":1,"logprobs":[{"token":"ab"}]})").value().logprob);
+  const auto missing = test::failure_of(outcome(R"({"error":"model 'm' not found"})", 404));
+  CHECK(missing.kind == Kind::permanent);
+  CHECK(missing.message.find("/api/chat: HTTP 404: model 'm' not found") != std::string::npos);
+  for (const char* damaged : {R"({"error":"something broke"})", R"({"message":{"content":"half"},"done":false})", R"({"message":{},"done":true})",
+                              R"({"response":5,"done":true})", "{}"})
+    CHECK(test::failure_of(outcome(damaged)).kind == Kind::transport);
+}
+
+TEST_CASE("extra_body reaches Ollama's options by their name, and the rest stays outside") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"message":{"content":"a"},"done":true})"}; });
+  OpenAiOptions chosen = options(server, Server::ollama);
+  chosen.extra_body = R"({"think":false,"options":{"num_ctx":8192,"min_p":null}})";
+  OpenAi model(chosen);
+  test::ask(model, {Prompt("q")});
+  CHECK(server.received()[0].body ==
+        R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,"think":false,)"
+        R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"repeat_penalty":1,"num_ctx":8192}})");
+}
+
+TEST_CASE("samples of one prompt share a message where choice i is drawn under seed + i, and go alone elsewhere") {
+  for (const Dialect& dialect : dialects) {
+    CAPTURE(dialect.name);
+    FaultServer server([&](const Received& request, std::size_t) {
+      if (dialect.server == Server::ollama) return Answer{.body = R"({"message":{"content":"a"},"done":true})"};
+      const bool both = request.body.find(R"("n":2)") != std::string::npos;
+      return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") + (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
+    });
+    OpenAi model(options(server, dialect.server));
+    const auto asked = body({{"user", "q"}}, {.temperature = 1});
+    test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)});
+    const bool native = dialect.server == Server::vllm || dialect.server == Server::openai;
+    REQUIRE(server.received().size() == (native ? 1 : 2));
+    std::vector<std::string> tails;
+    for (const auto& request : server.received()) tails.push_back(request.body.substr(request.body.find("\"seed\"")));
+    std::sort(tails.begin(), tails.end());
+    CHECK(tails[0].starts_with(R"("seed":3)"));
+    if (!native) CHECK(tails[1].starts_with(R"("seed":4)"));
+  }
+}
+
+TEST_CASE("log-probabilities are asked for where their meaning is known, and refused by name elsewhere") {
+  const auto chat = [](double temperature) { return body({{"user", "q"}}, {.temperature = temperature, .logprobs = true}); };
+  for (const Server sort : {Server::vllm, Server::llamacpp, Server::llamacpp_python}) {
+    const Exchange got = exchange(sort, Prompt(chat(0.7), 0, 0), chat_reply("a"));
+    CHECK(got.request.body.find(R"("logprobs":true,"top_logprobs":1)") != std::string::npos);
+  }
+  CHECK(exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a")).request.body.find(R"("logprobs":1})") !=
+        std::string::npos);
+  for (const Server sort : {Server::sglang, Server::openai}) {
+    for (const double sound : {0.0, 1.0}) CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome.ok());
+    const std::string why = why_not(sort, chat(0.7));
+    CHECK(why.find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for logprobs") != std::string::npos);
+    CHECK(why.find("after temperature") != std::string::npos);
+  }
+  const std::string why = why_not(Server::other, chat(0));
+  CHECK(why.find("'other' cannot be asked for logprobs") != std::string::npos);
+  CHECK(why.find("'server'") != std::string::npos);
+}
+
+TEST_CASE("log-probabilities are summed in both shapes; fewer than the tokens, or a missing one, leave none") {
+  const auto logprob_of = [](const std::string& logprobs, int tokens = 2) {
+    const auto asked = body({{"user", "q"}}, {.logprobs = true});
+    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("a", ",\"logprobs\":" + logprobs, tokens)).outcome.value().logprob;
+  };
+  const std::string two = R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})";
+  CHECK(logprob_of(two) == -1.75);
+  CHECK(logprob_of(two, 0) == -1.75);  // tokens were not reported
+  CHECK(logprob_of(R"({"token_logprobs":[-2,-0.25]})") == -2.25);
+  CHECK(!logprob_of(two, 3));
+  CHECK(!logprob_of(R"({"token_logprobs":[null,-0.25]})"));
+  CHECK(!logprob_of("null"));
+}
+
+TEST_CASE("in a message of several choices one short list leaves them all without") {
+  const auto logprobs_of = [](int tokens) {
+    FaultServer server([&](const Received&, std::size_t) {
+      const auto choice = [](int index, const std::string& list) {
+        return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"logprobs":{"token_logprobs":)" + list + "}}";
+      };
+      return Answer{.body = R"({"choices":[)" + choice(0, "[-1,-2]") + "," + choice(1, "[-4]") + R"(],"usage":{"completion_tokens":)" + std::to_string(tokens) + "}}"};
+    });
+    OpenAi model(options(server, Server::vllm));
+    const auto asked = body({{"user", "q"}}, {.temperature = 1, .logprobs = true});
+    std::vector<std::optional<double>> found;
+    for (const auto& outcome : test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)})) found.push_back(outcome.value().logprob);
+    return found;
+  };
+  CHECK(logprobs_of(3) == std::vector<std::optional<double>>{-3.0, -4.0});
+  CHECK(logprobs_of(4) == std::vector<std::optional<double>>{std::nullopt, std::nullopt});
+}
+
+TEST_CASE("a last message of the assistant's is continued, and is not part of the answer") {
+  const auto begun = body({{"user", "capital?"}, {"assistant", "<answer>Pa"}}, {.stop = {"</answer>"}});
+  const auto got = [&](Server sort, const std::string& text) { return exchange(sort, Prompt(begun, 0, 0), chat_reply(text)); };
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp}) {
+    const Exchange answer = got(sort, "ris");
+    CHECK(answer.request.body.find(R"("continue_final_message":true,"add_generation_prompt":false)") != std::string::npos);
+    CHECK(answer.outcome.value().text == "ris</answer>");
+  }
+  CHECK(got(Server::llamacpp, "<answer>Paris").outcome.value().text == "ris</answer>");
+  CHECK(got(Server::vllm, "<answer>Paris").outcome.value().text == "<answer>Paris</answer>");  // that is what it said
+  for (const Server sort : {Server::other, Server::openai, Server::ollama, Server::llamacpp_python})
+    CHECK(why_not(sort, begun).find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") != std::string::npos);
+}
+
+TEST_CASE("without chat the assistant's last words stand at the end of the prompt, at any server") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"choices":[{"index":0,"text":"ris"}]})"}; });
+  OpenAiOptions chosen = options(server, Server::other);
+  chosen.chat = false;
+  OpenAi model(chosen);
+  CHECK(test::ask(model, {Prompt(body({{"user", "capital?"}, {"assistant", "Pa"}}), 0, 0)})[0].value().text == "ris");
+  CHECK(server.received()[0].body.find(R"("prompt":"capital?\n\nPa")") != std::string::npos);
+}
+
+TEST_CASE("token ids are sent as they are, where a server takes them, and are part of the key") {
+  PromptBody of_ids;
+  of_ids.messages = {{"", ""}};
+  const Hash without = Prompt(std::make_shared<const PromptBody>(of_ids), 0, 0).key();
+  of_ids.ids = {1, 15043, 29871};
+  const auto shared = std::make_shared<const PromptBody>(of_ids);
+  CHECK(Prompt(shared, 0, 0).key() != without);
+  of_ids.ids.back() = 3;
+  CHECK(Prompt(std::make_shared<const PromptBody>(of_ids), 0, 0).key() != Prompt(shared, 0, 0).key());
+  const std::string reply = R"({"choices":[{"index":0,"text":"a"}]})";
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::openai}) {
+    const Received request = exchange(sort, Prompt(shared, 0, 0), reply).request;
+    CHECK(request.path == "/v1/completions");
+    CHECK(request.body.find(R"("prompt":[1,15043,29871],)") != std::string::npos);
+  }
+  for (const Server sort : {Server::other, Server::ollama, Server::llamacpp_python})
+    CHECK(why_not(sort, shared).find("a prompt of token ids") != std::string::npos);
+}
+
+TEST_CASE("what a server does not take is refused by name before anything is sent") {
+  for (const Server sort : {Server::other, Server::openai}) {
+    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .top_k = 5})).find("cannot be asked for top_k") != std::string::npos);
+    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .min_p = 0.1})).find("cannot be asked for min_p") != std::string::npos);
+  }
+  const Sampling five{.stop = {"a", "b", "c", "d", "e"}};
+  CHECK(why_not(Server::openai, body({{"user", "q"}}, five)).find("at most 4 stop strings") != std::string::npos);
+  CHECK(exchange(Server::vllm, Prompt(body({{"user", "q"}}, five), 0, 0), chat_reply("a")).outcome.ok());
+}
+
+TEST_CASE("one refused request does not hold up its neighbours") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  OpenAiOptions chosen = options(server, Server::openai);
+  chosen.http.max_in_flight = 1;
+  OpenAi model(chosen);
+  const auto outcomes = test::ask(model, {Prompt("q"), Prompt("q", {.top_k = 5}), Prompt("r")});
+  CHECK(outcomes[0].ok());
+  CHECK(!outcomes[1].ok());
+  CHECK(outcomes[2].ok());
+  CHECK(server.received().size() == 2);
+}
+
+TEST_CASE("a server is known by its name alone") {
+  for (const Dialect& dialect : dialects) {
+    CHECK(server_named(dialect.name) == dialect.server);
+    CHECK(dialect_of(dialect.server).name == dialect.name);
+  }
+  CHECK(server_named("auto") == std::nullopt);
+  CHECK_THROWS_WITH_AS(server_named("vLLM"),
+                       "option 'server' is vLLM, allowed: auto, other, vllm, sglang, llamacpp, llamacpp-python, ollama, openai",
+                       std::invalid_argument);
+}
+
+namespace {
+
+/// What a server is taken for that answers GET with `route` and POST with a chat.
+struct Found {
+  std::vector<Server> heard;
+  std::vector<std::string> asked;
+};
+Found found_by(const FaultServer::Script& route) {
+  FaultServer server([&](const Received& request, std::size_t number) {
+    if (request.body.empty()) return route(request, number);
+    return Answer{.body = request.path.starts_with("/api") ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a")};
+  });
+  Found found;
+  OpenAiOptions chosen = options(server, std::nullopt);
+  chosen.on_server = [&](Server sort) { found.heard.push_back(sort); };
+  OpenAi model(chosen);
+  CHECK(test::ask(model, {Prompt("q"), Prompt("r")})[1].ok());
+  CHECK(test::ask(model, {Prompt("s")})[0].ok());
+  for (const auto& request : server.received()) found.asked.push_back(request.path);
+  return found;
+}
+Answer owned_by(const std::string& owner) { return {.body = R"({"object":"list","data":[{"id":"m","owned_by":")" + owner + "\"}]}"}; }
+
+}  // namespace
+
+TEST_CASE("a server is asked once who owns its models, before the first request") {
+  for (const Dialect& dialect : dialects) {
+    if (dialect.owner.empty()) continue;
+    const Found found = found_by([&](const Received&, std::size_t) { return owned_by(std::string(dialect.owner)); });
+    CHECK(found.heard == std::vector<Server>{dialect.server});
+    REQUIRE(found.asked.size() == 4);
+    CHECK(found.asked[0] == "/v1/models");
+    CHECK(std::count(found.asked.begin(), found.asked.end(), "/v1/models") == 1);
+  }
+}
+
+TEST_CASE("where the owner says nothing, routes that one sort alone has give a server away") {
+  const auto with = [](const std::string& path, const std::string& reply) {
+    return found_by([=](const Received& request, std::size_t) {
+             if (request.path == "/v1/models") return owned_by("somebody");
+             if (request.path == path) return Answer{.body = reply};
+             return Answer{.body = "<html>not here</html>", .status = request.path == "/props" ? 500 : 404};
+           })
+        .heard;
+  };
+  CHECK(with("/props", R"({"default_generation_settings":{},"total_slots":4})") == std::vector{Server::llamacpp});
+  CHECK(with("/get_model_info", R"({"model_path":"x"})") == std::vector{Server::sglang});
+  CHECK(with("/api/version", R"({"version":"0.13.0"})") == std::vector{Server::ollama});
+  CHECK(with("/version", R"({"version":"0.19.0"})") == std::vector{Server::vllm});
+  CHECK(with("/version", "<html>hello</html>") == std::vector{Server::other});
+}
+
+TEST_CASE("a server that says nothing of itself, or nothing without a key, is another one") {
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 404}; }).heard == std::vector{Server::other});
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 401}; }).heard == std::vector{Server::other});
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 501}; }).heard == std::vector{Server::other});
+}
+
+TEST_CASE("a server that is not ready yet is asked again, and so is one whose answer came damaged") {
+  const Found found = found_by([](const Received&, std::size_t number) {
+    if (number == 0) return Answer{.body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})", .status = 503};
+    if (number == 1) return Answer{.fault = Answer::Fault::close};
+    if (number == 2) return Answer{.body = R"({"object":"li)"};
+    return owned_by("vllm");
+  });
+  CHECK(found.heard == std::vector{Server::vllm});
+}
+
+TEST_CASE("where a server cannot be reached its requests fail, and those that come later try again") {
+  bool up = false;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (!up) return Answer{.status = 503};
+    return request.body.empty() ? owned_by("vllm") : Answer{.body = chat_reply("a")};
+  });
+  OpenAiOptions chosen = options(server, std::nullopt);
+  chosen.http.max_attempts = 2;
+  OpenAi model(chosen);
+  const auto outcomes = test::ask(model, {Prompt("q"), Prompt("r")});
+  for (const auto& outcome : outcomes) {
+    const auto failure = test::failure_of(outcome);
+    CHECK(failure.kind == Kind::transport);
+    CHECK(failure.message.find("GET http://127.0.0.1:") == 0);
+    CHECK(failure.message.find("/v1/models: HTTP 503 (given up after attempt 2)") != std::string::npos);
+  }
+  CHECK(server.received().size() == 2);
+  up = true;
+  CHECK(test::ask(model, {Prompt("q")})[0].ok());
+}
+
+TEST_CASE("a service may go while its server is being asked") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.fault = Answer::Fault::stall}; });
+  const auto client = std::make_shared<HttpClient>();
+  {
+    OpenAi model(options(server, std::nullopt), client);
+    model.submit(1, Prompt("q"));
+    CHECK(model.poll(std::chrono::milliseconds(0)).empty());
+    CHECK(client->in_flight() == 1);
+  }
+  CHECK(client->in_flight() == 0);
+}
