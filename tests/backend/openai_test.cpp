@@ -437,7 +437,12 @@ TEST_CASE("thoughts that the server splits off stand in front as a think block")
         "<think>\n</answer>\n</think>\n<answer>b</answer>");
 }
 
-TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD") {
+TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs are asked for again") {
+  CHECK(recovers_from({.body = "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"a\xff\xc3z\"}}]}"}));
+  CHECK(recovers_from({.body = R"({"choices":[{"index":0,"message":{"content":"a\ud800z"}}]})"}));
+}
+
+TEST_CASE("where they come again and again they become U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
   const auto text = [](const std::string& json) {
     return text_of(R"({"choices":[{"index":0,"message":{"content":")" + json + R"("}}]})");

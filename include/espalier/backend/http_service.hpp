@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/http_client.hpp>
+#include <espalier/backend/json_reader.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/service.hpp>
 
@@ -99,6 +100,7 @@ class HttpService : public Service<In, Out> {
     HttpService& service;
     HttpClient::Id id = 0;
     std::uint32_t attempts = 0;
+    int damaged = 0;  ///< replies with text that is not UTF-8
     std::vector<std::optional<Ticket>> tickets;  ///< nothing = cancelled
     std::vector<In> requests;
   };
@@ -133,9 +135,13 @@ class HttpService : public Service<In, Out> {
       under_way_.emplace(sent.id, &sent);
     }
   }
+  /// Text that is not UTF-8 was most likely damaged on its way and is asked for again; what comes like that time after
+  /// time is what the server means to say, and is taken with U+FFFD in the bad places.
   void deliver(Message& message, std::string& body) {
+    constexpr int patience = 5;
     std::vector<std::optional<Out>> items;
     try {
+      if (repair_json(body) && ++message.damaged < patience) throw BackendError("the reply is not UTF-8");
       items = read(message.requests, body);
     } catch (const BackendError&) {
       accounts_.paid_failed += message.requests.size();

@@ -13,9 +13,11 @@
 namespace espalier::backend {
 
 /// Puts U+FFFD for what servers send but JSON text may not hold: bytes that are not UTF-8 and escapes of half a
-/// surrogate pair.
-inline void repair_json(std::string& text) {
+/// surrogate pair. True if there was any.
+inline bool repair_json(std::string& text) {
+  bool damaged = false;
   if (!simdjson::validate_utf8(text)) {
+    damaged = true;
     std::string valid;
     for (std::size_t i = 0; i < text.size();) {
       const std::size_t length = utf8_sequence(text, i);
@@ -33,17 +35,17 @@ inline void repair_json(std::string& text) {
   for (std::size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at)) {
     const bool high = surrogate(at, "89abAB");
     if (high && surrogate(at + 6, "cdefCDEF")) at += 12;
-    else if (high || surrogate(at, "cdefCDEF")) text.replace(at + 2, 4, "fffd"), at += 6;
+    else if (high || surrogate(at, "cdefCDEF")) text.replace(at + 2, 4, "fffd"), at += 6, damaged = true;
     else at += 2;
   }
+  return damaged;
 }
 
 /// Parses replies. The whole text is checked, not only what is read of it, so that a damaged reply never passes.
 class JsonReader {
  public:
-  /// The root of `text`, valid until the next call. Repairs and pads the text; throws BackendError (transport).
+  /// The root of `text`, valid until the next call. Pads the text; throws BackendError (transport).
   simdjson::dom::element read(std::string& text) {
-    repair_json(text);
     const std::size_t size = text.size();
     text.append(simdjson::SIMDJSON_PADDING, '\0');
     simdjson::dom::element root;
