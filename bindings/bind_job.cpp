@@ -3,6 +3,7 @@
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
+#include "settings.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/nearest.hpp>
 #include <espalier/run/expand.hpp>
@@ -85,6 +86,8 @@ const std::map<std::string, Set>& fields() {
   return table;
 }
 
+}  // namespace
+
 run::Settings make_settings(const std::string& task, const py::dict& values) {
   run::Settings settings;
   using Task = run::Settings::Task;
@@ -106,6 +109,8 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
   }
   return settings;
 }
+
+namespace {
 
 /// A hook that looks for signals and tells Python how far the run is, 20 times a second at most.
 run::ProgressHook hook_of(const py::object& progress) {

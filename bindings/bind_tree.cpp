@@ -160,6 +160,14 @@ void bind_tree(py::module_& m) {
       },
       py::arg("tree"), "The answer of the chain with the highest reward; None if the tree holds none.");
   m.def(
+      "answer_node",
+      [](const Tree& tree) -> std::optional<NodeView> {
+        const auto best = output::best_answer(tree->tree);
+        if (!best) return std::nullopt;
+        return NodeView(tree, best->node);
+      },
+      py::arg("tree"), "The node at which that answer stands, or whose rollouts gave it.");
+  m.def(
       "answer_row",
       [](const GrownTree& tree) {
         std::string line;

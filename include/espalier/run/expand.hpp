@@ -3,6 +3,7 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/report.hpp>
 #include <espalier/run/annotate.hpp>
+#include <espalier/run/configure.hpp>
 #include <espalier/run/registry.hpp>
 #include <espalier/run/matched.hpp>
 #include <espalier/run/ordered_files.hpp>
@@ -39,26 +40,10 @@ class Run {
  public:
   /// Throws std::invalid_argument for unknown or bad options.
   explicit Run(Settings settings) : settings_(std::move(settings)), method_(make_method(settings_.method)) {
-    const std::pair<const char*, double*> skills[] = {{"sim.recall", &skills_.recall}, {"sim.decompose", &skills_.decompose},
-                                                      {"sim.phrase", &skills_.phrase}, {"sim.read", &skills_.read},
-                                                      {"sim.stop", &skills_.stop},     {"sim.hallucinate", &skills_.hallucinate},
-                                                      {"sim.malformed", &skills_.malformed}, {"sim.judge", &skills_.judge}};
-    for (const auto& [name, rate] : skills) method_->options().add(name, *rate, "a rate of the simulated model", "0 to 1");
-    method_->options()
-        .add("bm25.k1", lexical_.k1, "saturation of repeated words", "0 or more")
-        .add("bm25.b", lexical_.b, "weight of a passage's length", "0 to 1")
-        .add("bm25.analyzer", lexical_.analyzer, "what a word is", "simple, english-lucene");
-    if (settings_.preset == "paper") lexical_ = {0.9, 0.4, "english-lucene"};
-    if (!settings_.preset.empty()) method_->preset(settings_.preset);
-    for (const auto& [name, value] : settings_.set) method_->options().set(name, value);
-    if (settings_.in_flight == 0) bad_option("in-flight", settings_.in_flight, "1 or more");
+    configure(settings_, *method_, skills_, lexical_);
     if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
     if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
     if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
-    skills_.check();
-    method_->check();
-    for (const ModelFor& other : settings_.models)
-      if (!method_->prompts().protocol()->purpose(other.purpose)) throw std::invalid_argument("option 'model-for': " + settings_.method + " has no purpose '" + other.purpose + "'");
   }
 
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, std::invalid_argument for options that

@@ -1,0 +1,72 @@
+#include "errors.hpp"
+#include "settings.hpp"
+#include "tree.hpp"
+#ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/run/answering.hpp>
+#endif
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace espalier::python {
+
+#ifdef ESPALIER_HAS_SIMDJSON
+
+namespace {
+
+/// Any error of one search as a Python exception: the searches of others go on.
+py::object error_of(const std::exception_ptr& error) {
+  try {
+    return python_error(error);
+  } catch (const std::exception& other) {
+    return error_class("Error")(other.what());
+  }
+}
+
+/// Runs without the interpreter lock; takes it to tell of an end.
+void run(run::Answering& answering, const py::object& done) {
+  const run::Answering::Done tell = [&](run::Answering::Id id, std::uint64_t seed, Outcome<rag::Tree> outcome) {
+    const py::gil_scoped_acquire lock;
+    if (!outcome.ok()) done(id, error_of(outcome.error()));
+    else
+      done(id, std::make_shared<GrownTree>(GrownTree{std::move(outcome).value(), answering.settings().method, seed,
+                                                     answering.options(), answering.prompts()}));
+  };
+  const py::gil_scoped_release unlock;
+  answering.run(tell);
+}
+
+}  // namespace
+
+#endif
+
+void bind_answering(py::module_& m) {
+#ifdef ESPALIER_HAS_SIMDJSON
+  using run::Answering;
+  py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
+      .def(py::init([](const py::dict& settings) {
+             run::Settings chosen = make_settings("answer", settings);
+             const py::gil_scoped_release unlock;
+             return std::make_unique<Answering>(std::move(chosen));
+           }),
+           py::arg("settings"))
+      .def("run", &run, py::arg("done"),
+           "Answers questions until stop(), and then the open ones. Tells done(id, tree or error) of each. Once.")
+      .def(
+          "ask",
+          [](Answering& answering, Answering::Id id, const std::string& text, const std::string& question_id,
+             std::uint64_t seed) { answering.ask(id, rag::Question{question_id, text}, seed); },
+          py::arg("id"), py::arg("text"), py::arg("question_id"), py::arg("seed"),
+          "From any thread. Trees are seeded by seed and question_id.")
+      .def("cancel", &Answering::cancel, py::arg("id"), "From any thread: drops a question; its end is not told.")
+      .def("stop", &Answering::stop, "From any thread.")
+      .def_property_readonly("options", &Answering::options, "The search options as JSON.");
+#else
+  m.attr("Answering") = py::cpp_function(
+      [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
+#endif
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <espalier/run/settings.hpp>
+
+#include "bindings.hpp"
+
+#include <string>
+
+namespace espalier::python {
+
+/// The settings of a task ("expand", "answer", "annotate") out of a dictionary. Raises ValueError that names an unknown or bad one.
+run::Settings make_settings(const std::string& task, const py::dict& values);
+
+}  // namespace espalier::python

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/configure.hpp>
+#include <espalier/run/matched.hpp>
+#include <espalier/run/registry.hpp>
+#include <espalier/run/services.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// A method's inference form that takes questions while it runs, all of them over one scheduler and one set of services:
+/// what a server of answers runs on. No question here has gold.
+class Answering {
+ public:
+  using Id = std::uint64_t;  ///< the caller's, of one question
+  /// Told of a question's end, by the thread that runs: its seed, and its tree or the error that left it without one.
+  using Done = std::function<void(Id, std::uint64_t, Outcome<rag::Tree>)>;
+
+  /// `settings.questions` is what a simulated model knows; `out` and `limit` are not looked at, and there is a journal only
+  /// in `journal_file`. Throws std::invalid_argument for bad options, InputError for bad files.
+  explicit Answering(Settings settings) : settings_(std::move(settings)), method_(make_method(settings_.method)) {
+    configure(settings_, *method_, skills_, lexical_);
+    settings_.journal = !settings_.journal_file.empty();
+    const auto known = settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
+    services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, "");
+    prompts_ = std::make_shared<const rag::PromptSet>(settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts));
+    method_->prepare(services_->ports, *prompts_);
+    scheduler_.on_turn([this] { drop_cancelled(); });
+  }
+
+  /// Answers questions until stop(), and then those that are still open. Once. What is not a failure of a backend or of one
+  /// search, such as a journal that cannot be written, is thrown.
+  void run(const Done& done) {
+    while (admit()) {
+      const bool under_way = scheduler_.step();
+      if (finish(done) == 0 && !under_way && !open_.empty()) throw Error("searches wait for requests that nobody answers");
+    }
+  }
+
+  /// Takes a question under an id that no open one has. This and the following may be called by any thread.
+  void ask(Id id, rag::Question question, std::uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back({id, std::move(question), seed});
+    wake_.notify_one();
+  }
+  /// Drops a question with everything that it waits for; its end is not told. Nothing if it has ended.
+  void cancel(Id id) {
+    const std::lock_guard lock(mutex_);
+    if (std::erase_if(asked_, [id](const Asked& asked) { return asked.id == id; }) == 0) cancelled_.push_back(id);
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    wake_.notify_one();
+  }
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// The search options as JSON.
+  [[nodiscard]] std::string options() const { return method_->options().json(); }
+  [[nodiscard]] std::shared_ptr<const rag::PromptSet> prompts() const { return prompts_; }
+
+ private:
+  struct Asked {
+    Id id;
+    rag::Question question;
+    std::uint64_t seed;
+  };
+
+  struct Open {
+    std::uint64_t seed;
+    Task<rag::Tree> tree;
+  };
+
+  /// Starts what was asked; waits for it while nothing is open. False when there is nothing left to do.
+  bool admit() {
+    std::unique_lock lock(mutex_);
+    if (open_.empty()) {
+      cancelled_.clear();
+      wake_.wait(lock, [this] { return stopped_ || !asked_.empty(); });
+    }
+    std::vector<Asked> asked = std::exchange(asked_, {});
+    lock.unlock();
+    for (Asked& next : asked) {
+      Open& open = open_.emplace(next.id, Open{next.seed, answer(*method_, rag::State(std::move(next.question)), next.seed)}).first->second;
+      scheduler_.start(open.tree);
+    }
+    return !open_.empty();
+  }
+
+  /// Called between steps, when no coroutine is about to run: only then may one be dropped.
+  void drop_cancelled() {
+    const std::lock_guard lock(mutex_);
+    for (const Id id : std::exchange(cancelled_, {})) open_.erase(id);
+  }
+
+  /// Hands over what has ended; returns how many.
+  std::size_t finish(const Done& done) {
+    std::size_t ended = 0;
+    for (auto entry = open_.begin(); entry != open_.end();) {
+      auto& [id, open] = *entry;
+      if (!open.tree.done()) {
+        ++entry;
+        continue;
+      }
+      done(id, open.seed, outcome_of(open.tree));
+      entry = open_.erase(entry);
+      ++ended;
+    }
+    return ended;
+  }
+
+  static Outcome<rag::Tree> outcome_of(Task<rag::Tree>& task) {
+    try {
+      return task.take();
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  Settings settings_;
+  std::unique_ptr<Method> method_;
+  sim::Skills skills_;
+  Lexical lexical_;
+  std::shared_ptr<const rag::PromptSet> prompts_;
+  Scheduler scheduler_;
+  std::unique_ptr<Services> services_;
+  std::map<Id, Open> open_;
+
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable wake_;
+  std::vector<Asked> asked_;
+  std::vector<Id> cancelled_;
+  bool stopped_ = false;
+};
+
+}  // namespace espalier::run
