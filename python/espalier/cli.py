@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from ._progress import shown_as
 from ._rescore import rescore
 from ._summary import labels, readable, table
 from .eval.options import add_compare_options, add_eval_options
+from .serve import command as serve
 
 exit_codes = """exit codes:
   0    everything is done
@@ -42,9 +43,10 @@ def add_method_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", help=f"decex (default), or one of: {names}", default="decex", metavar="METHOD")
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] = ()) -> None:
     def option(name: str, help: str, **more: Any) -> None:
-        parser.add_argument(name, help=help, **more)
+        if name not in without:
+            parser.add_argument(name, help=help, **more)
 
     option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
     option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
@@ -178,6 +180,9 @@ def make_parser() -> Parser:
     said.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities")
     said.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
     said.add_argument("--json", action="store_true", help="print JSON")
+    _, answers = serve.add_options(command("serve", "Serve passages or answers over HTTP."))
+    add_method_option(answers)
+    add_run_options(answers, without=serve.not_served)
     options = command("options", "List a method's options.")
     options.add_argument("--method", default="decex")
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -207,7 +212,7 @@ def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     settings = dict(vars(arguments))
     for name in ("command", "version", "json", "dry_run"):
-        settings.pop(name)
+        settings.pop(name, None)
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
     models = pairs("--model-for", settings.pop("model_for"), "PURPOSE=URL,NAME")
@@ -326,7 +331,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print_version()
         return 0
     if arguments.command is None:
-        parser.error("which command? expand, answer, eval, compare, rescore, annotate, world, options, or --help")
+        names = "expand, answer, eval, compare, rescore, annotate, serve, world, options"
+        parser.error(f"which command? {names}, or --help")
     if arguments.command == "world":
         return world_command(arguments)
     if arguments.command == "rescore":
@@ -335,6 +341,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return annotate_command(arguments)
     if arguments.command == "options":
         return options_command(arguments)
+    if arguments.command == "serve":
+        return serve.run(arguments, settings_of(arguments) if arguments.serve_what == "answers" else {})
     if arguments.command in ("eval", "compare"):
         from .eval import command  # numpy is not for every command
 

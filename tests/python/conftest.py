@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_eval.py",
         "test_resume.py",
     ]
+
+if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
+    collect_ignore_glob = ["test_serve_*.py"]
 
 FILES = ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
 

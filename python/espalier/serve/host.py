@@ -1,0 +1,227 @@
+"""What both servers share: who may come in, sizes, errors, health, metrics, start and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from .._errors import BackendError
+from .limits import Gate, Refusal
+from .metrics import Metrics
+
+log = logging.getLogger("espalier.serve")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Listening = Callable[[str, int], None]
+"""Told the URL and the port when clients may come."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where a server listens, who may come in, and how much one may bring."""
+
+    host: str
+    port: int
+    key: bytes | None
+    """None: whoever reaches the loopback may come in."""
+    max_body: int
+    """Bytes."""
+    read_seconds: float
+    """For a request's body to arrive."""
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read_key(variable: str | None, file: str | None) -> bytes | None:
+    """The key that clients must send, from an environment variable or a file. Raises ValueError without showing it."""
+    if variable is not None and file is not None:
+        raise ValueError("give --client-key-env or --client-key-file, not both")
+    if variable is not None:
+        key = os.environ.get(variable, "")
+        source = f"the environment variable {variable}"
+    elif file is not None:
+        key, source = Path(file).read_text(encoding="utf-8"), f"the file {file}"
+    else:
+        return None
+    if not key.strip():
+        raise ValueError(f"{source} holds no key")
+    return key.strip().encode()
+
+
+def open_door(host: str, port: int, key: bytes | None, max_body: int, read_seconds: float) -> Door:
+    """Raises ValueError for a place that is open to others without a key."""
+    if not is_loopback(host) and key is None:
+        raise ValueError(f"option 'host' is {host}, which others reach: give --client-key-env or --client-key-file too")
+    return Door(host, port, key, max_body, read_seconds)
+
+
+class Host:
+    """Runs routes behind one door until SIGTERM or SIGINT, or until `fail`; then finishes what it has accepted."""
+
+    def __init__(self, door: Door, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._door = door
+        self._bodies = Gate(32 * door.max_body, "bytes", 1)
+        self._stopped = asyncio.Event()
+        self._error: BaseException | None = None
+        self._app = web.Application(client_max_size=door.max_body, middlewares=[self._observe, self._guard])
+        self._app.router.add_get("/health", self._health)
+        self._app.router.add_get("/metrics", self._show_metrics)
+
+    def route(self, method: str, path: str, handler: Handler) -> None:
+        self._app.router.add_route(method, path, handler)
+
+    def fail(self, error: BaseException) -> None:
+        """Stops; `run` will raise the error."""
+        self._error = error
+        self._stopped.set()
+
+    async def body(self, request: web.Request) -> bytes:
+        """What the client sent. Raises Refusal where it is too large or does not come."""
+        announced = request.content_length
+        too_large = Refusal(413, f"the body is larger than the {self._door.max_body} bytes allowed", "too_large")
+        if announced is not None and announced > self._door.max_body:
+            raise too_large
+        with self._bodies.room_for(self._door.max_body if announced is None else announced):
+            try:
+                return await asyncio.wait_for(request.read(), self._door.read_seconds)
+            except web.HTTPRequestEntityTooLarge:
+                raise too_large from None
+            except asyncio.TimeoutError:
+                raise Refusal(408, "the body did not come in time", "timeout") from None
+
+    async def run(self, *, grace: float, listening: Listening) -> None:
+        """Serves; after a signal what is inside has `grace` seconds. A second signal does not wait."""
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGTERM, signal.SIGINT)
+        runner = web.AppRunner(self._app, access_log=None, handler_cancellation=True, shutdown_timeout=grace)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, self._door.host, self._door.port, backlog=2048)
+            await site.start()
+            for number in signals:
+                loop.add_signal_handler(number, self._signalled)
+            port = runner.addresses[0][1]
+            host = f"[{self._door.host}]" if ":" in self._door.host else self._door.host
+            listening(f"http://{host}:{port}", port)
+            await self._stopped.wait()
+        finally:
+            await runner.cleanup()
+            for number in signals:
+                loop.remove_signal_handler(number)
+        if self._error is not None:
+            raise self._error
+
+    def _signalled(self) -> None:
+        if self._stopped.is_set():
+            os._exit(130)
+        self._stopped.set()
+
+    @web.middleware
+    async def _observe(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Errors as JSON, and a count of everything."""
+        begin = time.perf_counter()
+        resource = request.match_info.route.resource
+        path = "other" if resource is None else resource.canonical
+        status = 499  # the client went away
+        try:
+            response = await self._answered(request, handler)
+            status = response.status
+            return response
+        finally:
+            self.metrics.add(path, status, time.perf_counter() - begin)
+
+    @staticmethod
+    async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except Refusal as refusal:
+            return refused(refusal)
+        except web.HTTPException as error:  # no such path, no such method
+            reason = Refusal(error.status, f"{request.method} {request.path}: {error.reason}", "not_found")
+            return refused(reason, {name: value for name, value in error.headers.items() if name == "Allow"})
+        except ConnectionError:  # the client went away
+            raise
+        except Exception as error:
+            return refused(internal(error))
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._door.key is None:
+            self._check_local(request)
+        elif request.path != "/health":
+            given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._door.key):
+                raise Refusal(401, "a wrong API key, or none: send 'Authorization: Bearer KEY'", "invalid_api_key")
+        return await handler(request)
+
+    @staticmethod
+    def _check_local(request: web.Request) -> None:
+        """Keeps pages in a browser of this machine from using a server without a key."""
+        for header, url in (("Host", f"//{request.host}"), ("Origin", request.headers.get("Origin"))):
+            if url is not None and not is_loopback(urlsplit(url).hostname or ""):
+                raise Refusal(
+                    403, f"the header {header} names another machine, and this server has no key", "forbidden"
+                )
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return web.json_response({"status": "ok"})
+
+    async def _show_metrics(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": self.metrics.content_type})
+
+
+def internal(error: Exception) -> Refusal:
+    """What a client hears of an error that nobody expected; the log hears the rest."""
+    log.error("an unexpected error", exc_info=error)
+    return Refusal(500, f"the server failed ({type(error).__name__}); its log says more", "internal")
+
+
+def backend_failed(error: BackendError) -> Refusal:
+    """The same of a backend, whose words may be anybody's."""
+    log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
+    return Refusal(502, "the model or the retriever failed; the server's log says why", "backend")
+
+
+def refused(refusal: Refusal, headers: dict[str, str] | None = None) -> web.Response:
+    headers = dict(headers or {})
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(refusal.retry_after)
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return web.json_response(refusal.body(), status=refusal.status, headers=headers)
+
+
+def announce(what: str, *, as_json: bool, **facts: object) -> Listening:
+    """Says where the server listens, on standard output."""
+
+    def listening(url: str, port: int) -> None:
+        if as_json:
+            print(
+                json.dumps(
+                    {"event": "listening", "serves": what, "url": url, "port": port, "pid": os.getpid(), **facts}
+                )
+            )
+        else:
+            print(f"{what} at {url}; Ctrl-C stops")
+        sys.stdout.flush()
+
+    return listening
