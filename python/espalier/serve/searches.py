@@ -1,0 +1,71 @@
+"""Searches in a thread of their own, awaited from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._core import Answering, Tree
+from .._errors import BackendError, Error
+from .._job import _plain
+
+
+class Searches:
+    """A method's inference form over one scheduler: `await searches(...)` is one question's tree.
+
+    A caller that is cancelled cancels its search. `failed` is told when the thread ends by an error, such as a journal
+    that cannot be written: nothing can be asked afterwards.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], failed: Callable[[BaseException], None]) -> None:
+        self._answering = Answering(_plain(settings))
+        self._failed = failed
+        self._loop = asyncio.get_running_loop()
+        self._ids = itertools.count(1)
+        self._open: dict[int, asyncio.Future[Tree]] = {}
+        self._thread = threading.Thread(target=self._run, name="espalier-searches", daemon=True)
+        self._thread.start()
+
+    async def __call__(self, question: str, question_id: str, seed: int) -> Tree:
+        """Raises BackendError where a backend failed, Error for anything else that ended the search."""
+        id = next(self._ids)
+        future: asyncio.Future[Tree] = self._loop.create_future()
+        self._open[id] = future
+        self._answering.ask(id, question, question_id, seed)
+        try:
+            return await future
+        finally:
+            if self._open.pop(id, None) is not None:
+                self._answering.cancel(id)
+
+    async def stop(self) -> None:
+        """Waits for those that are open."""
+        self._answering.stop()
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        try:
+            self._answering.run(lambda id, end: self._tell(self._end, id, end))
+        except Exception as error:
+            self._tell(self._fail, error)
+
+    def _tell(self, *what: Any) -> None:
+        self._loop.call_soon_threadsafe(*what)
+
+    def _end(self, id: int, end: Tree | BackendError | Error) -> None:
+        future = self._open.pop(id, None)
+        if future is None or future.done():
+            return
+        if isinstance(end, Tree):
+            future.set_result(end)
+        else:
+            future.set_exception(end)
+
+    def _fail(self, error: Exception) -> None:
+        for future in self._open.values():
+            if not future.done():
+                future.set_exception(Error("the searches have ended"))
+        self._failed(error)
