@@ -38,10 +38,9 @@ std::vector<std::string> ids(const Passages& passages) {
 using Ids = std::vector<std::string>;
 
 Analyzer lower_blanks() {
-  return {"lower blanks", [](std::string_view text) {
+  return {"lower blanks", [](std::string_view text, backend::Terms& terms) {
             const std::string lower = to_lower(text);
-            const auto parts = rag::split(lower);
-            return std::vector<std::string>(parts.begin(), parts.end());
+            for (const auto& part : rag::split(lower)) terms.add(part);
           }};
 }
 
@@ -181,8 +180,7 @@ TEST_CASE("options out of range are refused by name") {
 }
 
 TEST_CASE("an analyzer that throws stops the build with its own error") {
-  const Analyzer broken(
-      "broken", [](std::string_view) -> std::vector<std::string> { throw std::runtime_error("no terms today"); });
+  const Analyzer broken("broken", [](std::string_view, backend::Terms&) { throw std::runtime_error("no terms today"); });
   CHECK_THROWS_WITH(Bm25(generated_corpus(20000, 10), {.analyzer = broken, .threads = 3}), "no terms today");
 }
 

@@ -17,32 +17,72 @@
 
 namespace espalier::backend {
 
-/// Turns a text into the terms of a lexical index, in order, repetitions included. The name stands for what it does in
-/// fingerprints, so two that differ need two names. Indexing may call it from several threads at once.
+/// The terms of a text, in order, repetitions included. One buffer holds them all, so that a used one costs no allocation.
+class Terms {
+ public:
+  void clear() {
+    text_.clear();
+    slices_.clear();
+  }
+  void add(std::string_view term) {
+    slices_.push_back({text_.size(), term.size()});
+    text_ += term;
+  }
+  /// Adds bytes [begin, end) of a text that keep() hands over; no other terms stand beside such ones.
+  void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
+  void keep(std::string text) { text_ = std::move(text); }
+  [[nodiscard]] std::size_t size() const { return slices_.size(); }
+  [[nodiscard]] std::string_view operator[](std::size_t i) const { return std::string_view(text_).substr(slices_[i].begin, slices_[i].size); }
+
+ private:
+  struct Slice {
+    std::size_t begin, size;
+  };
+  std::string text_;
+  std::vector<Slice> slices_;
+};
+
+/// Turns a text into the terms of a lexical index. The name stands for what it does in fingerprints, so two that differ
+/// need two names. Indexing may call it from several threads at once.
 class Analyzer {
  public:
-  using Function = std::function<std::vector<std::string>(std::string_view)>;
-  Analyzer(std::string name, Function terms) : name_(std::move(name)), terms_(std::move(terms)) {}
+  using Function = std::function<void(std::string_view, Terms&)>;  ///< adds to terms, which are empty
+  Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::vector<std::string> operator()(std::string_view text) const { return terms_(text); }
+  void operator()(std::string_view text, Terms& terms) const {
+    terms.clear();
+    analyze_(text, terms);
+  }
+  /// The terms as strings of their own.
+  [[nodiscard]] std::vector<std::string> operator()(std::string_view text) const {
+    Terms terms;
+    analyze_(text, terms);
+    std::vector<std::string> words;
+    words.reserve(terms.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) words.emplace_back(terms[i]);
+    return words;
+  }
 
  private:
   std::string name_;
-  Function terms_;
+  Function analyze_;
 };
 
 /// `simple`: NFKC, case-folded, every longest run of letters and digits ([^\W_]+ of a Python regular expression).
 inline Analyzer simple_analyzer() {
-  return {"simple", [](std::string_view text) {
-            const std::string folded = casefold(nfkc(text));
-            std::vector<std::string> terms;
+  return {"simple", [](std::string_view text, Terms& terms) {
+            std::string folded = is_ascii(text) ? to_lower(text) : casefold(nfkc(text));
+            std::size_t begin = 0, end = 0;  // of the word at hand
             for (std::size_t i = 0; i < folded.size();) {
-              const std::size_t begin = i;
-              std::size_t end = i;
-              while (i < folded.size() && is_alnum(decode_utf8(folded, i))) end = i;
-              if (end > begin) terms.emplace_back(folded, begin, end - begin);
+              if (is_alnum(decode_utf8(folded, i))) {
+                end = i;
+                continue;
+              }
+              if (end > begin) terms.add_slice(begin, end);
+              begin = end = i;
             }
-            return terms;
+            if (end > begin) terms.add_slice(begin, end);
+            terms.keep(std::move(folded));
           }};
 }
 
@@ -50,21 +90,19 @@ inline Analyzer simple_analyzer() {
 /// words dropped, Porter stems.
 inline Analyzer english_lucene_analyzer() {
   return {
-      "english-lucene", [](std::string_view text) {
+      "english-lucene", [](std::string_view text, Terms& terms) {
         static constexpr std::string_view stop_words[] = {
             "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
             "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
             "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
-        std::vector<std::string> terms;
         for (std::string_view word : standard_words(text)) {
           for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
             if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
               word.remove_suffix(apostrophe.size() + 1);
           std::string term = to_lower(word);
           if (!std::ranges::binary_search(stop_words, std::string_view(term)))
-            terms.push_back(PorterStemmer::stem(std::move(term)));
+            terms.add(PorterStemmer::stem(std::move(term)));
         }
-        return terms;
       }};
 }
 

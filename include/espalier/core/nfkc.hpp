@@ -101,16 +101,26 @@ class Normaliser {
 
 }  // namespace detail
 
-/// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition.
+/// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition. Nothing composes with an
+/// ASCII character behind it, so that all but the last one before others stays as it is.
 inline std::string nfkc(std::string_view text) {
-  if (is_ascii(text)) return std::string(text);
-  const auto& normaliser = detail::Normaliser::instance();
+  std::string out;
   std::u32string points;
-  points.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) normaliser.decompose(decode_utf8(text, i), points);
-  normaliser.order(points);
-  normaliser.compose(points);
-  return encode_utf8(points);
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t other = i + ascii_prefix(text.substr(i));
+    const std::size_t begin = other < text.size() && other > i ? other - 1 : other;
+    out += text.substr(i, begin - i);
+    if (i = begin; i == text.size()) break;
+    const auto& normaliser = detail::Normaliser::instance();
+    points.clear();
+    do normaliser.decompose(decode_utf8(text, i), points);
+    while (i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80);
+    normaliser.order(points);
+    normaliser.compose(points);
+    for (char32_t c : points) append_utf8(out, c);
+  }
+  return out;
 }
 
 }  // namespace espalier

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -53,9 +54,17 @@ inline std::string encode_utf8(std::u32string_view points) {
   return text;
 }
 
-inline bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+/// How many bytes at the beginning are ASCII.
+inline std::size_t ascii_prefix(std::string_view text) {
+  std::size_t i = 0;
+  for (std::uint64_t word = 0; i + 8 <= text.size(); i += 8) {
+    std::memcpy(&word, text.data() + i, 8);
+    if (word & 0x8080808080808080) break;
+  }
+  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
+  return i;
 }
+inline bool is_ascii(std::string_view text) { return ascii_prefix(text) == text.size(); }
 
 // --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
 
@@ -152,22 +161,43 @@ inline std::uint8_t unicode_flags_of(char32_t c) {
   return flags(c);
 }
 
+inline void append_ascii_lower(std::string& out, std::string_view text) {
+  const std::size_t begin = out.size();
+  out += text;
+  char* at = out.data() + begin;
+  std::size_t left = text.size();
+  for (; left >= 8; left -= 8, at += 8) {  // eight at once: the top bit of a byte tells whether it is a capital
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    const std::uint64_t from_a = word + 0x3f3f3f3f3f3f3f3f, behind_z = word + 0x2525252525252525;
+    word |= ((from_a ^ behind_z) & 0x8080808080808080) >> 2;
+    std::memcpy(at, &word, 8);
+  }
+  for (; left > 0; --left, ++at)
+    if (*at >= 'A' && *at <= 'Z') *at = static_cast<char>(*at + ('a' - 'A'));
+}
+
+inline std::string ascii_lower(std::string_view text) {
+  std::string out;
+  append_ascii_lower(out, text);
+  return out;
+}
+
+/// A mapping that does to ASCII what ascii_lower does.
 inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const char32_t c = decode_utf8(text, i);
-    const auto targets = mapping(c);
-    if (targets.empty()) append_utf8(out, c);
-    for (char32_t t : targets) append_utf8(out, t);
+    const std::size_t plain = ascii_prefix(text.substr(i));
+    append_ascii_lower(out, text.substr(i, plain));
+    i += plain;
+    while (i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80) {
+      const char32_t c = decode_utf8(text, i);
+      const auto targets = mapping(c);
+      if (targets.empty()) append_utf8(out, c);
+      for (char32_t t : targets) append_utf8(out, t);
+    }
   }
-  return out;
-}
-
-inline std::string ascii_lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
   return out;
 }
 
