@@ -71,7 +71,7 @@ class Analyzer {
 /// `simple`: NFKC, case-folded, every longest run of letters and digits ([^\W_]+ of a Python regular expression).
 inline Analyzer simple_analyzer() {
   return {"simple", [](std::string_view text, Terms& terms) {
-            std::string folded = is_ascii(text) ? to_lower(text) : casefold(nfkc(text));
+            std::string folded = casefold(nfkc(text));
             std::size_t begin = 0, end = 0;  // of the word at hand
             for (std::size_t i = 0; i < folded.size();) {
               if (is_alnum(decode_utf8(folded, i))) {

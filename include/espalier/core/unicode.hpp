@@ -161,6 +161,7 @@ inline std::uint8_t unicode_flags_of(char32_t c) {
   return flags(c);
 }
 
+/// Appends ASCII in lower case.
 inline void append_ascii_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out += text;
@@ -177,13 +178,7 @@ inline void append_ascii_lower(std::string& out, std::string_view text) {
     if (*at >= 'A' && *at <= 'Z') *at = static_cast<char>(*at + ('a' - 'A'));
 }
 
-inline std::string ascii_lower(std::string_view text) {
-  std::string out;
-  append_ascii_lower(out, text);
-  return out;
-}
-
-/// A mapping that does to ASCII what ascii_lower does.
+/// By a mapping that lowers ASCII.
 inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) {
   std::string out;
   out.reserve(text.size());
@@ -222,7 +217,6 @@ inline bool is_space(char32_t c) {
 
 /// Python's str.lower: full mappings (a dotted capital I becomes two code points) and the final sigma.
 inline std::string to_lower(std::string_view text) {
-  if (is_ascii(text)) return detail::ascii_lower(text);
   static const detail::UnicodeMapping lower(detail::unicode_lower);
   std::string out = detail::mapped(text, lower);
   if (text.find("\xCE\xA3") == text.npos) return out;
@@ -246,7 +240,6 @@ inline std::string to_lower(std::string_view text) {
 
 /// Python's str.casefold.
 inline std::string casefold(std::string_view text) {
-  if (is_ascii(text)) return detail::ascii_lower(text);
   static const detail::UnicodeMapping fold(detail::unicode_fold);
   return detail::mapped(text, fold);
 }
