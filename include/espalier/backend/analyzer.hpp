@@ -72,16 +72,16 @@ class Analyzer {
 inline Analyzer simple_analyzer() {
   return {"simple", [](std::string_view text, Terms& terms) {
             std::string folded = casefold(nfkc(text));
-            std::size_t begin = 0, end = 0;  // of the word at hand
             for (std::size_t i = 0; i < folded.size();) {
-              if (is_alnum(decode_utf8(folded, i))) {
-                end = i;
-                continue;
+              const std::size_t begin = i;
+              std::size_t end = i;
+              for (bool word = true; word && i < folded.size();) {
+                const auto c = static_cast<unsigned char>(folded[i]);
+                if (c < 0x80) ++i;
+                if ((word = c < 0x80 ? is_alnum(c) : is_alnum(decode_utf8(folded, i)))) end = i;
               }
               if (end > begin) terms.add_slice(begin, end);
-              begin = end = i;
             }
-            if (end > begin) terms.add_slice(begin, end);
             terms.keep(std::move(folded));
           }};
 }

@@ -7,6 +7,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -53,6 +54,8 @@ class LexicalIndex {
     if (f.passages >= ~std::uint32_t(0) || f.terms >= ~std::uint32_t(0) || norms_.size() != f.passages * sizeof(float) ||
         terms_.size() != (f.terms + 1) * sizeof(LexicalTerm) || !std::has_single_bit(slots) || slots <= f.terms)
       throw Error("a lexical index holds sections that do not fit each other");
+    all_norms_ = norms_.items<float>(0, f.passages);
+    if (!std::ranges::all_of(all_norms_, [](float norm) { return norm >= 0; })) throw Error("a lexical index holds a length that cannot be");
   }
   static LexicalIndex open(const std::string& path) { return LexicalIndex(CheckedFile(path, kind, version)); }
 
@@ -64,7 +67,7 @@ class LexicalIndex {
     return {name.begin(), name.end()};
   }
   /// Of each passage: k1 (1 - b + b length / mean length).
-  [[nodiscard]] std::span<const float> norms() const { return norms_.items<float>(0, passages()); }
+  [[nodiscard]] std::span<const float> norms() const { return all_norms_; }
   /// Bytes of the postings.
   [[nodiscard]] std::uint64_t postings_size() const { return postings_.size(); }
 
@@ -90,6 +93,7 @@ class LexicalIndex {
 
  private:
   IndexSection facts_, analyzer_, norms_, terms_, text_, slots_, postings_;
+  std::span<const float> all_norms_;  // checked as a whole, for they are read one here, one there
 };
 
 }  // namespace espalier::backend

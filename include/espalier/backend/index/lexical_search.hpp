@@ -88,9 +88,14 @@ class LexicalSearch {
   [[nodiscard]] double bar() const {
     return best_.size() == k_ ? best_.front().score : static_cast<double>(std::numeric_limits<float>::min());
   }
-  [[nodiscard]] float impact(const Term& term, std::uint32_t passage, std::uint32_t count) const {
-    const float once = static_cast<float>(term.weight * Share::of(count, norms_[passage]));
-    return term.times == 1 ? once : static_cast<float>(once * term.times);
+  static float impact(double weight, double times, std::uint32_t count, float norm) {
+    const float once = static_cast<float>(weight * Share::of(count, norm));
+    return times == 1 ? once : static_cast<float>(once * times);
+  }
+  /// What the term adds to a passage of the window.
+  float added(Term& term, std::uint32_t passage) const {
+    const std::uint32_t count = count_of(term, passage);
+    return count == 0 ? 0 : impact(term.weight, term.times, count, norms_[passage]);
   }
 
   void search_window(std::uint32_t from, std::uint32_t to) {
@@ -105,6 +110,10 @@ class LexicalSearch {
     if (best_.size() == k_)
       while (given < count_ && rest_[given + 1] * slack_ <= bar()) ++given;
     if (given == count_) return;
+    // To look a passage up in a list costs as much as to walk over some dozen postings.
+    std::uint64_t walked = 0;
+    for (std::size_t i = given; i < count_; ++i) walked += terms_[by_most_[i]].list.size();
+    for (; given > 0 && terms_[by_most_[given - 1]].list.size() < 16 * walked; --given) walked += terms_[by_most_[given - 1]].list.size();
     scanned_.assign(by_most_.begin() + static_cast<std::ptrdiff_t>(given), by_most_.end());
     std::sort(scanned_.begin(), scanned_.end());
     std::size_t touched = 0;
@@ -131,6 +140,10 @@ class LexicalSearch {
   std::size_t scan(Term& term, std::uint32_t from, std::uint32_t to, std::size_t touched) {
     OpenBlock& block = term.scan;
     if (term.block == term.list.blocks()) return touched;
+    const double weight = term.weight, times = term.times;
+    const float* const norms = norms_.data();
+    float* const scores = scores_.data();
+    std::uint32_t* const touched_at = touched_.data();
     if (block.number == none || block.number < term.block) open(term, term.block);
     for (;;) {
       const auto passages = std::span(block.passages).first(block.size);
@@ -138,11 +151,12 @@ class LexicalSearch {
         term.at = static_cast<std::size_t>(std::lower_bound(passages.begin() + static_cast<std::ptrdiff_t>(term.at), passages.end(), from) - passages.begin());
       std::size_t at = term.at;
       for (; at < block.size && passages[at] < to; ++at) {
-        const float more = impact(term, passages[at], block.counts[at]);
-        float& score = scores_[passages[at] - from];
-        touched_[touched] = passages[at] - from;
+        const float more = impact(weight, times, block.counts[at], norms[passages[at]]);
+        const std::uint32_t place = passages[at] - from;
+        const float score = scores[place];
+        touched_at[touched] = place;
         touched += static_cast<std::size_t>(score == 0 && more > 0);
-        score += more;
+        scores[place] = score + more;
       }
       term.at = at;
       if (at < block.size || block.number + 1 == term.list.blocks()) return touched;
@@ -160,16 +174,13 @@ class LexicalSearch {
     double bound = sum;
     for (std::size_t i = given; i-- > 0;) {
       if ((bound + rest_[i + 1]) * slack_ < bar()) return;
-      Term& term = terms_[by_most_[i]];
-      if (const std::uint32_t count = count_of(term, passage)) {
-        bound += static_cast<double>(impact(term, passage, count));
-        more = true;
-      }
+      const float add = added(terms_[by_most_[i]], passage);
+      bound += static_cast<double>(add);
+      more = more || add > 0;
     }
     if (more) {  // the same sum in the order of the words
       sum = 0;
-      for (std::size_t i = 0; i < count_; ++i)
-        if (const std::uint32_t count = count_of(terms_[i], passage)) sum += impact(terms_[i], passage, count);
+      for (std::size_t i = 0; i < count_; ++i) sum += added(terms_[i], passage);
     }
     const Hit hit(passage, static_cast<double>(sum));
     if (hit.score < bar()) return;

@@ -74,8 +74,7 @@ inline void put_number(std::string& out, std::uint64_t n) {
 /// Takes what put_number() wrote off the front. Throws Error where the bytes end too early.
 inline std::uint64_t take_number(std::span<const std::byte>& bytes) {
   std::uint64_t n = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (bytes.empty()) break;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
     const auto byte = std::to_integer<std::uint64_t>(bytes.front());
     bytes = bytes.subspan(1);
     n |= (byte & 127) << shift;

@@ -98,6 +98,7 @@ class PostingList {
   PostingList(const IndexSection& section, std::uint64_t begin, std::uint64_t end, std::uint32_t size, std::uint32_t share, std::uint32_t passages)
       : section_(&section), end_(end), size_(size), share_(share), passages_(passages), full_(size / packed_numbers) {
     if (end < begin || (end - begin) / sizeof(PostingBlock) < full_) throw Error("an index holds a list that is too short");
+    if (size > passages) throw Error("an index holds a list that is too long");
     packed_ = begin + full_ * sizeof(PostingBlock);
     blocks_ = section.items<std::byte>(begin, packed_ - begin);
   }

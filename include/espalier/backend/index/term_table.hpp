@@ -4,14 +4,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace espalier::backend {
 
-/// Where a term is looked for in tables of slots; part of the format of indexes on disk.
-inline std::uint64_t term_hash(std::string_view term) { return Hasher().add(term).finish().low; }
+/// Where a term is looked for in tables of slots; part of the format of indexes on disk. Eight bytes a step.
+inline std::uint64_t term_hash(std::string_view term) {
+  std::uint64_t hash = term.size(), word = 0;
+  for (; term.size() > 8; term.remove_prefix(8)) {
+    std::memcpy(&word, term.data(), 8);
+    hash = mix64(hash ^ word);
+  }
+  word = 0;
+  for (std::size_t i = 0; i < term.size(); ++i) word |= std::uint64_t(static_cast<unsigned char>(term[i])) << (8 * i);
+  return mix64(hash ^ word);
+}
 
 /// Numbers terms in order of appearance.
 class TermTable {
@@ -21,13 +31,14 @@ class TermTable {
     if (2 * terms_.size() >= slots_.size()) grow();
     const std::uint64_t hash = term_hash(term);
     for (std::uint64_t i = hash;; ++i) {
-      std::uint32_t& slot = slots_[i & (slots_.size() - 1)];
-      if (slot == 0) {
+      Slot& slot = slots_[i & (slots_.size() - 1)];
+      if (slot.term == 0) {
         terms_.push_back({hash, text_.size(), term.size()});
         text_ += term;
-        return (slot = static_cast<std::uint32_t>(terms_.size())) - 1;
+        slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(terms_.size())};
+        return slot.term - 1;
       }
-      if (terms_[slot - 1].hash == hash && (*this)[slot - 1] == term) return slot - 1;
+      if (slot.tag == hash >> 32 && (*this)[slot.term - 1] == term) return slot.term - 1;
     }
   }
   [[nodiscard]] std::size_t size() const { return terms_.size(); }
@@ -35,26 +46,30 @@ class TermTable {
     return std::string_view(text_).substr(terms_[number].begin, terms_[number].size);
   }
   void clear() {
-    slots_.assign(slots_.size(), 0);
+    slots_.assign(slots_.size(), {});
     terms_.clear();
     text_.clear();
   }
 
  private:
+  struct Slot {
+    std::uint32_t tag = 0;   // the upper half of the hash
+    std::uint32_t term = 0;  // number + 1, 0 = free
+  };
   struct Term {
     std::uint64_t hash;
     std::size_t begin, size;
   };
   void grow() {
-    slots_.assign(slots_.empty() ? 1024 : 2 * slots_.size(), 0);
+    slots_.assign(slots_.empty() ? 1024 : 2 * slots_.size(), {});
     for (std::size_t n = 0; n < terms_.size(); ++n) {
       std::uint64_t i = terms_[n].hash;
-      while (slots_[i & (slots_.size() - 1)] != 0) ++i;
-      slots_[i & (slots_.size() - 1)] = static_cast<std::uint32_t>(n + 1);
+      while (slots_[i & (slots_.size() - 1)].term != 0) ++i;
+      slots_[i & (slots_.size() - 1)] = {static_cast<std::uint32_t>(terms_[n].hash >> 32), static_cast<std::uint32_t>(n + 1)};
     }
   }
 
-  std::vector<std::uint32_t> slots_;  // number + 1, 0 = free; a power of 2 of them
+  std::vector<Slot> slots_;  // a power of 2 of them
   std::vector<Term> terms_;
   std::string text_;
 };
