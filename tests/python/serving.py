@@ -6,15 +6,17 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stderr
+from io import StringIO
 from typing import Any
 
 import aiohttp
+from espalier import cli
 from espalier.serve.host import Door, Listening
 
 
-def door(*, key: bytes | None = None, max_body: int = 10_000, read_seconds: float = 5) -> Door:
-    return Door("127.0.0.1", 0, key, max_body, read_seconds)
+def door(*, key: bytes | None = None, max_body: int = 10_000, seconds: float = 5) -> Door:
+    return Door("127.0.0.1", 0, key, max_body, seconds)
 
 
 class Client:
@@ -56,6 +58,16 @@ class Client:
         return sum(
             float(line.rpartition(" ")[2]) for line in text.splitlines() if line.split("{")[0].split(" ")[0] == name
         )
+
+
+def refused(*arguments: str) -> tuple[int, str]:
+    """The exit code and the words of a command that does not come to serve."""
+    with redirect_stderr(StringIO()) as words:
+        try:
+            code = cli.main(["serve", *arguments])
+        except SystemExit as end:  # argparse
+            code = int(end.code or 0)
+    return code, words.getvalue()
 
 
 Serve = Callable[[Listening], Awaitable[None]]

@@ -14,10 +14,10 @@ from typing import Any
 import aiohttp
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, needs_http, needs_journal, sensible, start
+from conftest import JOURNAL, ModelServer, completion, needs_http, needs_journal, rows, sensible, start
 from espalier.serve import answers, searches
 from espalier.serve.answers import Offer
-from serving import Client, door, served, until
+from serving import Client, door, refused, served, until
 
 OFFER = Offer(name="m", seed=1, traces=None, max_question=200, searches=8, time_limit=50)
 
@@ -120,6 +120,21 @@ def test_the_same_question_gets_the_same_answer_among_any_others(files: Path, wo
         assert any(other != alone[0] for other in others)
 
     check(test, simulated(files, set={"sim.recall": 0.5}), searches=20)
+
+
+def test_a_tree_is_the_one_that_the_command_grows(files: Path, tmp_path: Path):
+    questions = [{**row, "id": answers.question_id(row["question"])} for row in rows(files / "questions.jsonl")[:3]]
+    esp.write_jsonl(tmp_path / "questions.jsonl", questions)
+    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": files / "corpus.jsonl", "method": "prorag"}
+    esp.answer(**inputs, out=tmp_path / "run", journal=JOURNAL)
+    grown = (tmp_path / "run" / "trees.jsonl").read_bytes().splitlines(keepends=True)
+
+    async def test(client: Client) -> None:
+        for question, line in zip(questions, grown, strict=True):
+            _, reply, _ = await client.post(COMPLETIONS, chat(question["question"]))
+            assert (tmp_path / f"{reply['espalier']['trace_id']}.jsonl").read_bytes() == line
+
+    check(test, simulated(files, **inputs), traces=tmp_path)
 
 
 def test_a_stream_says_the_same(files: Path, world: esp.World):
@@ -408,5 +423,5 @@ def test_the_command_serves_answers(files: Path, world: esp.World, tmp_path: Pat
     ],
 )
 def test_bad_options_are_refused_by_name(files: Path, more: list[str], words: str):
-    done = espalier("serve", "answers", "--corpus", files / "corpus.jsonl", "--port", 0, *more)
-    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+    code, err = refused("answers", "--corpus", str(files / "corpus.jsonl"), "--port", "0", *more)
+    assert code == 2 and words in err and len(err.splitlines()) == 1

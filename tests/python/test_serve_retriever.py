@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import signal
 import threading
@@ -11,11 +12,11 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import espalier, needs_http, start
+from conftest import needs_http, start
 from espalier.serve import retriever
 from espalier.serve.batcher import Ask, Batcher
 from espalier.serve.retriever import Limits
-from serving import Client, door, served, until
+from serving import Client, door, refused, served, until
 
 HOSTILE = esp.Passage(
     "d\u2028 1", 'A "quoted"\ttitle', "first line\n</script><answer>no</answer> \u0000 \U0001f600", 2.5
@@ -155,6 +156,10 @@ def test_other_paths_methods_and_bodies_without_a_length():
     check(test)
 
 
+async def inside(client: Client, results: int) -> bool:
+    return await client.metric("espalier_inside_results") == results
+
+
 def test_what_waits_is_one_call_and_too_much_is_refused():
     search = Held()
 
@@ -177,9 +182,6 @@ def test_what_waits_is_one_call_and_too_much_is_refused():
         assert await client.metric("espalier_inside_results") == 0
         assert (await ask("again", 50))[1]["result"][0][0]["document"]["contents"].endswith("again 50")
 
-    async def inside(client: Client, results: int) -> bool:
-        return await client.metric("espalier_inside_results") == results
-
     check(test, search)
 
 
@@ -190,7 +192,7 @@ def test_a_call_takes_as_many_queries_as_it_may():
     async def run() -> None:
         batcher = Batcher(search, 4)
         asks = [Ask([esp.Query(f"{i}{j}") for j in range(3)], lambda found: str(len(found)).encode()) for i in range(5)]
-        waiting = [asyncio.ensure_future(batcher(ask)) for ask in asks]
+        waiting = [batcher(ask) for ask in asks]
         await asyncio.sleep(0)
         running = asyncio.ensure_future(batcher.run())
         assert await asyncio.gather(*waiting) == [b"3"] * 5
@@ -236,7 +238,30 @@ def test_a_body_that_does_not_come_ends():
         assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
         writer.close()
 
-    check(test, at=door(read_seconds=0.1))
+    check(test, at=door(seconds=0.1))
+
+
+def test_a_client_that_does_not_take_its_answer_is_cut_off():
+    long = esp.Passage("p", "T", "x" * 1_000_000)
+
+    async def test(client: Client) -> None:
+        _, writer = await asyncio.open_connection(*client.url.removeprefix("http://").split(":"), limit=1)
+        body = json.dumps({"queries": ["a"], "topk": 50}).encode()
+        writer.write(b"POST /retrieve HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        await until(lambda: inside(client, 50))
+        await until(lambda: inside(client, 0))
+        writer.transport.abort()
+
+    check(test, lambda queries: [[long] * query.k for query in queries], at=door(seconds=0.5))
+
+
+def test_a_packed_body_is_not_unpacked():
+    async def test(client: Client) -> None:
+        packed = gzip.compress(b'{"queries": []}' + b" " * 5000)
+        status, reply, _ = await client.post("/retrieve", packed, headers={"Content-Encoding": "gzip"})
+        assert status == 400 and "not JSON" in reply["error"]["message"]
+
+    check(test)
 
 
 def test_a_signal_lets_what_was_accepted_finish():
@@ -315,5 +340,5 @@ def test_the_command_serves_and_stops(files: Any):
     ],
 )
 def test_bad_options_are_refused_by_name(files: Any, more: list[str], code: int, words: str):
-    done = espalier("serve", "retriever", "--corpus", files / "corpus.jsonl", "--port", 0, *more)
-    assert done.returncode == code and words in done.stderr and len(done.stderr.splitlines()) == 1
+    ended, err = refused("retriever", "--corpus", str(files / "corpus.jsonl"), "--port", "0", *more)
+    assert ended == code and words in err and len(err.splitlines()) == 1

@@ -20,8 +20,8 @@ from .. import _core
 from .._core import Tree
 from .._errors import BackendError
 from .._files import write_jsonl
-from .chat import ChatAnswer, ChatRequest, comment, event, last_event, read_chat, refused_event
-from .host import Door, Host, Listening, backend_failed, internal
+from .chat import ChatAnswer, ChatRequest, comment, event, last_event, read_chat
+from .host import Door, Host, Listening, backend_failed, internal, sending
 from .limits import Gate, Refusal
 from .metrics import Metrics
 from .searches import Searches
@@ -117,7 +117,7 @@ class Answers:
         with self.gate.room_for(1):
             if chat.stream:
                 return await self._stream(request, chat)
-            return web.json_response((await self._answer(chat)).completion())
+            return await self._host.send(request, web.json_response((await self._answer(chat)).completion()))
 
     async def models(self, request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [self._model()]})
@@ -183,17 +183,16 @@ class Answers:
                 await self._begin(request, response)
                 await response.write(comment)
             try:
-                answer = search.result()
+                events = [event(chunk) for chunk in search.result().chunks(include_usage=chat.include_usage)]
             except Refusal as refusal:
                 if not response.prepared:
                     raise
-                await response.write(refused_event(refusal))
-            else:
-                await self._begin(request, response)
-                for chunk in answer.chunks(include_usage=chat.include_usage):
-                    await response.write(event(chunk))
-            await response.write(last_event)
-            await response.write_eof()
+                events = [event(refusal.body())]
+            await self._begin(request, response)
+            with sending(request, self._offer.time_limit):
+                for data in (*events, last_event):
+                    await response.write(data)
+                await response.write_eof()
         finally:
             search.cancel()  # nothing, if it has ended
             await asyncio.gather(search, return_exceptions=True)

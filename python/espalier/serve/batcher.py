@@ -40,11 +40,11 @@ class Batcher:
         """Requests."""
         return len(self._waiting)
 
-    async def __call__(self, ask: Ask) -> bytes:
+    def __call__(self, ask: Ask) -> asyncio.Future[bytes]:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append((ask, future))
         self._filled.set()
-        return await future
+        return future
 
     async def run(self) -> None:
         """Searches until cancelled."""

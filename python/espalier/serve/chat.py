@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .limits import Refusal, bad_field, flag_of, integer_of, read_object, text_of
+from .limits import bad_field, flag_of, integer_of, read_object, text_of
 
 bad = 400  # OpenAI's status for a bad field
 
@@ -126,7 +126,3 @@ def event(value: object) -> bytes:
 
 last_event = b"data: [DONE]\n\n"
 comment = b": searching\n\n"
-
-
-def refused_event(refusal: Refusal) -> bytes:
-    return event(refusal.body())

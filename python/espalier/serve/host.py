@@ -8,11 +8,14 @@ import ipaddress
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,8 +42,13 @@ class Door:
     """None: whoever reaches the loopback may come in."""
     max_body: int
     """Bytes."""
-    read_seconds: float
-    """For a request's body to arrive."""
+    seconds: float
+    """For a request's body to arrive, and for an answer to be taken."""
+
+
+@lru_cache(256)
+def names_loopback(url: str) -> bool:
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def is_loopback(host: str) -> bool:
@@ -66,11 +74,11 @@ def read_key(variable: str | None, file: str | None) -> bytes | None:
     return key.strip().encode()
 
 
-def open_door(host: str, port: int, key: bytes | None, max_body: int, read_seconds: float) -> Door:
+def open_door(host: str, port: int, key: bytes | None, max_body: int, seconds: float) -> Door:
     """Raises ValueError for a place that is open to others without a key."""
     if not is_loopback(host) and key is None:
         raise ValueError(f"option 'host' is {host}, which others reach: give --client-key-env or --client-key-file too")
-    return Door(host, port, key, max_body, read_seconds)
+    return Door(host, port, key, max_body, seconds)
 
 
 class Host:
@@ -102,17 +110,33 @@ class Host:
             raise too_large
         with self._bodies.room_for(self._door.max_body if announced is None else announced):
             try:
-                return await asyncio.wait_for(request.read(), self._door.read_seconds)
+                if request.content.is_eof():  # it is all here, as it mostly is
+                    return await request.read()
+                return await asyncio.wait_for(request.read(), self._door.seconds)
             except web.HTTPRequestEntityTooLarge:
                 raise too_large from None
             except asyncio.TimeoutError:
                 raise Refusal(408, "the body did not come in time", "timeout") from None
 
+    async def send(self, request: web.Request, response: web.Response) -> web.Response:
+        """Sends all of it, so that the caller knows when it takes no memory any more."""
+        with sending(request, self._door.seconds):
+            await response.prepare(request)
+            await response.write_eof()
+        return response
+
     async def run(self, *, grace: float, listening: Listening) -> None:
         """Serves; after a signal what is inside has `grace` seconds. A second signal does not wait."""
         loop = asyncio.get_running_loop()
         signals = (signal.SIGTERM, signal.SIGINT)
-        runner = web.AppRunner(self._app, access_log=None, handler_cancellation=True, shutdown_timeout=grace)
+        allow_many_connections()
+        runner = web.AppRunner(
+            self._app,
+            access_log=None,
+            auto_decompress=False,  # a small body stays small
+            handler_cancellation=True,
+            shutdown_timeout=grace,
+        )
         await runner.setup()
         try:
             site = web.TCPSite(runner, self._door.host, self._door.port, backlog=2048)
@@ -177,7 +201,7 @@ class Host:
     def _check_local(request: web.Request) -> None:
         """Keeps pages in a browser of this machine from using a server without a key."""
         for header, url in (("Host", f"//{request.host}"), ("Origin", request.headers.get("Origin"))):
-            if url is not None and not is_loopback(urlsplit(url).hostname or ""):
+            if url is not None and not names_loopback(url):
                 raise Refusal(
                     403, f"the header {header} names another machine, and this server has no key", "forbidden"
                 )
@@ -199,6 +223,27 @@ def backend_failed(error: BackendError) -> Refusal:
     """The same of a backend, whose words may be anybody's."""
     log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
     return Refusal(502, "the model or the retriever failed; the server's log says why", "backend")
+
+
+@contextmanager
+def sending(request: web.Request, seconds: float) -> Iterator[None]:
+    """Hangs up on a client that does not take its answer in time."""
+    transport = request.transport
+    if transport is None:
+        raise ConnectionResetError("the client went away")
+    timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def allow_many_connections() -> None:
+    """As many open files as the system lets this process have, up to a bound; shells often start with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def refused(refusal: Refusal, headers: dict[str, str] | None = None) -> web.Response:

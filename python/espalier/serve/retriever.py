@@ -78,7 +78,7 @@ def read_ask(body: bytes, limits: Limits) -> Ask:
     return Ask(queries, scored_answer if flag_of(fields, "return_scores", False) else bare_answer)
 
 
-class Passages:
+class Retrieval:
     """POST /retrieve."""
 
     def __init__(self, host: Host, batcher: Batcher, limits: Limits) -> None:
@@ -96,10 +96,7 @@ class Passages:
                 raise Refusal(504, f"no answer within {self._limits.time_limit:g} s", "timeout") from None
             except BackendError as error:
                 raise backend_failed(error) from None
-            response = web.Response(body=body, content_type="application/json")
-            await response.prepare(request)
-            await response.write_eof()  # it takes memory until it is sent
-            return response
+            return await self._host.send(request, web.Response(body=body, content_type="application/json"))
 
 
 async def serve(search: Callable[[list[Query]], Found], door: Door, limits: Limits, listening: Listening) -> None:
@@ -107,10 +104,10 @@ async def serve(search: Callable[[list[Query]], Found], door: Door, limits: Limi
     metrics = Metrics(seconds)
     host = Host(door, metrics)
     batcher = Batcher(search, limits.batch)
-    passages = Passages(host, batcher, limits)
-    host.route("POST", "/retrieve", passages.retrieve)
+    retrieval = Retrieval(host, batcher, limits)
+    host.route("POST", "/retrieve", retrieval.retrieve)
     metrics.watch("espalier_waiting_requests", "Requests that wait for the next search call", lambda: batcher.waiting)
-    metrics.watch("espalier_inside_results", "Results that requests inside may bring", lambda: passages.gate.inside)
+    metrics.watch("espalier_inside_results", "Results that requests inside may bring", lambda: retrieval.gate.inside)
     metrics.watch("espalier_search_calls", "Search calls so far", lambda: batcher.calls)
     metrics.watch("espalier_search_queries", "Queries in search calls so far", lambda: batcher.queries)
     searching = asyncio.create_task(batcher.run())
