@@ -1,44 +1,34 @@
 #pragma once
 
 #include <espalier/backend/http_endpoint.hpp>
+#include <espalier/backend/http_exchange.hpp>
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/backend/http_loop.hpp>
+#include <espalier/backend/http_probes.hpp>
+#include <espalier/backend/http_transfer.hpp>
 #include <espalier/backend/json_reader.hpp>
 #include <espalier/backend/retry.hpp>
-#include <espalier/backend/server_error.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/seed.hpp>
 
-#include <curl/curl.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace espalier::backend {
 
-/// Who asked for a request: hears of it from inside HttpClient::run_once.
-class HttpHandler {
- public:
-  virtual ~HttpHandler() = default;
-  /// An attempt begins.
-  virtual void attempt() = 0;
-  /// The body of a reply with a status of 2xx. Throws BackendError if it is no good: transport = try again.
-  virtual void reply(std::string& body) = 0;
-  /// No attempt succeeded. The last call.
-  virtual void failure(const BackendError& error) = 0;
-};
-
-/// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread: keep-alive, TLS, proxy from the
-/// environment, no redirects, limits and retries as the endpoint's options say (contracts: failures). Several services
-/// may share one client; one thread at a time uses it.
+/// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread: keep-alive, TLS, HTTP/2 where a
+/// TLS server offers it, proxies, no redirects, limits and retries as the endpoint's options say (contracts: failures); which server of a fleet
+/// gets what is the fleet's to say (http_fleet.hpp). Several services may share one client; one thread at a time uses it.
 class HttpClient {
  public:
   using Id = std::uint64_t;
@@ -48,29 +38,29 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient() {
     for (auto& [id, exchange] : exchanges_) stop(*exchange);
-    for (CURL* easy : idle_) curl_easy_cleanup(easy);
   }
 
-  /// Starts a request at once. Without a body it is a GET: a question about the server, where another status than 429,
-  /// 502, 503 and 504 is an answer and not worth another attempt.
-  Id send(std::shared_ptr<const HttpEndpoint> endpoint, std::string body, std::unique_ptr<HttpHandler> handler) {
-    auto exchange = std::make_unique<Exchange>();
+  /// Starts a request, as soon as a server has room for it. `affinity`: equal ones meet at one server; 0 = none. Without a body
+  /// it is a GET: a question about the server, where another status than 429, 502, 503 and 504 is an answer and not worth
+  /// another attempt.
+  Id send(std::shared_ptr<const HttpEndpoint> endpoint, std::string body, std::unique_ptr<HttpHandler> handler, std::uint64_t affinity = 0) {
+    auto exchange = std::make_unique<HttpExchange>();
     exchange->id = next_++;
     exchange->endpoint = std::move(endpoint);
     exchange->body = std::move(body);
     exchange->handler = std::move(handler);
-    exchange->deadline = Clock::now() + span(exchange->endpoint->options().deadline_s);
-    Exchange& sent = *exchange;
+    exchange->affinity = affinity;
+    HttpExchange& sent = *exchange;
     exchanges_.emplace(sent.id, std::move(exchange));
     start(sent);
     return sent.id;
   }
   /// Ends a request, under way or waiting for its next attempt, and closes its connection. Its handler is destroyed.
   void cancel(Id id) {
-    const auto found = exchanges_.find(id);
-    if (found == exchanges_.end()) return;
-    stop(*found->second);
-    exchanges_.erase(found);
+    const auto node = exchanges_.extract(id);
+    if (node.empty()) return;
+    stop(*node.mapped());
+    advance(node.mapped()->endpoint->fleet());
   }
   /// Requests that have neither succeeded nor failed.
   [[nodiscard]] std::size_t in_flight() const { return exchanges_.size(); }
@@ -82,13 +72,8 @@ class HttpClient {
     const std::size_t before = settled_;
     bool go_on = true;
     while (go_on && settled_ == before && !exchanges_.empty()) {
-      while (!retries_.empty() && retries_.top().first <= Clock::now()) {
-        const auto due = exchanges_.find(retries_.top().second);
-        retries_.pop();
-        if (due != exchanges_.end()) start(*due->second);
-      }
-      go_on = loop_.turn(retries_.empty() ? until : std::min(until, retries_.top().first));
-      while (const auto ended = loop_.ended()) settle(ended->first, ended->second);
+      go_on = loop_.turn(std::min(until, wake()));
+      while (const auto ended = loop_.ended()) settle(HttpTransfer::of(ended->first), ended->second);
       go_on = go_on && Clock::now() < until;
     }
     return settled_ - before;
@@ -97,143 +82,161 @@ class HttpClient {
  private:
   using Clock = HttpLoop::Clock;
 
-  struct Exchange {
-    Id id = 0;
-    std::shared_ptr<const HttpEndpoint> endpoint;
-    std::string body;
-    std::unique_ptr<HttpHandler> handler;
-    Clock::time_point deadline;
-    int attempts = 0;
-    CURL* easy = nullptr;  ///< null between attempts
-    std::string received;
-    RetryAfter retry_after;
-    char detail[CURL_ERROR_SIZE] = {};
-  };
-
   static Clock::duration span(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
-  void start(Exchange& exchange) {
-    const HttpOptions& options = exchange.endpoint->options();
-    const auto left = std::chrono::duration<double>(exchange.deadline - Clock::now()).count();
-    const auto milliseconds = [](double seconds) { return std::max(1L, static_cast<long>(seconds * 1000)); };
-    if (idle_.empty()) idle_.push_back(curl_easy_init());
-    CURL* easy = exchange.easy = idle_.back();
-    idle_.pop_back();
-    exchange.received.clear();
-    exchange.retry_after = RetryAfter();
-    exchange.detail[0] = '\0';
-    ++exchange.attempts;
-    curl_easy_setopt(easy, CURLOPT_URL, exchange.endpoint->url().c_str());
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, exchange.endpoint->headers());
-    if (exchange.body.empty()) {
-      curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    } else {
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange.body.data());
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+  /// Does what is due; returns when something is next.
+  Clock::time_point wake() {
+    const auto now = Clock::now();
+    while (!timers_.empty() && timers_.top().first <= now) {
+      const auto [time, id] = timers_.top();
+      timers_.pop();
+      const auto found = exchanges_.find(id);
+      if (found == exchanges_.end() || found->second->due != time) continue;
+      found->second->due = HttpExchange::never;
+      if (found->second->under_way.empty()) start(*found->second);
+      else copy(*found->second);
     }
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, &exchange);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, exchange.detail);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "espalier");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connect_timeout_s));
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds(std::min(options.timeout_s, left)));
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
-    if (!options.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
-    loop_.add(easy);
-    exchange.handler->attempt();
+    const auto next = probes_.wake(now);
+    return timers_.empty() ? next : std::min(next, timers_.top().first);
+  }
+  void set_timer(HttpExchange& exchange, double seconds) {
+    exchange.due = Clock::now() + span(seconds);
+    timers_.emplace(exchange.due, exchange.id);
   }
 
-  void stop(Exchange& exchange) {
-    if (!exchange.easy) return;
-    loop_.remove(exchange.easy);
-    curl_easy_reset(exchange.easy);
-    idle_.push_back(std::exchange(exchange.easy, nullptr));
+  /// Begins an attempt, or gets in line.
+  void start(HttpExchange& exchange) {
+    HttpFleet& fleet = exchange.endpoint->fleet();
+    const auto server = fleet.choose(exchange.affinity, Clock::now(), exchange.avoid);
+    if (!server) return lines_[&fleet].push_back(exchange.id);
+    launch(exchange, *server);
+    const double quantile = exchange.endpoint->options().hedge;
+    if (const auto delay = quantile > 0 ? fleet.hedge_delay(quantile) : std::nullopt) set_timer(exchange, *delay);
+  }
+  void launch(HttpExchange& exchange, std::size_t server) {
+    const HttpOptions& options = exchange.endpoint->options();
+    const auto now = Clock::now();
+    if (!exchange.deadline) exchange.deadline = now + span(options.deadline_s);
+    const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
+    ++exchange.attempts;
+    auto transfer = idle_.take();
+    transfer->prepare(exchange.endpoint, server, exchange.body, std::min(options.timeout_s, left));
+    transfer->exchange = exchange.id;
+    loop_.add(transfer->easy());
+    exchange.under_way.push_back({std::move(transfer), exchange.endpoint->fleet().begin(server)});
+    exchange.handler->attempt();
+  }
+  /// Sends a slow request to a second server too, if one has room.
+  void copy(HttpExchange& exchange) {
+    const HttpFleet& fleet = exchange.endpoint->fleet();
+    const std::size_t first = exchange.under_way.front().transfer->server();
+    const auto now = Clock::now();
+    const auto second = fleet.choose(exchange.affinity, now, first);
+    if (second && *second != first && fleet.up(*second, now)) launch(exchange, *second);
+  }
+  /// Ends what is under way.
+  void stop(HttpExchange& exchange) {
+    for (auto& attempt : exchange.under_way) {
+      loop_.remove(attempt.transfer->easy());
+      exchange.endpoint->fleet().end(attempt.transfer->server());
+      idle_.put_back(std::move(attempt.transfer));
+    }
+    exchange.under_way.clear();
+  }
+  /// Begins attempts that wait in line, as far as there is room.
+  void advance(HttpFleet& fleet) {
+    const auto line = lines_.find(&fleet);
+    if (line == lines_.end()) return;
+    while (!line->second.empty()) {
+      const auto first = exchanges_.find(line->second.front());
+      if (first != exchanges_.end() && !fleet.choose(first->second->affinity, Clock::now())) return;
+      line->second.pop_front();
+      if (first != exchanges_.end()) start(*first->second);
+    }
+    lines_.erase(line);
   }
 
   /// An attempt has ended: hands the reply over, or plans the next attempt, or gives up.
-  void settle(CURL* easy, CURLcode code) {
-    char* ended = nullptr;
-    long status = 0;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &ended);
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    auto node = exchanges_.extract(reinterpret_cast<Exchange*>(ended)->id);
-    Exchange& exchange = *node.mapped();
-    stop(exchange);
+  void settle(HttpTransfer& ended, CURLcode code) {
+    loop_.remove(ended.easy());
+    if (ended.exchange == 0) {
+      if (HttpFleet* fleet = probes_.ended(ended, code)) advance(*fleet);
+      return;
+    }
+    auto node = exchanges_.extract(ended.exchange);
+    HttpExchange& exchange = *node.mapped();
+    const auto at = std::find_if(exchange.under_way.begin(), exchange.under_way.end(), [&](const HttpExchange::Attempt& a) { return a.transfer.get() == &ended; });
+    HttpExchange::Attempt attempt = std::move(*at);
+    exchange.under_way.erase(at);
+    HttpFleet& fleet = exchange.endpoint->fleet();
+    fleet.end(ended.server());
+    const auto judge = [&](Served served) {
+      fleet.judge(ended.server(), attempt.number, served, ended.seconds(), ended.retry_after().seconds(), Clock::now());
+    };
     try {
-      if (code != CURLE_OK) throw transport_error(exchange, code);
-      if (status / 100 != 2) throw status_error(exchange, status);
-      exchange.handler->reply(exchange.received);
+      if (const auto error = ended.error(code, json_)) throw *error;
+      exchange.endpoint->redact(ended.received());
+      exchange.handler->reply(ended.received());
+      judge(Served::good);
+      for (std::size_t i = 0; i < exchange.under_way.size(); ++i) exchange.handler->duplicate();
+      stop(exchange);
       ++settled_;
     } catch (const BackendError& error) {
-      if (!retry(exchange, error)) return;
-      exchanges_.insert(std::move(node));
+      const Served served = ended.served(code, error.kind());
+      const bool was_resting = fleet.resting(ended.server());
+      judge(served);
+      if (!was_resting && fleet.resting(ended.server())) probes_.add(exchange.endpoint, ended.server());
+      if (!exchange.under_way.empty()) {  // its copy may still succeed
+        exchanges_.insert(std::move(node));
+      } else if (const auto wait = next_attempt(exchange, error, ended, served)) {
+        const Id id = exchange.id;
+        exchanges_.insert(std::move(node));
+        if (*wait > 0) set_timer(exchange, *wait);
+        else start(*exchanges_.at(id));
+      } else {
+        ++settled_;
+      }
     }
+    idle_.put_back(std::move(attempt.transfer));
+    advance(fleet);
   }
 
-  /// True if another attempt is planned; else the handler has been told.
-  bool retry(Exchange& exchange, const BackendError& error) {
-    const HttpOptions& options = exchange.endpoint->options();
-    std::string what = (exchange.body.empty() ? "GET " : "POST ") + exchange.endpoint->shown() + ": " + exchange.endpoint->excerpt(error.what());
+  /// Seconds until the next attempt; nothing = the handler has been told that there is none. A request whose server turned out
+  /// to be down goes to another at once, and neither its deadline nor its attempts suffer.
+  std::optional<double> next_attempt(HttpExchange& exchange, const BackendError& error, HttpTransfer& ended, Served served) {
+    const HttpEndpoint& endpoint = *exchange.endpoint;
+    const HttpOptions& options = endpoint.options();
+    const auto now = Clock::now();
+    std::string what = (exchange.body.empty() ? "GET " : "POST ") + endpoint.shown(ended.server()) + ": " + endpoint.excerpt(error.what());
+    const bool others = endpoint.fleet().other_up(ended.server(), now);
+    exchange.avoid = ended.server();
+    exchange.due = HttpExchange::never;
+    if (others && endpoint.fleet().resting(ended.server()) && served != Served::refused && exchange.moves < endpoint.fleet().size()) {
+      ++exchange.moves;
+      --exchange.attempts;
+      *exchange.deadline += span(ended.seconds());
+      return 0;
+    }
     if (error.kind() == BackendError::Kind::transport) {
       const double jitter = backoff(options, exchange.attempts, jitter_.uniform());
-      const double wait = std::max(jitter, exchange.retry_after.seconds().value_or(0));
-      const double left = std::chrono::duration<double>(exchange.deadline - Clock::now()).count();
-      if (wait < left && (options.max_attempts == 0 || exchange.attempts < options.max_attempts)) {
-        retries_.emplace(Clock::now() + span(wait), exchange.id);
-        return true;
-      }
+      const double wait = others ? jitter : std::max(jitter, ended.retry_after().seconds().value_or(0));
+      const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
+      if (wait < left && (options.max_attempts == 0 || exchange.attempts < options.max_attempts)) return std::max(wait, 1e-9);
       what += " (given up after attempt " + std::to_string(exchange.attempts) + ")";
     }
     exchange.handler->failure(BackendError(what, error.kind()));
-    ++settled_;
-    return false;
+    return std::nullopt;
   }
 
-  static BackendError transport_error(const Exchange& exchange, CURLcode code) {
-    if (exchange.received.size() > exchange.endpoint->options().max_response_bytes)
-      return BackendError("the reply is longer than max_response_bytes");
-    const bool tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
-    const std::string detail = tls && exchange.detail[0] ? ": " + std::string(exchange.detail) : "";
-    return BackendError(curl_easy_strerror(code) + detail, code == CURLE_PEER_FAILED_VERIFICATION
-                                                               ? BackendError::Kind::permanent
-                                                               : BackendError::Kind::transport);
-  }
-  BackendError status_error(Exchange& exchange, long status) {
-    ServerError error;
-    try {
-      error = find_error(json_.read(exchange.received), true).value_or(ServerError());
-    } catch (const BackendError&) {  // no JSON: the text itself is the message
-    }
-    const std::string& said = error.message.empty() ? exchange.received : error.message;
-    const std::string what = status / 100 == 3 ? "redirects are not followed" : said;
-    const bool tells = exchange.body.empty() && status != 429 && (status < 502 || status > 504);
-    return BackendError("HTTP " + std::to_string(status) + (what.empty() ? "" : ": " + what),
-                        tells ? BackendError::Kind::permanent : failure_kind(status, error));
-  }
-
-  static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {
-    Exchange& exchange = *static_cast<Exchange*>(self);
-    exchange.received.append(data, size);
-    return exchange.received.size() > exchange.endpoint->options().max_response_bytes ? 0 : size;
-  }
-  static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
-    static_cast<Exchange*>(self)->retry_after.read(std::string_view(data, size), std::time(nullptr));
-    return size;
-  }
-
-  using Retry = std::pair<Clock::time_point, Id>;
+  using Timer = std::pair<Clock::time_point, Id>;
   HttpLoop loop_;
-  std::vector<CURL*> idle_;
-  std::unordered_map<Id, std::unique_ptr<Exchange>> exchanges_;
-  std::priority_queue<Retry, std::vector<Retry>, std::greater<>> retries_;
+  HttpTransfers idle_;
+  std::unordered_map<Id, std::unique_ptr<HttpExchange>> exchanges_;
+  std::unordered_map<const HttpFleet*, std::deque<Id>> lines_;  ///< requests for which no server has room, first come first
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  HttpProbes probes_{loop_, idle_};
   Random jitter_{Seed(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()))};
   JsonReader json_;
   Id next_ = 1;

@@ -1,17 +1,22 @@
 #pragma once
 
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/backend/http_options.hpp>
 #include <espalier/core/json_writer.hpp>
 
 #include <curl/curl.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
@@ -82,15 +87,19 @@ inline std::string read_api_key(const std::string& variable, const std::string& 
   return key;
 }
 
-/// Where requests of one sort go, and how: address, headers, limits.
+/// Where requests of one sort go, and how: a path on the servers of a fleet, headers, limits.
 class HttpEndpoint {
  public:
+  /// On a single server, where nothing is copied to a second one.
   HttpEndpoint(const Url& url, std::string api_key, HttpOptions options)
-      : url_(url.text()),
-        shown_(url.shown()),
-        key_(std::move(api_key)),
-        options_(std::move(options)),
-        headers_(nullptr, &curl_slist_free_all) {
+      : HttpEndpoint(alone(url, options), [](const Url& base) { return Url(base.text()); }, std::move(api_key), options) {}
+  /// On every server of a fleet; `route` makes the address out of the server's.
+  HttpEndpoint(std::shared_ptr<HttpFleet> fleet, const std::function<Url(const Url&)>& route, std::string api_key, HttpOptions options)
+      : fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)), headers_(nullptr, &curl_slist_free_all) {
+    for (const Replica& replica : fleet_->replicas()) {
+      const Url base(replica.url), url = route(base);
+      servers_.push_back({url.text(), url.shown(), {base.with_path("/health").text(), base.below("/models").text()}});
+    }
     options_.check();
     if (!options_.ca_file.empty() && !std::ifstream(options_.ca_file))
       bad_option("ca_file", options_.ca_file, "a readable file");
@@ -98,16 +107,23 @@ class HttpEndpoint {
     add_header("Expect:");  // never wait for "100 Continue"
     if (!key_.empty()) add_header("Authorization: Bearer " + key_);
   }
-  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
+  [[nodiscard]] const std::string& url(std::size_t server) const { return servers_[server].url; }
   /// The address without secrets.
-  [[nodiscard]] const std::string& shown() const { return shown_; }
+  [[nodiscard]] const std::string& shown(std::size_t server) const { return servers_[server].shown; }
+  /// Where a server says whether it is well: /health, and the list of models for servers that do not know that.
+  [[nodiscard]] const std::array<std::string, 2>& probes(std::size_t server) const { return servers_[server].probes; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
-  /// A server's text cut to 200 bytes for a message: one line, well-formed, without the key.
-  [[nodiscard]] std::string excerpt(std::string text) const {
+  /// Takes the key out of what a server sent.
+  void redact(std::string& text) const {
     for (std::size_t at = 0; !key_.empty() && (at = text.find(key_, at)) != std::string::npos;)
       text.replace(at, key_.size(), "[key]");
+  }
+  /// A server's text cut to 200 bytes for a message: one line, well-formed, without the key.
+  [[nodiscard]] std::string excerpt(std::string text) const {
+    redact(text);
     std::string line;
     for (std::size_t i = 0, length = 0; i < text.size() && line.size() < 200; i += length) {
       const auto byte = static_cast<unsigned char>(text[i]);
@@ -120,8 +136,18 @@ class HttpEndpoint {
   }
 
  private:
+  static std::shared_ptr<HttpFleet> alone(const Url& url, HttpOptions options) {
+    options.hedge = 0;
+    return std::make_shared<HttpFleet>(std::vector<Replica>{{url.text()}}, options);
+  }
   void add_header(const std::string& line) { headers_.reset(curl_slist_append(headers_.release(), line.c_str())); }
-  std::string url_, shown_, key_;
+  struct Server {
+    std::string url, shown;
+    std::array<std::string, 2> probes;
+  };
+  std::shared_ptr<HttpFleet> fleet_;
+  std::vector<Server> servers_;
+  std::string key_;
   HttpOptions options_;
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
 };

@@ -19,6 +19,8 @@ struct HttpOptions {
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
   std::string ca_file = {};                                ///< PEM file of trusted authorities; "" = the system's
   bool verify_tls = true;                                  ///< check the server's certificate and name
+  std::string proxy = {};                                  ///< address of a proxy; "" = that of the environment
+  double hedge = 0;  ///< a request slower than this quantile of the recent ones, in (0, 1), is sent to a second server; 0 = never
 
   /// Throws std::invalid_argument for a value out of range. (Whether ca_file can be read is the endpoint's to check.)
   void check() const {
@@ -33,6 +35,7 @@ struct HttpOptions {
     positive("backoff_limit_s", backoff_limit_s);
     if (backoff_limit_s < backoff_s) bad_option("backoff_limit_s", backoff_limit_s, ">= backoff_s");
     if (max_attempts < 0) bad_option("max_attempts", max_attempts, ">= 0; 0 = no limit");
+    if (!(hedge >= 0 && hedge < 1)) bad_option("hedge", hedge, "a quantile, 0 <= P < 1; 0 = never");
     if (max_response_bytes < 1) bad_option("max_response_bytes", max_response_bytes, ">= 1");
   }
 };

@@ -58,8 +58,8 @@ class HttpService : public Service<In, Out> {
       break;
     }
   }
-  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way,
-  /// unusable.
+  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way
+  /// (copies that lost included), unusable.
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
@@ -93,6 +93,7 @@ class HttpService : public Service<In, Out> {
       ++service.accounts_.requests;
     }
     void reply(std::string& body) override { service.deliver(*this, body); }
+    void duplicate() override { service.accounts_.paid_cancelled += requests.size(); }
     void failure(const BackendError& error) override { service.fail(*this, error); }
     [[nodiscard]] bool wanted() const {
       return std::any_of(tickets.begin(), tickets.end(), [](const auto& ticket) { return ticket.has_value(); });
@@ -131,7 +132,9 @@ class HttpService : public Service<In, Out> {
         continue;
       }
       Message& sent = *message;
-      sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message));
+      std::uint64_t affinity = 0;
+      if constexpr (requires { sent.requests.front().affinity(); }) affinity = sent.requests.front().affinity();
+      sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message), affinity);
       under_way_.emplace(sent.id, &sent);
     }
   }

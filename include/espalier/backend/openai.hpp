@@ -2,11 +2,13 @@
 
 #include <espalier/backend/dialect.hpp>
 #include <espalier/backend/http_client.hpp>
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/backend/http_service.hpp>
 #include <espalier/backend/json_reader.hpp>
 #include <espalier/backend/ollama_reply.hpp>
 #include <espalier/backend/openai_reply.hpp>
 #include <espalier/backend/openai_request.hpp>
+#include <espalier/backend/replica.hpp>
 #include <espalier/backend/server_probe.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
@@ -25,6 +27,7 @@ namespace espalier::backend {
 /// A language model behind a server that speaks OpenAI's protocol, or Ollama's.
 struct OpenAiOptions {
   std::string url = "http://127.0.0.1:8000/v1";  ///< what stands before /chat/completions
+  std::vector<Replica> replicas = {};            ///< further servers with the same model
   std::string model = {};                        ///< the model's name at the server, not empty
   std::string revision = {};                     ///< of the model's weights, for the fingerprint; "" = none
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key; unset or "" = no key is sent
@@ -47,9 +50,14 @@ class OpenAi final : public HttpService<Prompt, Completion> {
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
+    std::vector<Replica> servers{{options_.url}};
+    servers.insert(servers.end(), options_.replicas.begin(), options_.replicas.end());
+    fleet_ = std::make_shared<HttpFleet>(std::move(servers), options_.http);
     key_ = read_api_key(options_.api_key_env, options_.api_key_file);
     route(options_.server.value_or(Server::other));
   }
+  /// The servers behind it.
+  [[nodiscard]] const std::shared_ptr<HttpFleet>& fleet() const { return fleet_; }
   /// Identity of the model: name, revision, chat or plain, extra body; never address or key.
   [[nodiscard]] Hash fingerprint() const {
     return Hasher()
@@ -81,11 +89,12 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   void route(Server server) {
     dialect_ = dialect_of(server);
     if (server == Server::other && options_.native_n) dialect_.max_n = 128;
-    const Url url(options_.url);
-    const auto to = [&](const Url& target) { return std::make_shared<const HttpEndpoint>(target, key_, options_.http); };
-    const bool ollama = server == Server::ollama;
-    chat_ = to(ollama ? url.with_path("/api/chat") : url.below("/chat/completions"));
-    plain_ = to(ollama ? url.with_path("/api/generate") : url.below("/completions"));
+    const auto to = [&](const char* ollama, const char* others) {
+      const auto target = [=](const Url& base) { return server == Server::ollama ? base.with_path(ollama) : base.below(others); };
+      return std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_.http);
+    };
+    chat_ = to("/api/chat", "/chat/completions");
+    plain_ = to("/api/generate", "/completions");
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
     return group.size() < dialect_.max_n && !next.greedy() && next.shared_body() == group.back().shared_body() &&
@@ -106,6 +115,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   JsonReader json_;
   std::string key_;
   Dialect dialect_ = dialect_of(Server::other);
+  std::shared_ptr<HttpFleet> fleet_;
   std::shared_ptr<const HttpEndpoint> chat_, plain_;
   std::optional<ServerProbe> probe_;
 };

@@ -46,6 +46,7 @@ struct PromptBody {
   std::string purpose;                         ///< a purpose of the protocol: "termination", "rollout" ...
   std::shared_ptr<const Protocol> protocol;    ///< the method's purposes and tags; may be null
   Sampling sampling;
+  std::uint64_t affinity = 0;                  ///< hint: equal ones should meet at one server; 0 = none. Never in a key
 };
 
 /// One request to a language model: one prompt, one sample. One journal record, one logical completion.
@@ -63,6 +64,7 @@ class Prompt {
   [[nodiscard]] const std::string& text() const { return body_->messages.back().content; }
   [[nodiscard]] const std::string& purpose() const { return body_->purpose; }
   [[nodiscard]] const Sampling& sampling() const { return body_->sampling; }
+  [[nodiscard]] std::uint64_t affinity() const { return body_->affinity; }
   [[nodiscard]] bool greedy() const { return body_->sampling.temperature == 0; }
   /// Base seed of the group; sample i is drawn under seed() + i. Nothing for greedy requests.
   [[nodiscard]] std::uint64_t seed() const { return seed_; }

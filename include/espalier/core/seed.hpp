@@ -12,19 +12,23 @@ namespace espalier {
 class Seed {
  public:
   constexpr Seed() = default;
-  constexpr explicit Seed(std::uint64_t value) : value_(value) {}
+  constexpr explicit Seed(std::uint64_t value) : Seed(value, value) {}
   /// The seed at the root of a question's tree.
   Seed(std::uint64_t run_seed, std::string_view question_id)
       : value_(Hasher().add(run_seed).add(question_id).finish().low) {}
 
   /// The seed of the `ordinal`-th child of this place.
-  [[nodiscard]] constexpr Seed child(std::uint64_t ordinal) const { return Seed(mix64(value_ ^ mix64(ordinal + 1))); }
+  [[nodiscard]] constexpr Seed child(std::uint64_t ordinal) const { return Seed(mix64(value_ ^ mix64(ordinal + 1)), origin_); }
   /// The seed for one purpose at this place.
-  [[nodiscard]] Seed purpose(std::string_view name) const { return Seed(Hasher().add(value_).add(name).finish().low); }
+  [[nodiscard]] Seed purpose(std::string_view name) const { return Seed(Hasher().add(value_).add(name).finish().low, origin_); }
   [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
+  /// The value of the seed that this one descends from: one a question. Hints for execution come from it, no draw.
+  [[nodiscard]] constexpr std::uint64_t origin() const { return origin_; }
 
  private:
+  constexpr Seed(std::uint64_t value, std::uint64_t origin) : value_(value), origin_(origin) {}
   std::uint64_t value_ = 0;
+  std::uint64_t origin_ = 0;
 };
 
 /// A small generator for decisions that a search takes by itself (random rollouts, tie breaks). Same on every platform.

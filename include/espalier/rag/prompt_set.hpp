@@ -55,7 +55,7 @@ class PromptSet {
 
   /// Fills a purpose's template. Slots that the purpose does not name are ignored.
   [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const std::vector<std::pair<std::string, Rendering>>& slots,
-                                                         Sampling sampling) const {
+                                                         Sampling sampling, std::uint64_t affinity = 0) const {
     const std::string& text = texts_.at(std::string(purpose));
     Rendering out;
     for (std::size_t i = 0; i < text.size();) {
@@ -75,6 +75,7 @@ class PromptSet {
     body.purpose = std::string(purpose);
     body.protocol = protocol_;
     body.sampling = std::move(sampling);
+    body.affinity = affinity;
     return std::make_shared<const PromptBody>(std::move(body));
   }
 

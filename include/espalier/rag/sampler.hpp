@@ -47,7 +47,7 @@ class Sampler {
 
   /// n samples, indices context.first ... context.first + n - 1.
   Task<std::vector<Sample>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context) const {
-    const auto body = prompts_.render(purpose, slots, sampling(purpose));
+    const auto body = prompts_.render(purpose, slots, sampling(purpose), context.seed.origin());
     const std::uint64_t seed = context.seed.purpose(purpose).value();
     std::vector<Sample> samples(n);
     std::vector<std::uint32_t> missing;

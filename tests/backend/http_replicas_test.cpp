@@ -1,0 +1,291 @@
+#include <espalier/backend/openai.hpp>
+
+#include "http_testing.hpp"
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace espalier;
+using namespace espalier::backend;
+using test::Answer;
+using test::FaultServer;
+using test::Received;
+using Fault = test::Answer::Fault;
+using Kind = BackendError::Kind;
+
+namespace {
+
+/// The prompt's own text as a completion; health is fine.
+Answer echo(const Received& request) {
+  const auto at = request.body.find("question ");
+  if (at == std::string::npos) return Answer{};
+  const std::string text = request.body.substr(at, request.body.find('"', at) - at);
+  return Answer{.body = R"({"choices":[{"index":0,"message":{"content":")" + text + R"("},"finish_reason":"stop"}],"usage":null})"};
+}
+FaultServer::Script echoes() {
+  return [](const Received& request, std::size_t) { return echo(request); };
+}
+/// A model at these servers; the first is its own.
+OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {}) {
+  OpenAiOptions options{.url = servers[0]->url("/v1"), .model = "m", .api_key_env = "", .http = test::quick()};
+  for (std::size_t i = 1; i < servers.size(); ++i) options.replicas.push_back({servers[i]->url("/v1"), weights.empty() ? 1 : weights[i - 1]});
+  return options;
+}
+Prompt about(std::uint64_t question, std::uint32_t number) {
+  PromptBody body;
+  body.messages = {{"user", "question " + std::to_string(question) + "." + std::to_string(number)}};
+  body.affinity = mix64(question);
+  return Prompt(std::make_shared<const PromptBody>(std::move(body)), 1, 0);
+}
+/// `each` prompts of each question, questions taking turns.
+std::vector<Prompt> prompts(std::uint64_t questions, std::uint32_t each) {
+  std::vector<Prompt> all;
+  for (std::uint32_t i = 0; i < each; ++i)
+    for (std::uint64_t q = 1; q <= questions; ++q) all.push_back(about(q, i));
+  return all;
+}
+/// All answers; each has to be its prompt's.
+std::string answers(OpenAi& model, const std::vector<Prompt>& asked) {
+  std::string all;
+  const auto outcomes = test::ask(model, asked);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    CHECK(outcomes[i].value().text == asked[i].text());
+    all += outcomes[i].value().text + "\n";
+  }
+  return all;
+}
+/// The questions that a server was asked about.
+std::set<std::string> questions_at(const FaultServer& server) {
+  std::set<std::string> found;
+  for (const auto& request : server.received())
+    if (const auto at = request.body.find("question "); at != std::string::npos) found.insert(request.body.substr(at, request.body.find('.', at) - at));
+  return found;
+}
+std::size_t count(const FaultServer& server, const std::string& path) {
+  std::size_t sum = 0;
+  for (const auto& request : server.received()) sum += request.path == path;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a question's prompts all go to the server that the rendezvous says") {
+  FaultServer a(echoes()), b(echoes());
+  OpenAi model(at({&a, &b}, {2}));
+  answers(model, prompts(20, 5));
+  for (std::uint64_t q = 1; q <= 20; ++q) {
+    const auto& replicas = model.fleet()->replicas();
+    const bool first = HttpFleet::rendezvous(replicas[0], mix64(q)) > HttpFleet::rendezvous(replicas[1], mix64(q));
+    CHECK(questions_at(a).contains("question " + std::to_string(q)) == first);
+    CHECK(questions_at(b).contains("question " + std::to_string(q)) != first);
+  }
+  CHECK(model.fleet()->figures(0).requests == a.received().size());
+  CHECK(model.fleet()->figures(1).requests == b.received().size());
+}
+
+TEST_CASE("answers are the same bytes whatever the servers, their weights and their faults") {
+  const auto asked = prompts(12, 8);
+  FaultServer alone(echoes());
+  OpenAi one(at({&alone}));
+  const std::string calm = answers(one, asked);
+  const auto faulty = [](const Received& request, std::size_t number) -> Answer {
+    switch (mix64(number) % 8) {
+      case 0:
+        return {.status = 500};
+      case 1:
+        return {.status = 429, .headers = "retry-after-ms: 2\r\n"};
+      case 2:
+        return {.fault = Fault::close};
+      case 3:
+        return {.body = "{", .status = 200};
+      default:
+        return echo(request);
+    }
+  };
+  FaultServer a(faulty), b(echoes()), c(faulty);
+  OpenAi three(at({&a, &b, &c}, {3, 0.5}));
+  CHECK(answers(three, asked) == calm);
+  CHECK(one.fingerprint() == three.fingerprint());
+}
+
+TEST_CASE("requests of a server that is down go to the others, at once and uncounted") {
+  FaultServer good(echoes());
+  OpenAiOptions options = at({&good});
+  options.replicas.push_back({FaultServer::refusing_url() + "/v1"});
+  options.http.max_attempts = 1;
+  options.http.backoff_s = options.http.backoff_limit_s = 20;  // no probe in this test's time, and no wait before a move
+  OpenAi model(options);
+  answers(model, prompts(20, 3));
+  CHECK(good.received().size() == 60);
+  CHECK(model.fleet()->figures(1).rests == 1);
+  CHECK(model.fleet()->figures(1).failures > 0);
+  CHECK(model.accounts().requests == 60 + model.fleet()->figures(1).requests);
+}
+
+TEST_CASE("a resting server is asked after its health and comes back") {
+  for (const int health : {200, 404}) {
+    std::atomic<bool> ill = true;
+    FaultServer a(echoes()), b([&](const Received& request, std::size_t) -> Answer {
+      if (ill) return {.status = 502};
+      if (request.path == "/health") return {.status = health};
+      return echo(request);
+    });
+    OpenAi model(at({&a, &b}));
+    std::uint32_t number = 0;
+    const auto ask_until = [&](auto done) {
+      for (; !done() && number < 3000; ++number)
+        for (std::uint64_t q = 1; q <= 8; ++q) answers(model, {about(q, number)});
+      CHECK(done());
+    };
+    ask_until([&] { return model.fleet()->resting(1); });
+    const auto asked_before = questions_at(b).size();
+    CHECK(asked_before >= 1);
+    ask_until([&] { return count(b, "/health") >= 2; });
+    CHECK(model.fleet()->resting(1));
+    ill = false;
+    ask_until([&] { return !model.fleet()->resting(1); });
+    const auto before = model.fleet()->figures(1).requests;
+    ask_until([&] { return model.fleet()->figures(1).requests > before; });
+    CHECK(model.fleet()->figures(1).rests == 1);
+    CHECK((count(b, "/v1/models") > 0) == (health == 404));
+  }
+}
+
+TEST_CASE("where all servers are down, requests fail as they do with one") {
+  OpenAiOptions options{.url = FaultServer::refusing_url() + "/v1", .model = "m", .api_key_env = "", .http = test::quick()};
+  options.replicas = {{FaultServer::refusing_url() + "/v1"}};
+  options.http.max_attempts = 3;
+  OpenAi model(options);
+  for (const auto& outcome : test::ask(model, prompts(5, 1))) {
+    const auto failure = test::failure_of(outcome);
+    CHECK(failure.kind == Kind::transport);
+    CHECK(failure.message.find("given up after attempt 3") != std::string::npos);
+  }
+}
+
+TEST_CASE("a permanent failure is one, whatever other servers there are") {
+  FaultServer a([](const Received&, std::size_t) { return Answer{.status = 400}; }), b([](const Received&, std::size_t) { return Answer{.status = 400}; });
+  OpenAi model(at({&a, &b}));
+  CHECK(test::failure_of(test::ask(model, {about(1, 0)})[0]).kind == Kind::permanent);
+  CHECK(a.received().size() + b.received().size() == 1);
+}
+
+TEST_CASE("an overloaded server gets fewer requests at once") {
+  FaultServer server([&](const Received& request, std::size_t number) -> Answer {
+    if (number < 64) return {.status = 429};
+    return echo(request);
+  });
+  OpenAiOptions options = at({&server});
+  options.http.max_in_flight = 32;
+  OpenAi model(options);
+  CHECK(model.fleet()->window(0).width() == 32);
+  std::vector<Prompt> asked = prompts(32, 1);
+  for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
+  std::size_t done = 0, narrowest = 32;
+  while (done < asked.size()) {
+    done += model.poll(std::chrono::seconds(1)).size();
+    narrowest = std::min(narrowest, model.fleet()->window(0).width());
+  }
+  CHECK(narrowest <= 16);
+  CHECK(narrowest >= 1);
+  CHECK(server.received().size() == 64 + 32);
+}
+
+TEST_CASE("requests wait in line while windows are narrow, and all arrive") {
+  FaultServer server([](const Received& request, std::size_t number) -> Answer { return number < 12 ? Answer{.status = 503} : echo(request); });
+  OpenAiOptions options = at({&server});
+  options.http.max_in_flight = 4;
+  OpenAi model(options);
+  answers(model, prompts(40, 1));
+  CHECK(model.fleet()->window(0).under_way() == 0);
+  CHECK(model.fleet()->figures(0).failures == 12);
+}
+
+TEST_CASE("a slow request is copied to a second server, the first answer wins and the loser is counted") {
+  std::atomic<bool> slow = false;
+  const auto script = [&](const Received& request, std::size_t) { return slow.exchange(false) ? Answer{.fault = Fault::stall} : echo(request); };
+  FaultServer a(script), b(script);
+  OpenAiOptions options = at({&a, &b});
+  options.http.hedge = 0.5;
+  OpenAi model(options);
+  answers(model, prompts(20, 1));  // now it knows how long replies take
+  const auto before = model.accounts();
+  slow = true;
+  answers(model, {about(99, 0)});
+  CHECK(model.accounts().requests - before.requests == 2);
+  CHECK(model.accounts().paid_cancelled - before.paid_cancelled == 1);
+  CHECK(model.accounts().paid_applied - before.paid_applied == 1);
+  CHECK(a.received().size() + b.received().size() == model.accounts().requests);
+  CHECK((questions_at(a).contains("question 99") && questions_at(b).contains("question 99")));
+}
+
+TEST_CASE("a request and its copy that both fail are tried again") {
+  std::atomic<int> failing = 0;
+  const auto script = [&](const Received& request, std::size_t) -> Answer {
+    if (failing > 0 && failing-- > 0) return {.status = 500, .delay = std::chrono::milliseconds(60)};
+    return echo(request);
+  };
+  FaultServer a(script), b(script);
+  OpenAiOptions options = at({&a, &b});
+  options.http.hedge = 0.5;
+  OpenAi model(options);
+  answers(model, prompts(20, 1));
+  failing = 2;
+  answers(model, {about(99, 0)});
+  CHECK(model.fleet()->figures(0).failures + model.fleet()->figures(1).failures == 2);
+  CHECK(model.fleet()->window(0).under_way() + model.fleet()->window(1).under_way() == 0);
+}
+
+TEST_CASE("a client with several servers may be destroyed in every state") {
+  FaultServer a([](const Received&, std::size_t number) { return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall}; }), b(echoes());
+  OpenAiOptions options = at({&a, &b});
+  options.replicas.push_back({FaultServer::refusing_url()});
+  options.http.hedge = 0.5;
+  options.http.max_in_flight = 8;
+  OpenAi model(options);
+  const auto asked = prompts(60, 1);
+  for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
+  while (a.received().size() < 4) (void)model.poll(std::chrono::milliseconds(5));
+}
+
+TEST_CASE("a proxy that is named is used, before the environment's") {
+  FaultServer proxy(echoes());
+  setenv("http_proxy", FaultServer::refusing_url().c_str(), 1);
+  OpenAiOptions options{.url = "http://model.invalid/v1", .model = "m", .api_key_env = "", .http = test::quick()};
+  options.http.proxy = proxy.url();
+  OpenAi model(options);
+  answers(model, {about(1, 0)});
+  unsetenv("http_proxy");
+  CHECK(proxy.received()[0].path == "http://model.invalid/v1/chat/completions");
+}
+
+TEST_CASE("a key that a server sends back reaches neither an error nor an answer") {
+  setenv("ESPALIER_TEST_KEY", "sk-secret-2", 1);
+  int status = 200;
+  FaultServer server([&](const Received& request, std::size_t) {
+    const std::size_t at = request.headers.find("bearer ") + 7;
+    const std::string key = request.headers.substr(at, request.headers.find('\r', at) - at);
+    return Answer{.body = R"({"choices":[{"index":0,"message":{"content":"you are )" + key + R"("},"finish_reason":"stop"}],"error":)" +
+                          (status == 200 ? "null" : "\"" + key + " is refused\"") + "}",
+                  .status = status};
+  });
+  OpenAiOptions options = at({&server});
+  options.api_key_env = "ESPALIER_TEST_KEY";
+  OpenAi model(options);
+  CHECK(test::ask(model, {about(1, 0)})[0].value().text == "you are [key]");
+  for (const int bad : {401, 500}) {
+    status = bad;
+    options.http.max_attempts = 1;
+    OpenAi again(options);
+    const auto failure = test::failure_of(test::ask(again, {about(1, 0)})[0]);
+    CHECK(failure.message.find("[key] is refused") != std::string::npos);
+    CHECK(failure.message.find("secret") == std::string::npos);
+  }
+}
