@@ -1,10 +1,12 @@
-"""CPU a request of Python's HTTP clients against the server of bench_http, 256 in flight.
+"""CPU a request of our client, a bare loop over libcurl, aiohttp and the openai package against one server, JSON included.
 
-Usage: http_peers.py PATH_OF_BENCH_HTTP [requests]. Measures aiohttp and the openai package, each if it is installed.
+Usage: http_peers.py PATH_OF_BENCH_HTTP [requests]. 256 in flight; medians of three interleaved runs, each peer if it is
+installed.
 """
 
 import asyncio
 import importlib.util
+import statistics
 import subprocess
 import sys
 import time
@@ -63,17 +65,28 @@ async def with_openai(url, requests):
 
 def main():
     program = sys.argv[1]
-    requests = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    requests = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
+    peers = {"aiohttp": with_aiohttp, "openai": with_openai}
+    for name in [name for name in peers if importlib.util.find_spec(name) is None]:
+        print(f"{name} is not installed")
+        del peers[name]
     for mean_ms in (0, 50):
-        with subprocess.Popen([program, "serve", str(mean_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        serve = [program, "serve", str(mean_ms)]
+        with subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
             url = server.stdout.readline().strip()
-            for name, client in (("aiohttp", with_aiohttp), ("openai", with_openai)):
-                if importlib.util.find_spec(name) is None:
-                    print(f"latency {mean_ms:2d} ms: {name} is not installed")
-                    continue
-                cpu, rate = asyncio.run(client(url, requests))
-                print(f"latency {mean_ms:2d} ms: {name:8s} {cpu:7.1f} us CPU/request ({rate:5.0f}/s)")
+            figures = {}
+            for _ in range(3):
+                against = subprocess.run([program, "against", url, str(requests)], capture_output=True, text=True, check=True)
+                ours, bare = map(float, against.stdout.split())
+                figures.setdefault("Espalier", []).append(ours)
+                figures.setdefault("bare libcurl", []).append(bare)
+                for name, client in peers.items():
+                    figures.setdefault(name, []).append(asyncio.run(client(url, requests))[0])
             server.stdin.close()
+        medians = {name: statistics.median(runs) for name, runs in figures.items()}
+        for name, cpu in medians.items():
+            ratio = cpu / medians["Espalier"]
+            print(f"latency {mean_ms:2d} ms: {name:12s} {cpu:7.1f} us CPU/request; Espalier: {ratio:.2f} times its requests a CPU second")
 
 
 if __name__ == "__main__":

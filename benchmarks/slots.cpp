@@ -1,66 +1,22 @@
 /// How full a model server's slots are while trees grow by MCTS: a server in virtual time with log-normal service (mean 1,
 /// sigma 0.5), so nothing but waiting is measured; start-up and tail included. Beside it the same work in barrier waves, and
 /// the bound: work / slots, or the critical path. Then what a window costs in quality at equal calls. Usage: bench_slots
+#include "virtual_server.hpp"
+
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <deque>
 #include <memory>
-#include <numbers>
-#include <queue>
 #include <string>
 
 namespace {
 
 using namespace espalier;
-
-/// Service time of a request, decided by its number.
-double service_time(std::uint64_t request) {
-  Random random{Seed(request)};
-  const double u = 1 - random.uniform(), v = random.uniform();
-  return std::exp(0.5 * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v) - 0.125);
-}
-
-/// A server with so many slots whose clock jumps from one finished request to the next.
-class VirtualServer final : public Service<Prompt, Completion> {
- public:
-  struct Clock {
-    double now = 0, busy = 0;
-  };
-  VirtualServer(std::size_t slots, std::shared_ptr<Clock> clock) : slots_(slots), clock_(std::move(clock)) {}
-  void submit(Ticket ticket, const Prompt& prompt) override {
-    waiting_.emplace_back(service_time(prompt.key().low), ticket);
-    start();
-  }
-  std::vector<Reply<Completion>> poll(std::chrono::milliseconds) override {
-    std::vector<Reply<Completion>> replies;
-    if (running_.empty()) return replies;
-    clock_->now = running_.top().first;
-    replies.emplace_back(running_.top().second, Completion("ok"));
-    running_.pop();
-    start();
-    return replies;
-  }
-  [[nodiscard]] bool batch() const override { return false; }
-
- private:
-  using Entry = std::pair<double, Ticket>;
-  void start() {
-    while (!waiting_.empty() && running_.size() < slots_) {
-      clock_->busy += waiting_.front().first;
-      running_.emplace(clock_->now + waiting_.front().first, waiting_.front().second);
-      waiting_.pop_front();
-    }
-  }
-  std::size_t slots_;
-  std::shared_ptr<Clock> clock_;
-  std::deque<Entry> waiting_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> running_;
-};
+using benchmarks::VirtualServer;
+using benchmarks::service_time;
 
 Prompt asked(const toy::UniformTree::State& state, Seed seed) {
   return Prompt(std::to_string(state.hash), Sampling{.temperature = 1}, seed.value());

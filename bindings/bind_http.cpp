@@ -6,6 +6,13 @@
 #include <espalier/backend/openai.hpp>
 #endif
 
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace espalier::python {
 
 namespace {
@@ -57,13 +64,14 @@ void bind_http(py::module_& m) {
   const auto timeout_arg = py::arg("timeout") = 300.0;
   const auto deadline_arg = py::arg("deadline") = 600.0;
   const auto attempts_arg = py::arg("attempts") = 0;
-  openai.def(py::init([](std::string url, std::string model, std::string revision, const std::string& api,
+  openai.def(py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge, std::string revision, const std::string& api,
                          bool native_n, std::string extra_body, std::string api_key_env, std::string api_key_file,
                          std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
                if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
                backend::OpenAiOptions options;
                options.url = std::move(url);
                options.model = std::move(model);
+               for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
                options.revision = std::move(revision);
                options.chat = api == "chat";
                options.native_n = native_n;
@@ -71,12 +79,15 @@ void bind_http(py::module_& m) {
                options.api_key_env = std::move(api_key_env);
                options.api_key_file = std::move(api_key_file);
                options.http = http_options(in_flight, timeout, deadline, attempts);
+               options.http.hedge = hedge;
                return make<OpenAi, backend::OpenAi>(std::move(options));
              }),
-             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("api") = "chat",
+             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
+             py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat",
              py::arg("native_n") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
              py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
-             "The key is read from the file or the environment variable. `deadline` is in seconds, over all attempts "
+             "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
+             "or URL*WEIGHT. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in seconds, over all attempts "
              "of a request.");
 
   retriever.def(py::init([](std::string url, std::string name, std::size_t batch, std::size_t in_flight, double timeout,

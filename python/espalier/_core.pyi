@@ -221,6 +221,8 @@ class OpenAi(Model):
         url: str,
         model: str,
         *,
+        endpoints: Sequence[str] = ...,
+        hedge: float = ...,
         revision: str = ...,
         api: str = ...,
         native_n: bool = ...,

@@ -59,6 +59,13 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     )
     option("--model", "'simulated' (default) or the URL of an OpenAI-compatible server", metavar="URL")
     option("--model-name", "the model's name at the server", metavar="NAME")
+    option(
+        "--endpoint",
+        "a further server with that model; may be repeated; --model weighs 1",
+        dest="endpoints",
+        action="append",
+        metavar="URL[*WEIGHT]",
+    )
     option("--model-revision", "of its weights; part of the journal's keys", metavar="REVISION")
     option(
         "--model-for",
@@ -71,6 +78,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         "--extra-body", "JSON object merged into every request to a model; part of the journal's keys", metavar="JSON"
     )
     option("--ca-file", "PEM file of trusted authorities", metavar="FILE")
+    option("--proxy", "address of a proxy to all servers (that of the environment)", metavar="URL")
     option("--api-key-file", "file with the servers' key", metavar="FILE")
     option("--api", "which protocol the server speaks", choices=["chat", "completions"])
     option(
@@ -100,6 +108,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option("--timeout", "seconds an attempt (300)", type=float, metavar="S")
     option("--deadline", "seconds a request with all its attempts (600)", type=float, metavar="S")
     option("--attempts", "attempts a request, 0 = as many as the deadline allows", type=int, metavar="N")
+    option(
+        "--hedge",
+        "copy requests slower than this quantile of the recent ones to a second endpoint, such as 0.95",
+        type=float,
+        metavar="P",
+    )
     option(
         "--overwrite",
         "start over where options, inputs or seed have changed; keeps the journal",

@@ -36,6 +36,13 @@ TEST_CASE("an address may carry a weight behind a star") {
     CHECK_THROWS_WITH_AS(read_replica(bad), doctest::Contains("'endpoint'"), std::invalid_argument);
 }
 
+TEST_CASE("an address is shown without secrets") {
+  CHECK(shown_address("http://a:1/v1") == "http://a:1/v1");
+  CHECK(shown_address("https://me:pa@ss@a/v1?key=1#x") == "https://a/v1");
+  CHECK(shown_address("http://a/v1/@home") == "http://a/v1/@home");
+  CHECK(shown_address("http://me@a") == "http://a");
+}
+
 TEST_CASE("a window grows by one a window of good replies while it is full, and halves once for what was under way") {
   HttpWindow window(4, 6);
   CHECK(window.width() == 4);

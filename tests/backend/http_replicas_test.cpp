@@ -78,7 +78,9 @@ std::size_t count(const FaultServer& server, const std::string& path) {
 
 TEST_CASE("a question's prompts all go to the server that the rendezvous says") {
   FaultServer a(echoes()), b(echoes());
-  OpenAi model(at({&a, &b}, {2}));
+  OpenAiOptions options = at({&a, &b}, {2});
+  options.http.max_in_flight = 1;  // there is always room
+  OpenAi model(options);
   answers(model, prompts(20, 5));
   for (std::uint64_t q = 1; q <= 20; ++q) {
     const auto& replicas = model.fleet()->replicas();

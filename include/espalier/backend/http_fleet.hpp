@@ -58,12 +58,13 @@ class HttpFleet {
     constexpr double slack = 1.25;  // above the share, so that a question stays with its server while loads fluctuate
     for (const Replica& replica : replicas_) {
       const auto same = [&](const Replica& other) { return other.url == replica.url; };
-      if (std::count_if(replicas_.begin(), replicas_.end(), same) > 1) bad_option("endpoint", replica.url, "each server once");
+      if (std::count_if(replicas_.begin(), replicas_.end(), same) > 1) bad_option("endpoint", shown_address(replica.url), "each server once");
       servers_.emplace_back(HttpWindow(replicas_.size() == 1 ? limit : std::ceil(slack * limit * replica.weight / sum), limit));
     }
   }
   [[nodiscard]] std::size_t size() const { return servers_.size(); }
   [[nodiscard]] const std::vector<Replica>& replicas() const { return replicas_; }
+  [[nodiscard]] std::string shown(std::size_t server) const { return shown_address(replicas_[server].url); }
   [[nodiscard]] const Figures& figures(std::size_t server) const { return servers_[server].figures; }
   [[nodiscard]] const HttpWindow& window(std::size_t server) const { return servers_[server].window; }
 

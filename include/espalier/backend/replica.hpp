@@ -2,7 +2,9 @@
 
 #include <espalier/core/error.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,6 +17,14 @@ struct Replica {
   double weight = 1;  ///< its share of the questions beside the others' weights, > 0
 };
 
+/// An address as results and messages show it: without user, password, query and fragment.
+inline std::string shown_address(std::string url) {
+  url.resize(std::min(url.find_first_of("?#"), url.size()));
+  const std::size_t host = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
+  const std::size_t at = url.rfind('@', url.find('/', host));
+  return at == std::string::npos || at < host ? url : url.erase(host, at + 1 - host);
+}
+
 /// Reads "URL" or "URL*WEIGHT". Throws std::invalid_argument for a weight that is no number above 0.
 inline Replica read_replica(std::string text) {
   const std::size_t star = text.rfind('*');
@@ -23,7 +33,7 @@ inline Replica read_replica(std::string text) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data() + star + 1, last, weight);
   if (error != std::errc() || end != last || !(weight > 0 && weight < 1e6))
-    bad_option("endpoint", text.substr(star), "URL or URL*WEIGHT, a weight above 0 and below 1e6");
+    bad_option("endpoint", "..." + text.substr(star), "URL or URL*WEIGHT, a weight above 0 and below 1e6");
   text.resize(star);
   return {std::move(text), weight};
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <espalier/backend/bm25.hpp>
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/core/batch_service.hpp>
+#include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/model.hpp>
@@ -33,6 +35,8 @@ class Backend {
   std::optional<Hash> fingerprint;  ///< none: answers cannot be journaled beyond the process
   std::string label;                ///< what results call it
   bool remote;                      ///< answers are worth a place in the journal
+  const Accounts* transport = nullptr;  ///< what the service itself counts, as long as it lives; null = nothing
+  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< its servers; null = none
 };
 using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
@@ -48,13 +52,16 @@ inline backend::HttpOptions http_options(const Settings& settings) {
   http.deadline_s = settings.deadline;
   http.max_attempts = settings.attempts;
   http.ca_file = settings.ca_file;
+  http.proxy = settings.proxy;
   return http;
 }
 #endif
 
-/// A language model: the simulated one, which knows the chains of the examples, or one at a server.
+/// A language model: the simulated one, which knows the chains of the examples, or one at a server. `main`: the one to which
+/// the settings' endpoints belong.
 inline ModelBackend make_model(const std::string& source, const std::string& model_name, const Settings& settings,
-                               const std::vector<rag::Example>& examples, const sim::Skills& skills) {
+                               const std::vector<rag::Example>& examples, const sim::Skills& skills, bool main) {
+  if (main && source == "simulated" && !settings.endpoints.empty()) bad_option("endpoint", settings.endpoints.front(), "none beside a simulated model");
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
@@ -71,9 +78,17 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.extra_body = settings.extra_body;
   options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
+  if (main) {
+    for (const std::string& endpoint : settings.endpoints) options.replicas.push_back(backend::read_replica(endpoint));
+    options.http.hedge = settings.hedge;
+  }
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, model_name, true};
+  ModelBackend made{std::move(service), fingerprint, model_name, true};
+  const auto& client = static_cast<const backend::OpenAi&>(*made.service);
+  made.transport = &client.accounts();
+  made.fleet = client.fleet();
+  return made;
 #else
   (void)model_name, (void)settings;
   throw MissingPart("the client for language model servers", "libcurl4-openssl-dev and libsimdjson-dev");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/replay.hpp>
@@ -24,6 +25,8 @@ class RunBackend {
   std::unique_ptr<Service<In, Out>> service;
   std::string label;
   const Accounts* accounts = nullptr;  ///< what the journal counts, as long as the scheduler lives; null without one
+  const Accounts* transport = nullptr;  ///< what the client of a server counts, likewise
+  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< a client's servers
 };
 
 /// The run's journal. Throws MissingPart without SQLite.
@@ -43,6 +46,10 @@ RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings
   RunBackend<In, Out> result;
   result.label = backend.label;
   result.service = std::move(backend.service);
+  if (!settings.replay) {
+    result.transport = backend.transport;
+    result.fleet = std::move(backend.fleet);
+  }
   if (!settings.journal || !backend.remote) return result;
   std::shared_ptr<backend::Store> store;
   if (backend.fingerprint) store = open_journal(settings, folder);
@@ -58,11 +65,13 @@ RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings
 }
 
 /// A port's counts and its journal's as one account. Throws Error if they do not balance (contracts: accounting).
-inline Accounts balanced(Accounts port, const Accounts* journal) {
+inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts* transport = nullptr) {
   const std::uint64_t answered = port.logical - port.shared - port.failed;
   port.cached = journal ? journal->cached : 0;
   port.paid_applied = journal ? journal->paid_applied : answered;
-  port.paid_cancelled = journal ? journal->paid_cancelled : 0;
+  port.paid_cancelled = (journal ? journal->paid_cancelled : 0) + (transport ? transport->paid_cancelled : 0);
+  port.paid_failed = transport ? transport->paid_failed : 0;
+  port.requests = transport ? transport->requests : 0;
   if (port.logical != port.paid_applied + port.cached + port.shared + port.failed)
     throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " + std::to_string(port.paid_applied) +
                 " paid, " + std::to_string(port.cached) + " cached, " + std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
@@ -70,14 +79,24 @@ inline Accounts balanced(Accounts port, const Accounts* journal) {
 }
 
 /// DIR/accounts.json: how a run's requests were answered. A matter of execution, so it stands apart from the results.
-inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all) {
+inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all,
+                                 const std::vector<std::shared_ptr<const backend::HttpFleet>>& fleets) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
   for (const auto& [name, a] : all) {
     json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied).field("cached", a.cached);
-    json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled).end_object();
+    json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled);
+    json.field("paid_failed", a.paid_failed).field("requests", a.requests).end_object();
   }
+  json.key("endpoints").begin_array();
+  for (const auto& fleet : fleets)
+    for (std::size_t i = 0; i < fleet->size(); ++i) {
+      const backend::HttpFleet::Figures& f = fleet->figures(i);
+      json.begin_object().field("url", fleet->shown(i)).field("requests", f.requests).field("failures", f.failures).field("rests", f.rests);
+      json.field("window", fleet->window(i).width()).field("latency", f.latency).end_object();
+    }
+  json.end_array();
   json.end_object();
   out += '\n';
   return out;

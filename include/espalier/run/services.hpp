@@ -8,6 +8,7 @@
 #include <espalier/run/settings.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,12 +21,12 @@ class Services {
   /// `known`: the questions that a simulated model has heard of.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
            const std::filesystem::path& folder)
-      : Services(scheduler, settings, folder, make_model(settings.model, settings.model_name, settings, known, skills),
+      : Services(scheduler, settings, folder, make_model(settings.model, settings.model_name, settings, known, skills, true),
                  make_retriever(settings, settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus), lexical)) {
     for (const ModelFor& other : settings.models) {
-      auto backend = journaled(make_model(other.model, other.name, settings, known, skills), settings, folder);
+      auto backend = journaled(make_model(other.model, other.name, settings, known, skills, false), settings, folder);
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings.in_flight));
-      models_.emplace_back(ports.models.at(other.purpose), backend.accounts);
+      add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
     }
     if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, folder);
@@ -36,15 +37,15 @@ class Services {
   /// Completions applied so far.
   [[nodiscard]] std::uint64_t calls() const {
     std::uint64_t sum = 0;
-    for (const auto& [port, journal] : models_) sum += port.accounts().logical;
+    for (const auto& [port, journal, transport] : models_) sum += port.accounts().logical;
     return sum;
   }
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {
     Accounts models, encoders;
-    for (const auto& [port, journal] : models_) models += balanced(port.accounts(), journal);
+    for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
     for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
-    return accounts_json({{"model", models}, {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)}, {"encoder", encoders}});
+    return accounts_json({{"model", models}, {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)}, {"encoder", encoders}}, fleets_);
   }
 
   Ports ports;
@@ -56,7 +57,11 @@ class Services {
   Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), settings.in_flight), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
         model_label(model.label), retriever_label(std::move(retriever.label)), main_label_(std::move(model.label)), retriever_accounts_(retriever.accounts) {
-    models_.emplace_back(ports.model, model.accounts);
+    add(ports.model, model);
+  }
+  void add(const ModelPort& port, const RunBackend<Prompt, Completion>& model) {
+    models_.push_back({port, model.accounts, model.transport});
+    if (model.fleet) fleets_.push_back(model.fleet);
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const std::filesystem::path& folder) {
     auto kept = journaled(std::move(backend), settings, folder);
@@ -66,7 +71,13 @@ class Services {
 
   std::string main_label_;
   const Accounts* retriever_accounts_;
-  std::vector<std::pair<ModelPort, const Accounts*>> models_;
+  struct Model {
+    ModelPort port;
+    const Accounts* journal;
+    const Accounts* transport;
+  };
+  std::vector<Model> models_;
+  std::vector<std::shared_ptr<const backend::HttpFleet>> fleets_;
   std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;
 };
 

@@ -36,12 +36,14 @@ struct Settings {
   std::string questions;                ///< JSONL file
   std::string corpus;                   ///< JSONL file; may be empty with a remote retriever
   std::string model = "simulated";      ///< "simulated" or the URL of an OpenAI-compatible server
+  std::vector<std::string> endpoints;   ///< further servers with that model: URL or URL*WEIGHT; `model` weighs 1
   std::string model_name;               ///< the model's name at the server
   std::string model_revision;           ///< of its weights, part of the journal's key
   bool chat = true;                     ///< chat completions, or plain ones
   bool native_n = false;                ///< the server knows `n`
   std::string extra_body;               ///< a JSON object merged into every request to a model; part of the journal's key
   std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
+  std::string proxy;                    ///< on the way to all servers; "" = that of the environment
   std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
   std::string retriever = "bm25";       ///< "bm25", "faiss:INDEX" or the URL of a retrieval server
   std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
@@ -61,6 +63,7 @@ struct Settings {
   double timeout = 300;                 ///< seconds an attempt
   double deadline = 600;                ///< seconds a request with all its attempts
   int attempts = 0;                     ///< attempts a request, 0 = as many as the deadline allows
+  double hedge = 0;                     ///< requests slower than this quantile are copied to a second endpoint; 0 = never
   bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
   bool journal = true;
   std::string journal_file;             ///< a journal that several runs share; "" = journal.sqlite in the run's folder

@@ -1,0 +1,48 @@
+"""Several servers for one model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, sensible
+
+
+def answers(request: dict) -> tuple[int, bytes]:
+    return completion(sensible(request))
+
+
+@needs_http
+@needs_journal
+def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(files: Path, tmp_path: Path):
+    run = ["expand", *inputs(files), "--model-name", "m", "--in-flight", 16]
+    with ModelServer(answers) as alone:
+        done = espalier(*run, "--model", alone.url, "--out", tmp_path / "one")
+        assert done.returncode == 0, done.stderr
+    with ModelServer(answers) as a, ModelServer(answers) as b, ModelServer(lambda _: (503, b"")) as ill:
+        endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url, "--hedge", "0.9"]
+        done = espalier(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
+        assert done.returncode == 0, done.stderr
+        assert a.requests and b.requests
+        accounts = json.loads((tmp_path / "three" / "accounts.json").read_text())
+        assert [endpoint["url"] for endpoint in accounts["endpoints"]] == [a.url, b.url, ill.url]
+        assert accounts["endpoints"][2]["failures"] > 0
+        assert accounts["model"]["requests"] == sum(endpoint["requests"] for endpoint in accounts["endpoints"])
+        assert accounts["model"]["requests"] >= accounts["model"]["paid_applied"] + accounts["model"]["paid_cancelled"]
+    assert contents(tmp_path / "three") == contents(tmp_path / "one")
+    names = [(tmp_path / run / "run.json").read_text() for run in ("one", "three")]
+    assert names[0] == names[1]
+
+
+@needs_http
+def test_bad_fleets_are_named(files: Path, tmp_path: Path):
+    def refused(*more: str) -> str:
+        done = espalier("expand", *inputs(files), "--model-name", "m", "--out", tmp_path, *more)
+        assert done.returncode == 2, done.stderr
+        return done.stderr
+
+    model = ("--model", "http://127.0.0.1:9/v1")
+    assert "'endpoint'" in refused(*model, "--endpoint", "http://127.0.0.1:9/v1*0")
+    assert "'endpoint'" in refused(*model, "--endpoint", "http://127.0.0.1:9/v1")
+    assert "'hedge'" in refused(*model, "--hedge", "0.9")
+    assert "'endpoint'" in refused("--endpoint", "http://127.0.0.1:9/v1")
