@@ -140,6 +140,50 @@ TEST_CASE("identical requests in flight are asked once and counted") {
   CHECK(model.accounts().failed == 0);
 }
 
+TEST_CASE("a model that always has an answer ready holds up no retrieval") {
+  struct Ready final : Service<Prompt, Completion> {
+    void submit(Ticket ticket, const Prompt& p) override { waiting.emplace_back(ticket, echo(p)); }
+    std::vector<Reply<Completion>> poll(std::chrono::milliseconds) override {
+      std::vector<Reply<Completion>> one;
+      if (waiting.empty()) return one;
+      one.push_back(std::move(waiting.front()));
+      waiting.erase(waiting.begin());
+      return one;
+    }
+    bool batch() const override { return false; }
+    std::vector<Reply<Completion>> waiting;
+  };
+  Scheduler scheduler;
+  const ModelPort model = scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<Ready>()));
+  int asked = 0, asked_when_found = -1;
+  const RetrieverPort retriever = scheduler.retriever([&](std::span<const Query> queries) {
+    asked_when_found = asked;
+    return std::vector<Passages>(queries.size());
+  });
+  struct Tasks {
+    static Task<int> talk(ModelPort port, int* count) {
+      for (int i = 0; i < 50; ++i) {
+        Prompt prompt(std::to_string(i));
+        co_await port(std::move(prompt));
+        ++*count;
+      }
+      co_return 0;
+    }
+    static Task<int> look_up(RetrieverPort port) {
+      Query query("q", 1);
+      co_await port(std::move(query));
+      co_return 0;
+    }
+  };
+  std::vector<Task<int>> tasks;
+  tasks.push_back(Tasks::talk(model, &asked));
+  tasks.push_back(Tasks::look_up(retriever));
+  (void)scheduler.run(std::move(tasks));
+  CHECK(asked == 50);
+  CHECK(asked_when_found >= 0);
+  CHECK(asked_when_found <= 2);
+}
+
 TEST_CASE("a request whose task is gone is cancelled, also in flight; one that others share is not") {
   testing::Traffic traffic;
   Scheduler scheduler;

@@ -59,13 +59,14 @@ class Scheduler {
   /// Runs whatever can run without outside help; returns when every coroutine waits or has ended. True if something is
   /// still under way at a backend.
   bool step() {
-    drain();
+    advance();
     if (on_turn_) on_turn_();
-    for (auto* group : {&others_, &models_})
-      for (auto& port : *group)
-        if (!port->batch()) port->feed();
-    if (collect_asynchronous(std::chrono::milliseconds(0))) return true;
-    if (flush(others_)) return true;
+    const bool arrived = collect_asynchronous(std::chrono::milliseconds(0));
+    if (arrived) {  // servers get their next requests before a synchronous call takes its time
+      advance();
+      collect_asynchronous(std::chrono::milliseconds(0));
+    }
+    if (flush(others_) || arrived) return true;
     if (all_idle(others_) && flush(models_)) return true;
     return collect_asynchronous(std::chrono::milliseconds(50)) || under_way();
   }
@@ -169,6 +170,14 @@ class Scheduler {
       ready_.clear();  // the coroutines die with their tasks
       throw;
     }
+  }
+
+  /// Runs what can run, and hands asynchronous backends what that asks for.
+  void advance() {
+    drain();
+    for (auto* group : {&others_, &models_})
+      for (auto& port : *group)
+        if (!port->batch()) port->feed();
   }
 
   void drain() {
