@@ -68,6 +68,7 @@ const std::map<std::string, Set>& fields() {
       {"overwrite", into(&S::overwrite)},
       {"journal", into(&S::journal)},
       {"journal_file", into(&S::journal_file)},
+      {"batch_file", into(&S::batch_file)},
       {"replay", into(&S::replay)},
       {"trees", into(&S::trees)},
       {"with", into(&S::with)},

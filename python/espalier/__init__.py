@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._annotate import annotate
+from ._batch import Ingested, Round, ingest_batch, prepare_batch
 from ._core import (
     F1,
     Accuracy,
@@ -74,6 +75,7 @@ __all__ = [
     "Faiss",
     "HttpEncoder",
     "HttpRetriever",
+    "Ingested",
     "InputError",
     "Mcts",
     "Method",
@@ -89,6 +91,7 @@ __all__ = [
     "Question",
     "Retriever",
     "Rollout",
+    "Round",
     "RunResult",
     "Search",
     "Session",
@@ -106,6 +109,8 @@ __all__ = [
     "dpo_pairs",
     "expand",
     "faiss_retriever",
+    "ingest_batch",
+    "prepare_batch",
     "read_passages",
     "read_questions",
     "read_trees",

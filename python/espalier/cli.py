@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from . import _core
 from ._annotate import annotate
+from ._batch import add_ingest_options, add_prepare_options, ingest_command, prepare_batch, print_round
 from ._errors import Error, InputError, MissingPart
 from ._files import read_passages, read_questions
 from ._job import RunResult, check, run_job, write_world
@@ -162,6 +163,14 @@ def make_parser() -> Parser:
     add_eval_options(evaluation)
     add_run_options(evaluation)
     add_compare_options(command("compare", "Show two runs over the same questions, question by question."))
+    batch = command("batch", "Ask the model through an offline batch API, in rounds.").add_subparsers(
+        dest="step", metavar="STEP", required=True, parser_class=Parser
+    )
+    prepare = batch.add_parser("prepare", help="write what a run would ask next", allow_abbrev=False)
+    add_method_option(prepare)
+    add_run_options(prepare)
+    add_prepare_options(prepare)
+    add_ingest_options(batch.add_parser("ingest", help="put responses into the run's journal", allow_abbrev=False))
     world = command("world", "Generate passages and multi-hop questions.")
     world.add_argument("--out", required=True, metavar="DIR", help="gets questions.jsonl and corpus.jsonl")
     world.add_argument("--passages", type=int, default=2000, metavar="N", help="one an entity (2000)")
@@ -274,6 +283,18 @@ def run_command(arguments: argparse.Namespace) -> int:
     return 1 if result.open else 0
 
 
+def prepare_command(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    task, most, again = (settings.pop(name) for name in ("task", "most", "again"))
+    settings.pop("step")
+    if arguments.dry_run:
+        print(dry_run(task, settings))
+        return 0
+    with shown_as(quiet=arguments.json) as view:
+        done = prepare_batch(task, settings, view, most=most, again=again)
+    return print_round(done, arguments.json)
+
+
 def rescore_command(arguments: argparse.Namespace) -> int:
     with shown_as(quiet=arguments.json) as view:
         result = rescore(arguments.run, pairs("--set", arguments.set, "OPTION=VALUE"), out=arguments.out, progress=view)
@@ -345,10 +366,11 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print_version()
         return 0
     if arguments.command is None:
-        names = "expand, answer, eval, compare, rescore, annotate, serve, world, options"
-        parser.error(f"which command? {names}, or --help")
+        parser.error("which command? `espalier --help` lists them")
     if arguments.command == "world":
         return world_command(arguments)
+    if arguments.command == "batch":
+        return prepare_command(arguments) if arguments.step == "prepare" else ingest_command(arguments)
     if arguments.command == "rescore":
         return rescore_command(arguments)
     if arguments.command == "annotate":

@@ -12,6 +12,7 @@
 #include <espalier/backend/http_value.hpp>
 #include <espalier/backend/http_retriever.hpp>
 #include <espalier/backend/openai.hpp>
+#include <espalier/run/batch_requests.hpp>
 #endif
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
@@ -57,20 +58,21 @@ inline backend::HttpOptions http_options(const Settings& settings) {
 }
 #endif
 
-/// A language model: the simulated one, which knows the chains of the examples, or one at a server. `main`: the one to which
-/// the settings' endpoints belong.
+/// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
+/// through batch files. `main`: the one to which the settings' endpoints belong.
 inline ModelBackend make_model(const std::string& source, const std::string& model_name, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills, bool main) {
-  if (main && source == "simulated" && !settings.endpoints.empty()) bad_option("endpoint", settings.endpoints.front(), "none beside a simulated model");
+  if (main && !is_url(source) && !settings.endpoints.empty()) bad_option("endpoint", settings.endpoints.front(), "none beside a model without a URL");
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
     return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated", true};
   }
-  if (!is_url(source)) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
+  const bool later = source == "batch" && !settings.batch_file.empty();
+  if (!is_url(source) && !later) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
   backend::OpenAiOptions options;
-  options.url = source;
+  if (!later) options.url = source;
   options.model = model_name;
   options.revision = settings.model_revision;
   options.chat = settings.chat;
@@ -84,6 +86,11 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   }
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
+  if (later) {
+    const backend::Dialect& dialect = backend::dialect_of(backend::Server::other);
+    BatchRequests requests(backend::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect, fingerprint, settings.batch_file);
+    return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint, model_name, true};
+  }
   ModelBackend made{std::move(service), fingerprint, model_name, true};
   const auto& client = static_cast<const backend::OpenAi&>(*made.service);
   made.transport = &client.accounts();

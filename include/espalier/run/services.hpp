@@ -25,7 +25,7 @@ class Services {
                  make_retriever(settings, settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus), lexical)) {
     for (const ModelFor& other : settings.models) {
       auto backend = journaled(make_model(other.model, other.name, settings, known, skills, false), settings, folder);
-      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), settings.in_flight));
+      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
     }
@@ -55,7 +55,7 @@ class Services {
   Services(Scheduler& scheduler, const Settings& settings, const std::filesystem::path& folder, ModelBackend model, RetrieverBackend retriever)
       : Services(scheduler, settings, journaled(std::move(model), settings, folder), journaled(std::move(retriever), settings, folder)) {}
   Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
-      : ports(scheduler.model(std::move(model.service), settings.in_flight), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
+      : ports(scheduler.model(std::move(model.service), at_once(settings)), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
         model_label(model.label), retriever_label(std::move(retriever.label)), main_label_(std::move(model.label)), retriever_accounts_(retriever.accounts) {
     add(ports.model, model);
   }
@@ -63,6 +63,8 @@ class Services {
     models_.push_back({port, model.accounts, model.transport});
     if (model.fleet) fleets_.push_back(model.fleet);
   }
+  /// Requests to a model at once. A batch file takes all there are: what waits behind a limit would be lost with its tree.
+  static std::size_t at_once(const Settings& settings) { return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited; }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const std::filesystem::path& folder) {
     auto kept = journaled(std::move(backend), settings, folder);
     encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);

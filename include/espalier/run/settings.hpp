@@ -67,6 +67,7 @@ struct Settings {
   bool overwrite = false;               ///< start over where search options, inputs or seed have changed; keeps the journal
   bool journal = true;
   std::string journal_file;             ///< a journal that several runs share; "" = journal.sqlite in the run's folder
+  std::string batch_file;               ///< gets the requests to models called "batch", which are answered another day
   bool replay = false;                  ///< answer from the folder's journal alone; what is not in it leaves a question open
   std::vector<ModelFor> models;         ///< other models for single purposes
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name

@@ -1,0 +1,30 @@
+#include "bindings.hpp"
+#if defined(ESPALIER_HAS_SIMDJSON) && defined(ESPALIER_HAS_SQLITE)
+#include <espalier/backend/sqlite_store.hpp>
+#include <espalier/run/batch_responses.hpp>
+#endif
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <vector>
+
+namespace espalier::python {
+
+void bind_batch(py::module_& m) {
+#if defined(ESPALIER_HAS_SIMDJSON) && defined(ESPALIER_HAS_SQLITE)
+  m.def(
+      "ingest_batch",
+      [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
+        backend::SqliteStore store(journal);
+        const run::BatchCounts counts = run::ingest_batch(requests, responses, store);
+        return py::make_tuple(counts.stored, counts.failed, counts.unknown);
+      },
+      py::arg("requests"), py::arg("responses"), py::arg("journal"),
+      "(keys stored, (key, why) of those that failed, number of lines that answer no request).");
+#else
+  m.def("ingest_batch", [](const py::args&) { throw MissingPart("the journal", "libsqlite3-dev and libsimdjson-dev"); });
+#endif
+}
+
+}  // namespace espalier::python

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <espalier/backend/journal.hpp>
+#include <espalier/backend/openai_reply.hpp>
+#include <espalier/output/json_line.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What became of the lines of a file of batch responses.
+struct BatchCounts {
+  std::vector<std::string> stored;                          ///< keys whose answer is in the journal now
+  std::vector<std::pair<std::string, std::string>> failed;  ///< keys without a usable answer, and why; they are asked again
+  std::size_t unknown = 0;                                  ///< lines that answer no request of this run
+};
+
+namespace detail {
+
+/// The key that 32 hexadecimal digits spell.
+inline std::optional<Hash> read_key(std::string_view text) {
+  Hash key;
+  if (text.size() != 32) return std::nullopt;
+  const auto part = [&](std::size_t at, std::uint64_t& word) {
+    const char* const end = text.data() + at + 16;
+    return std::from_chars(text.data() + at, end, word, 16).ptr == end;
+  };
+  if (!part(0, key.high) || !part(16, key.low) || key.hex() != text) return std::nullopt;
+  return key;
+}
+
+/// As much of a prompt as reading its answer needs, from the body that was sent: what stops it, and if it is scored.
+inline Prompt sent_prompt(const output::JsonLine& body) {
+  Sampling sampling;
+  sampling.stop = body.texts("stop");
+  sampling.logprobs = body.has("logprobs");
+  return Prompt("", std::move(sampling));
+}
+
+}  // namespace detail
+
+/// The requests of batch files by their keys. Throws InputError that names file, line and field.
+inline std::unordered_map<Hash, Prompt> read_batch_requests(const std::vector<std::string>& files) {
+  std::unordered_map<Hash, Prompt> requests;
+  for (const std::string& file : files)
+    output::for_each_line(file, [&](const output::JsonLine& line) {
+      const auto key = detail::read_key(line.text("custom_id"));
+      if (!key) line.fail("custom_id", "is not the key of a request");
+      requests.insert_or_assign(*key, detail::sent_prompt(line.object("body")));
+      return true;
+    });
+  return requests;
+}
+
+/// Puts the answers of a file of batch responses, in OpenAI's form, into the journal: lines of custom_id, response
+/// {status_code, body} and error. An answer that is there already stays. Throws InputError that names file, line and
+/// field, and StoreError.
+inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file, backend::Store& journal) {
+  constexpr std::size_t rows_a_transaction = 256;
+  const backend::Dialect& dialect = backend::dialect_of(backend::Server::openai);  // whose form the responses have
+  const auto requests = read_batch_requests(request_files);
+  BatchCounts counts;
+  std::vector<backend::Record> records;
+  const auto store = [&] {
+    journal.put(records);
+    for (const auto& record : records) counts.stored.push_back(record.key.hex());
+    records.clear();
+  };
+  output::for_each_line(response_file, [&](const output::JsonLine& line) {
+    const auto key = detail::read_key(line.text("custom_id"));
+    const auto request = key ? requests.find(*key) : requests.end();
+    if (request == requests.end()) {
+      ++counts.unknown;
+      return true;
+    }
+    try {
+      if (!line.has("response")) throw BackendError(line.has("error") ? line.object("error").text_or("message", "no response") : "no response");
+      const auto response = line.object("response");
+      if (response.has("status_code") && response.count("status_code") / 100 != 2)
+        throw BackendError("HTTP " + std::to_string(response.count("status_code")));
+      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second, 1), dialect);
+      if (!answers.front()) throw BackendError("a reply without its first choice");
+      records.emplace_back(*key, backend::RecordKind::generation, backend::encode(*answers.front()));
+      if (records.size() == rows_a_transaction) store();
+    } catch (const BackendError& error) {
+      counts.failed.emplace_back(key->hex(), error.what());
+    }
+    return true;
+  });
+  store();
+  return counts;
+}
+
+}  // namespace espalier::run

@@ -1,0 +1,113 @@
+"""Runs through an offline batch API, in rounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, rows, sensible
+
+pytestmark = [needs_http, needs_journal]
+
+
+def answered(requests: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]], order: int = 1) -> Path:
+    """What a batch API makes of a file of requests; lines come back in another order."""
+    lines = []
+    for row in rows(requests)[::order]:
+        assert row["method"] == "POST" and row["url"] == "/v1/chat/completions"
+        status, body = respond(row["body"])
+        response = {"status_code": status, "request_id": "r", "body": json.loads(body)}
+        lines.append(json.dumps({"id": "b", "custom_id": row["custom_id"], "response": response, "error": None}))
+    path = requests.with_name("responses.jsonl")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def job(files: Path, out: Path) -> list[object]:
+    return [*inputs(files), "--limit", 4, "--model-name", "m", "--out", out]
+
+
+def finish(files: Path, out: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]]) -> int:
+    """Rounds until the run is complete; returns their number."""
+    for round in range(60):
+        done = espalier("batch", "prepare", *job(files, out), "--most", 7, "--json")
+        assert done.returncode in (0, 1), done.stderr
+        told = json.loads(done.stdout)
+        if done.returncode == 0:
+            assert told["requests"] == 0 and told["open"] == 0
+            return round
+        assert sum(len(rows(Path(file))) for file in told["files"]) == told["requests"] > 0
+        assert all(len(rows(Path(file))) <= 7 for file in told["files"])
+        for file in told["files"]:
+            assert espalier("batch", "ingest", out, answered(Path(file), respond, -1)).returncode == 0
+    raise AssertionError("the run never ends")
+
+
+def test_a_run_in_rounds_ends_in_the_bytes_of_an_online_run(files: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion(sensible(request))) as server:
+        online = espalier("expand", *job(files, tmp_path / "online"), "--model", server.url)
+        assert online.returncode == 0, online.stderr
+        asked = len(server.requests)
+        assert finish(files, tmp_path / "rounds", lambda request: completion(sensible(request))) > 2
+        assert contents(tmp_path / "rounds") == contents(tmp_path / "online")
+        # The same keys: what a batch answered, an online run does not pay for again, and the other way round.
+        server.requests.clear()
+        again = espalier("expand", *job(files, tmp_path / "rounds"), "--model", server.url, "--overwrite")
+        assert again.returncode == 0 and server.requests == []
+    ids = [row["custom_id"] for file in (tmp_path / "rounds" / "batch").glob("requests-*") for row in rows(file)]
+    assert len(ids) == len(set(ids)) == asked
+
+
+def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path, tmp_path: Path):
+    out = tmp_path / "run"
+    first = espalier("batch", "prepare", *job(files, out))
+    assert first.returncode == 1 and "requests to send" in first.stdout
+    requests = out / "batch" / "requests-0001.jsonl"
+    ids = [row["custom_id"] for row in rows(requests)]
+    refused = espalier("batch", "prepare", *job(files, out))
+    assert refused.returncode == 2 and f"{requests}: {len(ids)} requests wait" in refused.stderr
+    responses = answered(requests, lambda request: completion(sensible(request)))
+    lines = rows(responses)
+    lines[0]["response"] = {"status_code": 429, "request_id": "r", "body": {"error": {"message": "later"}}}
+    lines[1]["response"] = None
+    lines[1]["error"] = {"code": "batch_expired", "message": "too late"}
+    lines.append(lines[2] | {"custom_id": "ff" * 16})
+    responses.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    told = json.loads(espalier("batch", "ingest", out, responses, "--json").stdout)
+    assert told == {
+        "stored": len(ids) - 2,
+        "failed": {ids[0]: "HTTP 429", ids[1]: "too late"},
+        "unknown": 1,
+    }
+    assert espalier("batch", "prepare", *job(files, out)).returncode == 1
+    asked = {row["custom_id"] for row in rows(out / "batch" / "requests-0002.jsonl")}
+    assert set(ids) & asked == set(ids[:2])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", ":1: is not JSON"),
+        ('{"response": {}}', ":1: field 'custom_id': is missing"),
+        ('{"custom_id": 7}', ":1: field 'custom_id': is not a text"),
+    ],
+)
+def test_a_bad_line_is_named(files: Path, tmp_path: Path, line: str, message: str):
+    out = tmp_path / "run"
+    assert espalier("batch", "prepare", *job(files, out)).returncode == 1
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(line + "\n", encoding="utf-8")
+    done = espalier("batch", "ingest", out, bad)
+    assert done.returncode == 3 and f"{bad}{message}" in done.stderr
+
+
+def test_ingest_without_requests_and_a_batch_without_a_name_are_refused(files: Path, tmp_path: Path):
+    missing = espalier("batch", "ingest", tmp_path, tmp_path / "none.jsonl")
+    assert missing.returncode == 3 and "there are no requests" in missing.stderr
+    nameless = espalier("batch", "prepare", *inputs(files), "--out", tmp_path / "run")
+    assert nameless.returncode == 2 and "model-name" in nameless.stderr
+    online = espalier("expand", *job(files, tmp_path / "run"), "--model", "batch")
+    assert online.returncode == 2 and "option 'model'" in online.stderr
