@@ -2,9 +2,10 @@
 PYTHON ?= python3
 CLANG ?= $(or $(notdir $(firstword $(wildcard /usr/bin/clang++-1[6-9] /usr/bin/clang++-2?))),clang++-16)
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-python test-readme lint bench clean
+.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-fuzz test-python test-readme lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -13,6 +14,7 @@ help:
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests under address and undefined-behaviour sanitizers"
 	@echo "make test-clang     the C++ unit tests built by $(CLANG)"
+	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
@@ -56,6 +58,13 @@ test-clang: setup
 	cmake --preset clang -DCMAKE_CXX_COMPILER=$(CLANG)
 	cmake --build --preset clang --parallel $(JOBS) -- -k0
 	ctest --preset clang --parallel $(JOBS)
+
+test-fuzz: setup
+	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
+	@tools/setup.sh libclang-rt-$(subst clang++-,,$(notdir $(CLANG)))-dev
+	cmake --preset fuzz -DCMAKE_CXX_COMPILER=$(CLANG)
+	cmake --build --preset fuzz --parallel $(JOBS)
+	$(PYTHON) tests/fuzz/run.py build/fuzz/tests/fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --junit build/fuzz/junit.xml
 
 test-python: install-dev
 	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml

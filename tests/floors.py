@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Folder -> the other folders it may include. The umbrella may include everything.
 ROOT_HEADERS = ("espalier.hpp", "version.hpp")
-FOLDERS = ("core", "policy", "search", "rag", "backend", "backend/index", "sim", "output", "toy", "method", "method/baselines", "run")
+FOLDERS = tuple(
+    "core policy search rag backend backend/index sim output toy method method/baselines run".split()  # noqa: SIM905
+)
 FLOORS = {
     "core": set(),
     "policy": {"core"},

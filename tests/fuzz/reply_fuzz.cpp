@@ -1,0 +1,38 @@
+// What servers send: completions, hits, embeddings, errors. The first byte chooses the reader.
+#include "fuzzing.hpp"
+
+#include <espalier/backend/openai_reply.hpp>
+#include <espalier/backend/read_embedding.hpp>
+#include <espalier/backend/read_hits.hpp>
+
+using namespace espalier;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  static backend::JsonReader json;
+  static const std::vector<Prompt> prompts = [] {
+    Sampling sampling;
+    sampling.stop = {"</answer>", "\n\n"};
+    sampling.logprobs = true;
+    return std::vector<Prompt>{Prompt("q", sampling, 1, 0), Prompt("q", sampling, 1, 1)};
+  }();
+  std::string text = fuzz::text_of(data + 1, size - 1);
+  try {
+    const simdjson::dom::element root = json.read(text);
+    fuzz::require(simdjson::validate_utf8(text), "a reply that was read is UTF-8");
+    if (data[0] % 3 == 0) {
+      const auto completions = backend::read_completions(root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp));
+      fuzz::require(completions.size() == prompts.size(), "a place for every sample");
+      for (const auto& completion : completions)
+        fuzz::require(!completion || simdjson::validate_utf8(completion->text), "completions are UTF-8");
+    } else if (data[0] % 3 == 1) {
+      simdjson::dom::array hits;
+      if (!root.get(hits)) fuzz::require(backend::read_hits(hits, 3).size() <= 3, "no more than k hits");
+    } else {
+      backend::read_embedding(root);
+    }
+  } catch (const BackendError& error) {
+    fuzz::require(error.what()[0] != '\0', "an error says something");
+  }
+  return 0;
+}
