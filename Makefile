@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-fuzz test-python test-readme lint bench clean
+.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-fuzz test-python test-readme test-servers lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make test-clang     the C++ unit tests built by $(CLANG)"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
+	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
 	@echo "make bench          build and run the benchmarks"
@@ -71,6 +72,10 @@ test-python: install-dev
 
 test-readme: install-dev
 	$(VENV)/pytest tests/readme_test.py --junit-xml=build/readme/junit.xml
+
+test-servers: install-dev
+	$(VENV)/pip install -q --group servers
+	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
 
 lint: install-dev
 	$(VENV)/ruff check python tests

@@ -1,0 +1,88 @@
+"""The faults that a server can be asked for, by name."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from email.utils import formatdate
+
+from dialects import Dialect, Json
+
+Answer = tuple[int, dict[str, str], bytes]
+Status = Callable[[Dialect], Answer]
+
+
+def encode(reply: object) -> bytes:
+    return json.dumps(reply, ensure_ascii=False).encode()
+
+
+@functools.cache
+def _much() -> bytes:
+    return b" " * 100_000_000
+
+
+def _status(status: int, message: str = "injected", code: str = "", **headers: str) -> Status:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda dialect: (status, dict(named), encode(dialect.error(status, message, code)))
+
+
+# What stands in for a reply, whatever the attempt: the request has failed.
+PERMANENT: Mapping[str, Status] = {
+    "400": _status(400),
+    "401": _status(401),
+    "404": _status(404),
+    "413": _status(413),
+    "422": lambda _: (422, {}, encode({"detail": [{"loc": ["body", "n"], "msg": "injected", "type": "int"}]})),
+    "quota": _status(429, "injected: you exceeded your quota", "insufficient_quota", Retry_After="0"),
+    "redirect": lambda _: (302, {"Location": "/elsewhere"}, b""),
+}
+
+# What stands in for a reply this once.
+REPLACED: Mapping[str, Status] = {
+    "408": _status(408),
+    "429 seconds": _status(429, Retry_After="1"),
+    "429 date": lambda dialect: _status(429, Retry_After=formatdate(time.time() + 1, usegmt=True))(dialect),
+    "429 milliseconds": _status(429, Retry_After="600", retry_after_ms="30"),
+    "500": _status(500),
+    "502": lambda _: (502, {"Content-Type": "text/html"}, b"<html><h1>Bad Gateway</h1></html>"),
+    "503": _status(503),
+    "504": _status(504),
+    "HTML": lambda _: (200, {"Content-Type": "text/html"}, b"<html><body>Sign in first</body></html>"),
+    "empty body": lambda _: (200, {}, b""),
+    "error on 200": lambda dialect: (200, {}, encode(dialect.error(500, "injected", ""))),
+    "100 MB": lambda _: (200, {}, _much()),
+}
+
+
+def _relisted(change: Callable[[list[Json]], list[Json]]) -> Callable[[bytes], bytes]:
+    """Changes the list of choices, or that of a retrieval server's results, where a reply has one."""
+
+    def changed(body: bytes) -> bytes:
+        reply = json.loads(body)
+        return encode({**reply, **{name: change(reply[name]) for name in ("choices", "result") if name in reply}})
+
+    return changed
+
+
+def _inserted(damage: bytes) -> Callable[[bytes], bytes]:
+    """Puts bytes at the beginning of the first text."""
+    begin = re.compile(rb'"(?:content|contents|text|response)": "')
+    return lambda body: begin.sub(lambda found: found[0] + damage, body, count=1)
+
+
+# What happens to a good reply's bytes.
+DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
+    "too short a list": _relisted(lambda items: items[1:]),
+    "too long a list": _relisted(lambda items: [*items, {"index": len(items)}]),
+    "duplicate choices": _relisted(lambda items: [*items, *items[:1]]),
+    "invalid UTF-8": _inserted(b"\xff\xc3"),
+    "lone surrogate": _inserted(rb"\ud83d"),
+}
+
+# What happens to the connection.
+BROKEN: Sequence[str] = ("refuse", "stall", "reset", "drip")
+
+TRANSIENT: Sequence[str] = (*BROKEN, *REPLACED, *DAMAGED)  # and "TLS", which only a server that speaks it can inject
