@@ -64,8 +64,9 @@ void bind_http(py::module_& m) {
   const auto timeout_arg = py::arg("timeout") = 300.0;
   const auto deadline_arg = py::arg("deadline") = 600.0;
   const auto attempts_arg = py::arg("attempts") = 0;
-  openai.def(py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge, std::string revision, const std::string& api,
-                         bool native_n, std::string extra_body, std::string api_key_env, std::string api_key_file,
+  openai.def(py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge, std::string revision,
+                         const std::string& api, const std::string& server, bool native_n, std::string extra_body,
+                         std::string api_key_env, std::string api_key_file,
                          std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
                if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
                backend::OpenAiOptions options;
@@ -80,14 +81,23 @@ void bind_http(py::module_& m) {
                options.api_key_file = std::move(api_key_file);
                options.http = http_options(in_flight, timeout, deadline, attempts);
                options.http.hedge = hedge;
-               return make<OpenAi, backend::OpenAi>(std::move(options));
+               const auto known = std::make_shared<std::optional<backend::Server>>(backend::server_named(server));
+               options.on_server = [known](backend::Server found) { *known = found; };
+               const auto fingerprint = backend::OpenAi(options).fingerprint();
+               return OpenAi(
+                   [options, known]() mutable {
+                     options.server = *known;  // asked in the first run that needs to know
+                     return std::make_unique<backend::OpenAi>(options);
+                   },
+                   fingerprint);
              }),
              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
-             py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat",
+             py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
              py::arg("native_n") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
              py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
              "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
-             "or URL*WEIGHT. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in seconds, over all attempts "
+             "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: the "
+             "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in seconds, over all attempts "
              "of a request.");
 
   retriever.def(py::init([](std::string url, std::string name, std::size_t batch, std::size_t in_flight, double timeout,

@@ -1,3 +1,4 @@
+#include <espalier/backend/dialect.hpp>
 #include <espalier/run/registry.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/world.hpp>
@@ -43,6 +44,11 @@ const std::map<std::string, Set>& fields() {
       {"model_name", into(&S::model_name)},
       {"endpoints", into(&S::endpoints)},
       {"model_revision", into(&S::model_revision)},
+      {"server",
+       [](S& settings, const py::object& value) {
+         settings.server = value.cast<std::string>();
+         (void)backend::server_named(settings.server);  // names a bad one before the run begins
+       }},
       {"native_n", into(&S::native_n)},
       {"extra_body", into(&S::extra_body)},
       {"ca_file", into(&S::ca_file)},

@@ -13,6 +13,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/prune.hpp>
+#include <espalier/policy/score_prior.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/sequential_halving.hpp>
 #include <espalier/rag/environment.hpp>

@@ -225,6 +225,7 @@ class OpenAi(Model):
         hedge: float = ...,
         revision: str = ...,
         api: str = ...,
+        server: str = ...,
         native_n: bool = ...,
         extra_body: str = ...,
         api_key_env: str = ...,

@@ -83,7 +83,15 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option("--api-key-file", "file with the servers' key", metavar="FILE")
     option("--api", "which protocol the server speaks", choices=["chat", "completions"])
     option(
-        "--native-n", "the server knows `n`: samples of one prompt share a request", action="store_true", default=None
+        "--server",
+        "its sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other; auto (default) asks it",
+        metavar="SORT",
+    )
+    option(
+        "--native-n",
+        "a server of another sort knows `n`: samples of one prompt share a request",
+        action="store_true",
+        default=None,
     )
     option("--retriever", "bm25 (default), faiss:INDEX or the URL of a retrieval server", metavar="RETRIEVER")
     option("--retriever-name", "what a retrieval server searches; part of the journal's keys", metavar="NAME")

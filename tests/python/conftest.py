@@ -101,7 +101,11 @@ class ModelServer:
     """An OpenAI-compatible server on the loopback. `respond` gives (status, body) for a request."""
 
     respond: Callable[[dict[str, Any]], tuple[int, bytes]]
+    owner: str = ""
+    """Of its models, which says what sort of server it is."""
     requests: list[dict[str, Any]] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    """Paths that were asked for by GET."""
     released: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ModelServer:
@@ -121,7 +125,13 @@ class ModelServer:
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.requests.append(request)
-                status, body = outer.respond(request)
+                self.reply(*outer.respond(request))
+
+            def do_GET(self) -> None:
+                outer.questions.append(self.path)
+                self.reply(200, json.dumps({"data": [{"id": "m", "owned_by": outer.owner}]}).encode())
+
+            def reply(self, status: int, body: bytes) -> None:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

@@ -37,6 +37,9 @@ Answer chat(const std::string& text) {
                   R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":4}})"};
 }
 
+/// What an SGLang server says to a client that asks what it is.
+const Answer models{.body = R"({"object":"list","data":[{"id":"m","object":"model","owned_by":"sglang"}]})"};
+
 /// Four questions whose gold answers and gold chains stand nowhere else, and a few passages.
 class Files {
  public:
@@ -80,12 +83,15 @@ TEST_CASE("what a failing server left open is finished by the next run, in the s
   const Files files;
   std::atomic<bool> failing = true;
   std::map<std::string, int> paid;
+  int asked = 0;
   FaultServer flaky([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") ++asked;
+    if (request.path == "/v1/models") return models;
     if (failing && number_of(request.body) % 40 == 0) return Answer{.body = "overloaded", .status = 503};
     ++paid[request.body];
     return chat(reply_to(request.body));
   });
-  FaultServer steady([](const Received& request, std::size_t) { return chat(reply_to(request.body)); });
+  FaultServer steady([](const Received& request, std::size_t) { return request.path == "/v1/models" ? models : chat(reply_to(request.body)); });
 
   CHECK(run_job(files.settings(steady, "whole")).open == 0);
   auto settings = files.settings(flaky, "broken");
@@ -102,6 +108,8 @@ TEST_CASE("what a failing server left open is finished by the next run, in the s
   for (const char* file : {"/trees.jsonl", "/answers.jsonl", "/sft.jsonl", "/dpo.jsonl"})
     CHECK(files.content(std::string("broken") + file) == files.content(std::string("whole") + file));
   for (const auto& [body, times] : paid) CHECK(times == 1);
+  CHECK(asked == 1);  // the second run knows from servers.json
+  CHECK(files.content("broken/servers.json").find("\"sglang\"}") != std::string::npos);
 }
 
 TEST_CASE("a gold answer never reaches a model, neither where it steers the search nor where nobody may know it") {
@@ -120,5 +128,6 @@ TEST_CASE("a gold answer never reaches a model, neither where it steers the sear
   }
   const auto received = server.received();
   CHECK(received.size() > 50);
+  CHECK(files.content("expand/servers.json").find("\"other\"}") != std::string::npos);
   for (const Received& request : received) CHECK(request.body.find("secret") == std::string::npos);
 }

@@ -9,7 +9,7 @@
 #include <espalier/backend/openai_reply.hpp>
 #include <espalier/backend/openai_request.hpp>
 #include <espalier/backend/replica.hpp>
-#include <espalier/backend/server_probe.hpp>
+#include <espalier/backend/server_dialect.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>
@@ -40,6 +40,13 @@ struct OpenAiOptions {
   HttpOptions http = {};
 };
 
+/// The servers that the options name, the first of them `url`.
+inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
+  std::vector<Replica> servers{{options.url}};
+  servers.insert(servers.end(), options.replicas.begin(), options.replicas.end());
+  return std::make_shared<HttpFleet>(std::move(servers), options.http);
+}
+
 /// The model as an asynchronous service. What a prompt needs and the server's sort lacks is emulated (n) or fails by name
 /// (refusal.hpp). Throws std::invalid_argument for bad options.
 class OpenAi final : public HttpService<Prompt, Completion> {
@@ -48,13 +55,13 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
-        request_(options_.model, options_.chat, options_.extra_body) {
+        request_(options_.model, options_.chat, options_.extra_body),
+        key_(read_api_key(options_.api_key_env, options_.api_key_file)),
+        server_(options_.server, Url(options_.url), key_, options_.http, options_.on_server),
+        fleet_(fleet_of(options_)),
+        chat_(at("/chat/completions")),
+        plain_(at("/completions")) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
-    std::vector<Replica> servers{{options_.url}};
-    servers.insert(servers.end(), options_.replicas.begin(), options_.replicas.end());
-    fleet_ = std::make_shared<HttpFleet>(std::move(servers), options_.http);
-    key_ = read_api_key(options_.api_key_env, options_.api_key_file);
-    route(options_.server.value_or(Server::other));
   }
   /// The servers behind it.
   [[nodiscard]] const std::shared_ptr<HttpFleet>& fleet() const { return fleet_; }
@@ -70,54 +77,46 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   }
 
  private:
+  [[nodiscard]] std::shared_ptr<const HttpEndpoint> at(const char* route) const {
+    return std::make_shared<const HttpEndpoint>(fleet_, [=](const Url& base) { return base.below(route); }, key_, options_.http);
+  }
+  [[nodiscard]] std::shared_ptr<const HttpEndpoint> at_root(const char* route) const {
+    return std::make_shared<const HttpEndpoint>(fleet_, [=](const Url& base) { return base.with_path(route); }, key_, options_.http);
+  }
+  [[nodiscard]] bool ollama() const { return server_.dialect().server == Server::ollama; }
   bool prepared() override {
-    if (options_.server) return true;
-    if (!probe_) probe_.emplace(client(), Url(options_.url), key_, options_.http);
-    try {
-      options_.server = probe_->found();
-    } catch (const BackendError&) {
-      probe_.reset();  // whoever asks later finds out for himself
-      throw;
+    if (!server_.known(client())) return false;
+    if (ollama() && !native_) {
+      native_ = true;
+      chat_ = at_root("/api/chat");
+      plain_ = at_root("/api/generate");
     }
-    if (!options_.server) return false;
-    probe_.reset();
-    route(*options_.server);
-    if (options_.on_server) options_.on_server(*options_.server);
     return true;
   }
-  /// Where requests to a server of that sort go.
-  void route(Server server) {
-    dialect_ = dialect_of(server);
-    if (server == Server::other && options_.native_n) dialect_.max_n = 128;
-    const auto to = [&](const char* ollama, const char* others) {
-      const auto target = [=](const Url& base) { return server == Server::ollama ? base.with_path(ollama) : base.below(others); };
-      return std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_.http);
-    };
-    chat_ = to("/api/chat", "/chat/completions");
-    plain_ = to("/api/generate", "/completions");
-  }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    return group.size() < dialect_.max_n && !next.greedy() && next.shared_body() == group.back().shared_body() &&
+    const Dialect& dialect = server_.dialect();
+    const std::size_t most = dialect.server == Server::other && options_.native_n ? 128 : dialect.max_n;
+    return group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
            next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;
   }
   std::shared_ptr<const HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
-    body = request_.write(group, dialect_);
+    body = request_.write(group, server_.dialect());
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     const auto root = json_.read(body);
-    if (dialect_.server == Server::ollama) return {read_ollama(root, group.front())};
-    return read_completions(root, group, dialect_);
+    if (ollama()) return {read_ollama(root, group.front())};
+    return read_completions(root, group, server_.dialect());
   }
 
   OpenAiOptions options_;
   OpenAiRequest request_;
   JsonReader json_;
   std::string key_;
-  Dialect dialect_ = dialect_of(Server::other);
+  ServerDialect server_;
   std::shared_ptr<HttpFleet> fleet_;
   std::shared_ptr<const HttpEndpoint> chat_, plain_;
-  std::optional<ServerProbe> probe_;
+  bool native_ = false;  ///< they are Ollama's own routes
 };
 
 }  // namespace espalier::backend

@@ -13,11 +13,13 @@
 #include <espalier/backend/http_retriever.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/run/batch_requests.hpp>
+#include <espalier/run/known_servers.hpp>
 #endif
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,6 +78,13 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.model = model_name;
   options.revision = settings.model_revision;
   options.chat = settings.chat;
+  options.server = backend::server_named(source == settings.model ? settings.server : "auto");
+  if (!options.server && !later) {
+    const KnownServers known(std::filesystem::path(settings.out) / "servers.json");
+    const std::string address = backend::Url(source).shown();
+    options.server = known.at(address);
+    options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
+  }
   options.native_n = settings.native_n;
   options.extra_body = settings.extra_body;
   options.api_key_file = settings.api_key_file;
@@ -84,10 +93,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     for (const std::string& endpoint : settings.endpoints) options.replicas.push_back(backend::read_replica(endpoint));
     options.http.hedge = settings.hedge;
   }
+  const backend::Dialect& dialect = backend::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    const backend::Dialect& dialect = backend::dialect_of(backend::Server::other);
     BatchRequests requests(backend::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect, fingerprint, settings.batch_file);
     return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint, model_name, true};
   }

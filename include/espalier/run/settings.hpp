@@ -40,7 +40,8 @@ struct Settings {
   std::string model_name;               ///< the model's name at the server
   std::string model_revision;           ///< of its weights, part of the journal's key
   bool chat = true;                     ///< chat completions, or plain ones
-  bool native_n = false;                ///< the server knows `n`
+  std::string server = "auto";          ///< what sort of server the model is behind (backend/dialect.hpp); "auto" = it is asked
+  bool native_n = false;                ///< a server of another sort knows `n`
   std::string extra_body;               ///< a JSON object merged into every request to a model; part of the journal's key
   std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
   std::string proxy;                    ///< on the way to all servers; "" = that of the environment

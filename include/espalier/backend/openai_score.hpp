@@ -1,0 +1,71 @@
+#pragma once
+
+#include <espalier/backend/http_service.hpp>
+#include <espalier/backend/json_reader.hpp>
+#include <espalier/backend/openai.hpp>
+#include <espalier/backend/read_score.hpp>
+#include <espalier/backend/refusal.hpp>
+#include <espalier/backend/server_dialect.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/score.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// Scores given continuations by a language model at a server: /completions with `echo`, which answers with the
+/// log-probability of every token of the prompt. Servers that lack it, or answer with another list, are refused by name.
+class OpenAiScore final : public HttpService<ScoreRequest, Score> {
+ public:
+  /// `chat`, `native_n` and `extra_body` are for prompts and play no part.
+  explicit OpenAiScore(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
+      : HttpService(std::move(client), options.http.max_in_flight),
+        options_(std::move(options)),
+        key_(read_api_key(options_.api_key_env, options_.api_key_file)),
+        server_(options_.server, Url(options_.url), key_, options_.http, options_.on_server),
+        endpoint_(std::make_shared<const HttpEndpoint>(fleet_of(options_), [](const Url& base) { return base.below("/completions"); }, key_, options_.http)) {
+    if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
+  }
+  /// Identity of the model: name and revision; never address or key.
+  [[nodiscard]] Hash fingerprint() const {
+    return Hasher().add(std::string_view("openai scores")).add(options_.model).add(options_.revision).finish();
+  }
+
+ private:
+  bool prepared() override { return server_.known(client()); }
+  [[nodiscard]] bool joins(std::span<const ScoreRequest>, const ScoreRequest&) const override { return false; }
+  std::shared_ptr<const HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
+    const Dialect& dialect = server_.dialect();
+    if (!dialect.score_max_tokens) throw refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
+    const ScoreRequest& request = group.front();
+    JsonWriter json(body);
+    json.begin_object().field("model", options_.model).key("prompt");
+    if (request.of_ids()) {
+      json.begin_array();
+      for (const auto* ids : {&request.prompt_ids(), &request.continuation_ids()})
+        for (const std::int32_t id : *ids) json.value(id);
+      json.end_array();
+    } else {
+      json.value(request.prompt() + request.continuation());
+    }
+    json.field("max_tokens", *dialect.score_max_tokens).field("temperature", 0).field("echo", true).field("logprobs", 1).end_object();
+    return endpoint_;
+  }
+  std::vector<std::optional<Score>> read(std::span<const ScoreRequest> group, std::string& body) override {
+    return {read_score(json_.read(body), group.front(), static_cast<std::size_t>(*server_.dialect().score_max_tokens))};
+  }
+
+  OpenAiOptions options_;
+  JsonReader json_;
+  std::string key_;
+  ServerDialect server_;
+  std::shared_ptr<const HttpEndpoint> endpoint_;
+};
+
+}  // namespace espalier::backend

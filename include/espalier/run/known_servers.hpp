@@ -1,0 +1,58 @@
+#pragma once
+
+#include <espalier/backend/dialect.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/jsonl.hpp>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace espalier::run {
+
+/// DIR/servers.json: what the run's model servers were found to be, by address. A matter of execution: a run that goes on
+/// asks none of them again, and nothing is compared with it.
+class KnownServers {
+ public:
+  explicit KnownServers(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// What the server at that address is, if it was asked before. Throws InputError for a file that cannot be read.
+  [[nodiscard]] std::optional<backend::Server> at(const std::string& address) const {
+    const auto known = names();
+    const auto found = known.find(address);
+    if (found == known.end()) return std::nullopt;
+    for (const backend::Dialect& dialect : backend::dialects)
+      if (found->second == quoted(dialect.name)) return dialect.server;
+    throw InputError(file_.string(), 0, address, "no sort of server is called " + found->second);
+  }
+  void keep(const std::string& address, backend::Server server) const {
+    auto known = names();
+    known.insert_or_assign(address, quoted(backend::dialect_of(server).name));
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object();
+    for (const auto& [name, text] : known) json.key(name).raw(text);
+    json.end_object();
+    output::AtomicFile target(file_.string());
+    target.write(out + '\n');
+    target.commit();
+  }
+
+ private:
+  [[nodiscard]] std::map<std::string, std::string> names() const {
+    return std::filesystem::exists(file_) ? output::read_flat_json(file_.string()) : std::map<std::string, std::string>();
+  }
+  static std::string quoted(std::string_view text) {
+    std::string json;
+    append_json_string(json, text);
+    return json;
+  }
+
+  std::filesystem::path file_;
+};
+
+}  // namespace espalier::run

@@ -1,0 +1,51 @@
+"""Sorts of servers, as the package and the command know them (what each is sent stands in the tests of the backend)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, sensible
+
+pytestmark = needs_http
+
+
+def test_a_server_is_asked_once_and_gets_what_its_sort_takes():
+    with ModelServer(lambda request: completion("a"), owner="vllm") as server:
+        model = esp.OpenAi(server.url, model="m")
+        assert server.questions == []  # not before there is something to send
+        for _ in range(2):
+            assert [c.text for c in model([esp.Prompt("q"), esp.Prompt("r")])] == ["a", "a"]
+    assert server.questions == ["/v1/models"]
+    assert len(server.requests) == 4
+    for request in server.requests:
+        assert (request["top_k"], request["min_p"], request["repetition_penalty"]) == (-1, 0, 1)
+
+
+def test_a_declared_server_is_not_asked():
+    with ModelServer(lambda request: completion("a"), owner="vllm") as server:
+        esp.OpenAi(server.url, model="m", server="llamacpp")([esp.Prompt("q")])
+    assert server.questions == []
+    assert server.requests[0]["repeat_penalty"] == 1
+    with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, vllm"):
+        esp.OpenAi("http://127.0.0.1:9/v1", model="m", server="tgi")
+
+
+@needs_journal
+def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion(sensible(request)), owner="sglang") as server:
+        model = ["--model", server.url, "--model-name", "m"]
+        command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
+        assert espalier(*command).returncode == 0
+        assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "sglang"}
+        assert server.questions == ["/v1/models"]
+        assert espalier(*command, "--overwrite", "--set", "T_max=3").returncode == 0
+    assert server.questions == ["/v1/models"]
+
+
+def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
+    result = espalier("answer", *inputs(files), "--server", "tgi", "--out", tmp_path)
+    assert result.returncode == 2
+    assert "option 'server' is tgi, allowed: auto, other, vllm" in result.stderr

@@ -1,0 +1,32 @@
+#include "../backend/temporary_folder.hpp"
+
+#include <espalier/run/known_servers.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace espalier;
+using backend::Server;
+using run::KnownServers;
+using test::TemporaryFolder;
+
+TEST_CASE("what servers are is kept by address, and the last word holds") {
+  const TemporaryFolder folder;
+  const KnownServers known(folder / "servers.json");
+  CHECK(!known.at("http://a.b:8000/v1"));
+  known.keep("http://a.b:8000/v1", Server::vllm);
+  known.keep("http://c/v1", Server::other);
+  known.keep("http://c/v1", Server::llamacpp_python);
+  CHECK(test::read_bytes(folder / "servers.json") == "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"llamacpp-python\"}\n");
+  CHECK(known.at("http://a.b:8000/v1") == Server::vllm);
+  CHECK(KnownServers(folder / "servers.json").at("http://c/v1") == Server::llamacpp_python);
+}
+
+TEST_CASE("a damaged file is named") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "servers.json";
+  const KnownServers known(file);
+  test::write_bytes(file, "{\"http://a/v1\":\"vllm");
+  CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("servers.json"), InputError);
+  test::write_bytes(file, "{\"http://a/v1\":\"auto\"}");
+  CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("field 'http://a/v1': no sort of server is called \"auto\""), InputError);
+}
