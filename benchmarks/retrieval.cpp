@@ -1,7 +1,8 @@
 /// BM25: build time, sizes and queries a second in memory and in a mapped file, beside an exhaustive scorer over the same
 /// postings, unpacked and weighed beforehand (no analysis, no dictionary, no passages handed out), whose answers must be the
-/// same. 100 words a passage, 50,000 words by Zipf's law, 6 words a query, the best 10. Argument: number of passages (default
-/// 100,000). CPU seconds stand beside seconds, for machines that are shared.
+/// same. 100 words a passage, 50,000 words by Zipf's law, 6 words a query, the best 10. Arguments: number of passages (default
+/// 100,000); a folder for corpus, queries, answers and figures, if other libraries are to be given the same (lexical.py). CPU
+/// seconds stand beside seconds, for machines that are shared.
 #include <espalier/backend/bm25.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -119,7 +120,20 @@ void exhaustive(const Lists& lists, std::vector<float>& scores, std::vector<back
   }
 }
 
-void compare(const char* name, std::vector<std::pair<const char*, backend::Bm25*>> engines, const std::vector<Query>& queries) {
+/// Writes a query and its answers a line, ids and scores behind a tab.
+void write_answers(const std::string& file, const std::vector<Query>& queries, backend::Bm25& bm25) {
+  std::ofstream out(file);
+  out.precision(9);
+  const auto answers = bm25(queries);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    out << queries[q].text << '\t';
+    for (const Passage& p : answers[q]) out << p.id() << ' ' << p.score() << ' ';
+    out << '\n';
+  }
+}
+
+/// Returns queries a CPU second of the first engine.
+double compare(const char* name, std::vector<std::pair<const char*, backend::Bm25*>> engines, const std::vector<Query>& queries) {
   const backend::LexicalIndex& index = engines[0].second->index();
   std::vector<float> scores(index.passages());
   std::vector<backend::Hit> top;
@@ -154,6 +168,7 @@ void compare(const char* name, std::vector<std::pair<const char*, backend::Bm25*
   for (std::size_t e = 0; e < engines.size(); ++e)
     std::printf("    %s %.0f queries a CPU second, ratio to exhaustive %.2f\n", engines[e].first, n / ours[e], ours[e] / bound);
   std::printf("    %zu answers differ\n", wrong);
+  return n / ours[0];
 }
 
 }  // namespace
@@ -165,7 +180,9 @@ int main(int argc, char** argv) {
   const double text = resident();
   std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start), text);
 
-  const std::string file = (std::filesystem::temp_directory_path() / ("bench_retrieval." + std::to_string(passages))).string();
+  const std::filesystem::path folder = argc > 2 ? argv[2] : std::filesystem::temp_directory_path();
+  const std::string file = (folder / ("bench_retrieval." + std::to_string(passages))).string();
+  double seconds = 0, cpu_spent = 0;
   for (unsigned threads : {1u, 2u}) {
     start = std::chrono::steady_clock::now();
     double cpu = cpu_seconds();
@@ -174,14 +191,23 @@ int main(int argc, char** argv) {
     start = std::chrono::steady_clock::now();
     cpu = cpu_seconds();
     backend::write_lexical_index(corpus, {.threads = threads}, file);
-    std::printf("  file written in %.2f s, CPU %.2f s\n", seconds_since(start), cpu_seconds() - cpu);
+    seconds = seconds_since(start), cpu_spent = cpu_seconds() - cpu;
+    std::printf("  file written in %.2f s, CPU %.2f s\n", seconds, cpu_spent);
   }
   backend::Bm25 memory(corpus, {.threads = 1}), mapped(corpus, backend::LexicalIndex::open(file), backend::simple_analyzer(), 1);
   const backend::LexicalFacts& facts = memory.index().facts();
   std::printf("%llu terms, %llu postings of %.2f bytes, file of %.0f MB\n", static_cast<unsigned long long>(facts.terms),
               static_cast<unsigned long long>(facts.postings), static_cast<double>(memory.index().postings_size()) / static_cast<double>(facts.postings),
               static_cast<double>(std::filesystem::file_size(file)) / 1e6);
-  compare("content words", {{"in memory", &memory}, {"mapped", &mapped}}, queries_with(0));
-  compare("4 content and 2 common words", {{"in memory", &memory}, {"mapped", &mapped}}, queries_with(2));
   std::filesystem::remove(file);
+  const double content = compare("content words", {{"mapped", &mapped}, {"in memory", &memory}}, queries_with(0));
+  const double common = compare("4 content and 2 common words", {{"mapped", &mapped}, {"in memory", &memory}}, queries_with(2));
+  if (argc > 2) {
+    std::ofstream texts(folder / "corpus.txt");
+    for (std::uint32_t p = 0; p < passages; ++p) texts << corpus[p].text() << '\n';
+    write_answers((folder / "content.txt").string(), queries_with(0), mapped);
+    write_answers((folder / "common.txt").string(), queries_with(2), mapped);
+    std::ofstream(folder / "figures.json") << "{\"content\": " << content << ", \"common\": " << common << ", \"build\": " << seconds
+                                           << ", \"build_cpu\": " << cpu_spent << "}\n";
+  }
 }

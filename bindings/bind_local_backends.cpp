@@ -56,16 +56,18 @@ void bind_local_backends(py::module_& m) {
   const backend::Bm25Options bm25;
   py::class_<Bm25, RetrieverPart, std::shared_ptr<Bm25>>(m, "Bm25",
                                                          "BM25 over an index in memory, scored as Lucene does.")
-      .def(py::init([](std::vector<Passage> passages, double k1, double b, const std::string& analyzer) {
+      .def(py::init([](std::vector<Passage> passages, double k1, double b, const std::string& analyzer, unsigned threads) {
              backend::Bm25Options options;
              options.k1 = k1;
              options.b = b;
              options.analyzer = backend::analyzer(analyzer);
+             options.threads = threads;
              const py::gil_scoped_release unlock;
-             return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), std::move(options))));
+             return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
            }),
            py::arg("passages"), py::kw_only(), py::arg("k1") = bm25.k1, py::arg("b") = bm25.b,
-           py::arg("analyzer") = bm25.analyzer.name(), "Analyzers: 'simple' and 'english-lucene'.");
+           py::arg("analyzer") = bm25.analyzer.name(), py::arg("threads") = bm25.threads,
+           "Analyzers: 'simple' and 'english-lucene'. No number of threads changes an answer; 0: as many as the machine runs at once.");
 
   py::class_<sim::World>(
       m, "World",

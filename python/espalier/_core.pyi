@@ -180,7 +180,13 @@ class Simulated(Model):
 
 class Bm25(Retriever):
     def __init__(
-        self, passages: Sequence[Passage], *, k1: float = ..., b: float = ..., analyzer: str = ...
+        self,
+        passages: Sequence[Passage],
+        *,
+        k1: float = ...,
+        b: float = ...,
+        analyzer: str = ...,
+        threads: int = ...,
     ) -> None: ...
 
 class World:

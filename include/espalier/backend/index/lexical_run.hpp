@@ -51,21 +51,22 @@ class LexicalRunWriter {
     std::uint32_t term;
     Posting posting;
   };
+  struct Seen {
+    std::size_t last = 0;        // entry + 1
+    std::uint32_t passages = 0;
+  };
 
   void add_passage(std::uint32_t passage) {
     const std::size_t first = entries_.size();
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const std::uint32_t term = table_.number(terms_[t]);
-      if (term == last_.size()) {
-        last_.push_back(0);
-        sizes_.push_back(0);
-      }
-      if (last_[term] > first) {
-        ++entries_[last_[term] - 1].posting.count;
+      if (term == seen_.size()) seen_.emplace_back();
+      if (Seen& seen = seen_[term]; seen.last > first) {
+        ++entries_[seen.last - 1].posting.count;
       } else {
         entries_.push_back({term, {passage, 1}});
-        last_[term] = entries_.size();
-        ++sizes_[term];
+        seen.last = entries_.size();
+        ++seen.passages;
       }
     }
   }
@@ -77,7 +78,7 @@ class LexicalRunWriter {
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return table_[a] < table_[b]; });
     std::vector<std::size_t> ends(table_.size());
     std::size_t begin = 0;
-    for (std::uint32_t t : order) begin += sizes_[t], ends[t] = begin - sizes_[t];
+    for (std::uint32_t t : order) begin += seen_[t].passages, ends[t] = begin - seen_[t].passages;
     std::vector<Posting> postings(entries_.size());
     for (const Entry& e : entries_) postings[ends[e.term]++] = e.posting;
 
@@ -85,22 +86,20 @@ class LexicalRunWriter {
     for (std::uint32_t t : order) {
       put_number(out, table_[t].size());
       out += table_[t];
-      put_number(out, sizes_[t]);
+      put_number(out, seen_[t].passages);
       std::uint32_t before = ~std::uint32_t(0);
-      for (const auto end = next + sizes_[t]; next != end; before = next++->passage) put_posting(out, before, *next);
+      for (const auto end = next + seen_[t].passages; next != end; before = next++->passage) put_posting(out, before, *next);
     }
     table_.clear();
-    last_.clear();
-    sizes_.clear();
+    seen_.clear();
     entries_.clear();
   }
 
   std::string contents_;
   Terms terms_;
   TermTable table_;
-  std::vector<std::size_t> last_;     // of each term: its last entry + 1
-  std::vector<std::uint32_t> sizes_;  // of each term: its passages
-  std::vector<Entry> entries_;        // passage after passage
+  std::vector<Seen> seen_;      // of each term
+  std::vector<Entry> entries_;  // passage after passage
 };
 
 /// Reads a run, a term after the other. Its bytes outlive it.

@@ -23,27 +23,27 @@ inline std::uint64_t term_hash(std::string_view term) {
   return mix64(hash ^ word);
 }
 
-/// Numbers terms in order of appearance.
+/// Numbers terms in order of appearance, less than 2^31 of them.
 class TermTable {
  public:
   /// The number of a term; a new one gets the next.
   std::uint32_t number(std::string_view term) {
-    if (2 * terms_.size() >= slots_.size()) grow();
-    const std::uint64_t hash = term_hash(term);
-    for (std::uint64_t i = hash;; ++i) {
+    if (4 * terms_.size() >= 3 * slots_.size()) grow();
+    const auto hash = static_cast<std::uint32_t>(term_hash(term));
+    for (std::uint32_t i = hash;; ++i) {
       Slot& slot = slots_[i & (slots_.size() - 1)];
       if (slot.term == 0) {
-        terms_.push_back({hash, text_.size(), term.size()});
+        terms_.push_back({text_.size(), static_cast<std::uint32_t>(term.size()), hash});
         text_ += term;
-        slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(terms_.size())};
+        slot = {hash, static_cast<std::uint32_t>(terms_.size())};
         return slot.term - 1;
       }
-      if (slot.tag == hash >> 32 && (*this)[slot.term - 1] == term) return slot.term - 1;
+      if (slot.hash == hash && (*this)[slot.term - 1] == term) return slot.term - 1;
     }
   }
   [[nodiscard]] std::size_t size() const { return terms_.size(); }
   [[nodiscard]] std::string_view operator[](std::size_t number) const {
-    return std::string_view(text_).substr(terms_[number].begin, terms_[number].size);
+    return {text_.data() + terms_[number].begin, terms_[number].size};
   }
   void clear() {
     slots_.assign(slots_.size(), {});
@@ -53,19 +53,19 @@ class TermTable {
 
  private:
   struct Slot {
-    std::uint32_t tag = 0;   // the upper half of the hash
+    std::uint32_t hash = 0;
     std::uint32_t term = 0;  // number + 1, 0 = free
   };
   struct Term {
-    std::uint64_t hash;
-    std::size_t begin, size;
+    std::size_t begin;
+    std::uint32_t size, hash;
   };
   void grow() {
     slots_.assign(slots_.empty() ? 1024 : 2 * slots_.size(), {});
     for (std::size_t n = 0; n < terms_.size(); ++n) {
-      std::uint64_t i = terms_[n].hash;
+      std::uint32_t i = terms_[n].hash;
       while (slots_[i & (slots_.size() - 1)].term != 0) ++i;
-      slots_[i & (slots_.size() - 1)] = {static_cast<std::uint32_t>(terms_[n].hash >> 32), static_cast<std::uint32_t>(n + 1)};
+      slots_[i & (slots_.size() - 1)] = {terms_[n].hash, static_cast<std::uint32_t>(n + 1)};
     }
   }
 
