@@ -65,7 +65,7 @@ void bind_http(py::module_& m) {
   const auto deadline_arg = py::arg("deadline") = 600.0;
   const auto attempts_arg = py::arg("attempts") = 0;
   openai.def(py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge, std::string revision,
-                         const std::string& api, const std::string& server, bool native_n, std::string extra_body,
+                         const std::string& api, const std::string& server, bool native_n, bool stream, std::string extra_body,
                          std::string api_key_env, std::string api_key_file,
                          std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
                if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
@@ -76,6 +76,7 @@ void bind_http(py::module_& m) {
                options.revision = std::move(revision);
                options.chat = api == "chat";
                options.native_n = native_n;
+               options.stream = stream;
                options.extra_body = std::move(extra_body);
                options.api_key_env = std::move(api_key_env);
                options.api_key_file = std::move(api_key_file);
@@ -93,7 +94,7 @@ void bind_http(py::module_& m) {
              }),
              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
              py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
-             py::arg("native_n") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
+             py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
              py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
              "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
              "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: the "

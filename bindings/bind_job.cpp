@@ -50,6 +50,7 @@ const std::map<std::string, Set>& fields() {
          (void)backend::server_named(settings.server);  // names a bad one before the run begins
        }},
       {"native_n", into(&S::native_n)},
+      {"stream", into(&S::stream)},
       {"extra_body", into(&S::extra_body)},
       {"ca_file", into(&S::ca_file)},
       {"proxy", into(&S::proxy)},

@@ -233,6 +233,7 @@ class OpenAi(Model):
         api: str = ...,
         server: str = ...,
         native_n: bool = ...,
+        stream: bool = ...,
         extra_body: str = ...,
         api_key_env: str = ...,
         api_key_file: str = ...,

@@ -93,6 +93,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         action="store_true",
         default=None,
     )
+    option(
+        "--stream",
+        "replies come in chunks, for gateways that cut silent connections",
+        action="store_true",
+        default=None,
+    )
     option("--retriever", "bm25 (default), faiss:INDEX or the URL of a retrieval server", metavar="RETRIEVER")
     option("--retriever-name", "what a retrieval server searches; part of the journal's keys", metavar="NAME")
     option("--encoder", "URL of an embeddings server: for faiss, value heads, choices by embedding", metavar="URL")

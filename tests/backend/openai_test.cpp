@@ -112,6 +112,20 @@ TEST_CASE("a chat request carries every sampling field, and the reply's text, fi
         R"("stop":["</a>","\n"],"seed":7})");
 }
 
+TEST_CASE("a reply that was asked for in chunks is put together, and asked for again if it breaks off") {
+  FaultServer server([](const Received&, std::size_t number) {
+    const std::string chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"he\"}}]}\n\n";
+    const std::string rest = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"llo\"}}]}\n\ndata: [DONE]\n\n";
+    return Answer{.body = number == 0 ? chunk : chunk + rest};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.stream = true;
+  OpenAi model(chosen);
+  CHECK(test::ask(model, {Prompt("q")})[0].value().text == "hello");
+  REQUIRE(server.received().size() == 2);
+  CHECK(server.received()[0].body.find(R"("stream":true,"stream_options":{"include_usage":true})") != std::string::npos);
+}
+
 TEST_CASE("a greedy request has no seed, and fields that are off are not sent") {
   FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
   OpenAi model(options(server));

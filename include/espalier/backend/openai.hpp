@@ -8,6 +8,7 @@
 #include <espalier/backend/ollama_reply.hpp>
 #include <espalier/backend/openai_reply.hpp>
 #include <espalier/backend/openai_request.hpp>
+#include <espalier/backend/streamed_reply.hpp>
 #include <espalier/backend/replica.hpp>
 #include <espalier/backend/server_dialect.hpp>
 #include <espalier/core/error.hpp>
@@ -36,6 +37,7 @@ struct OpenAiOptions {
   std::optional<Server> server = Server::other;  ///< its sort; nothing = the server is asked before the first request
   std::function<void(Server)> on_server = {};    ///< hears what the server was found to be
   bool native_n = false;        ///< a server of another sort knows `n`: waiting samples of one prompt share a message
+  bool stream = false;          ///< replies come in chunks, for gateways that cut connections which stay silent
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
   HttpOptions http = {};
 };
@@ -55,7 +57,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
-        request_(options_.model, options_.chat, options_.extra_body),
+        request_(options_.model, options_.chat, options_.extra_body, options_.stream),
         key_(read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, Url(options_.url), key_, options_.http, options_.on_server),
         fleet_(fleet_of(options_)),
@@ -104,6 +106,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
+    if (options_.stream && !ollama()) body = StreamedReply::whole(body, json_);
     const auto root = json_.read(body);
     if (ollama()) return {read_ollama(root, group.front())};
     return read_completions(root, group, server_.dialect());

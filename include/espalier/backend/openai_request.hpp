@@ -26,8 +26,9 @@ class OpenAiRequest {
   /// `chat` false sends prompts with roles as raw ones too, their messages joined by blank lines. Fields of `extra_body`
   /// ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
   /// std::invalid_argument if it is no object or touches model, messages, prompt, n, seed or stream.
-  OpenAiRequest(std::string model, bool chat, std::string extra_body)
-      : model_(std::move(model)), chat_(chat), extra_body_(std::move(extra_body)) {
+  /// `stream`: replies shall come in chunks (streamed_reply.hpp); not by Ollama's own routes.
+  OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false)
+      : model_(std::move(model)), chat_(chat), stream_(stream), extra_body_(std::move(extra_body)) {
     JsonFields probe;
     merge(probe, extra_body_);
   }
@@ -63,6 +64,7 @@ class OpenAiRequest {
     if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
+    if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
     merge(fields, extra_body_);
     merge(fields, sampling.extra_body);
     return fields.open_object();
@@ -142,7 +144,7 @@ class OpenAiRequest {
   }
 
   std::string model_;
-  bool chat_;
+  bool chat_, stream_;
   std::string extra_body_;
   JsonReader json_;
   std::shared_ptr<const PromptBody> shared_;  ///< whose fields prefix_ holds

@@ -86,6 +86,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
   }
   options.native_n = settings.native_n;
+  options.stream = settings.stream;
   options.extra_body = settings.extra_body;
   options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
@@ -93,6 +94,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     for (const std::string& endpoint : settings.endpoints) options.replicas.push_back(backend::read_replica(endpoint));
     options.http.hedge = settings.hedge;
   }
+  if (later && options.server == backend::Server::ollama) bad_option("server", settings.server, "one with a batch API");
   const backend::Dialect& dialect = backend::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();

@@ -1,0 +1,83 @@
+#include <espalier/backend/openai_reply.hpp>
+#include <espalier/backend/streamed_reply.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace espalier;
+using backend::for_each_event;
+using backend::StreamedReply;
+
+namespace {
+
+std::vector<std::string> events(std::string_view text) {
+  std::vector<std::string> all;
+  for_each_event(text, [&](std::string_view data) { all.emplace_back(data); });
+  return all;
+}
+std::vector<std::optional<Completion>> completions(const std::string& stream, std::uint32_t samples) {
+  backend::JsonReader json;
+  Sampling sampling;
+  sampling.stop = {"</answer>"};
+  sampling.logprobs = true;
+  std::vector<Prompt> prompts;
+  for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
+  std::string whole = StreamedReply::whole(stream, json);
+  return backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm));
+}
+
+}  // namespace
+
+TEST_CASE("events end with an empty line, whatever their lines end in") {
+  using All = std::vector<std::string>;
+  CHECK(events("data: a\n\ndata:b\r\n\r\ndata: c\r\rdata: cut\n") == All{"a", "b", "c"});
+  CHECK(events(": comment\nevent: x\ndata: one\ndata:  two\nid: 7\n\n\n\n") == All{"one\n two"});
+  CHECK(events("\xEF\xBB\xBF" "data\n\n") == All{""});
+  CHECK(events("database: no\n\n").empty());
+  CHECK(events("").empty());
+}
+
+TEST_CASE("chunks add up to the reply that would have come whole") {
+  const auto chat = completions(
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"reasoning_content\":\"h\"}}]}\n\n"
+      "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"B\"},\"logprobs\":{\"content\":[{\"logprob\":-2}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a \\u00e9\",\"reasoning_content\":\"m\"},\"logprobs\":{\"content\":[{\"logprob\":-0.5}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"!\"},\"finish_reason\":\"stop\",\"stop_reason\":\"</answer>\",\"logprobs\":{\"content\":[{\"logprob\":-0.25}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
+      2);
+  CHECK(chat[0]->text == "<think>\nhm\n</think>\na \xC3\xA9!</answer>");
+  CHECK(chat[0]->finish == Finish::stop);
+  CHECK(*chat[0]->logprob == -0.75);
+  CHECK(chat[0]->prompt_tokens == 4);
+  CHECK(chat[0]->completion_tokens == 2);
+  CHECK(chat[1]->text == "B");
+  CHECK(chat[1]->finish == Finish::length);
+  const auto plain = completions(
+      "data: {\"choices\":[{\"index\":0,\"text\":\"x\",\"logprobs\":{\"token_logprobs\":[-1]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"length\",\"logprobs\":{\"token_logprobs\":[-2]}}]}\n\ndata: [DONE]\n\n",
+      1);
+  CHECK(plain[0]->text == "xy");
+  CHECK(*plain[0]->logprob == -3);
+}
+
+TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") {
+  backend::JsonReader json;
+  const std::string chunk = "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n";
+  const auto kind = [&](const std::string& stream) {
+    try {
+      StreamedReply::whole(stream, json);
+    } catch (const BackendError& error) {
+      return error.kind() == BackendError::Kind::permanent ? "permanent" : "transport";
+    }
+    return "none";
+  };
+  CHECK(kind(chunk) == std::string("transport"));
+  CHECK(kind(chunk + "data: [DONE]") == std::string("transport"));
+  CHECK(kind(chunk + "data: {\"choices\":\n\ndata: [DONE]\n\n") == std::string("transport"));
+  CHECK(kind(chunk + "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n") == std::string("transport"));
+  CHECK(kind(chunk + "data: {\"error\":{\"message\":\"no\",\"code\":400}}\n\n") == std::string("permanent"));
+  CHECK(kind(chunk + "data: [DONE]\n\n") == std::string("none"));
+}
