@@ -4,6 +4,8 @@
 #include "bindings.hpp"
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,14 +39,22 @@ py::dict slots(const Prompt& prompt) {
 void bind_prompt(py::module_& m) {
   py::class_<Prompt>(m, "Prompt", "One request to a language model: one prompt, one sample.")
       .def(py::init([](std::string text, double temperature, int max_tokens, std::vector<std::string> stop,
-                       std::uint64_t seed, std::uint32_t sample) {
-             return Prompt(std::move(text),
-                           Sampling{.temperature = temperature, .max_tokens = max_tokens, .stop = std::move(stop)},
-                           seed, sample);
+                       std::uint64_t seed, std::uint32_t sample, std::string prefill, std::vector<std::int32_t> ids) {
+             PromptBody body;
+             body.messages.push_back({ids.empty() ? "user" : "", std::move(text)});
+             if (!prefill.empty() && !ids.empty()) bad_option("prefill", prefill, "none beside token ids, which go on by themselves");
+             if (!prefill.empty()) body.messages.push_back({"assistant", std::move(prefill)});
+             body.ids = std::move(ids);
+             body.sampling.temperature = temperature;
+             body.sampling.max_tokens = max_tokens;
+             body.sampling.stop = std::move(stop);
+             return Prompt(std::make_shared<const PromptBody>(std::move(body)), seed, sample);
            }),
            py::arg("text"), py::kw_only(), py::arg("temperature") = 0.0, py::arg("max_tokens") = 512,
            py::arg("stop") = std::vector<std::string>(), py::arg("seed") = 0, py::arg("sample") = 0,
-           "A bare prompt: one user message.")
+           py::arg("prefill") = "", py::arg("ids") = std::vector<std::int32_t>(),
+           "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a raw "
+           "prompt as token ids, sent in place of the text.")
       .def_property_readonly("text", &Prompt::text, "The last message's content.")
       .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")
       .def_property_readonly(

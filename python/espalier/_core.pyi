@@ -77,6 +77,8 @@ class Prompt:
         stop: Sequence[str] = ...,
         seed: int = ...,
         sample: int = ...,
+        prefill: str = ...,
+        ids: Sequence[int] = ...,
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property

@@ -1,9 +1,11 @@
-// What servers send: completions, hits, embeddings, errors. The first byte chooses the reader.
+// What servers send: completions, hits, embeddings, scores, errors. The first byte chooses the reader.
 #include "fuzzing.hpp"
 
+#include <espalier/backend/ollama_reply.hpp>
 #include <espalier/backend/openai_reply.hpp>
 #include <espalier/backend/read_embedding.hpp>
 #include <espalier/backend/read_hits.hpp>
+#include <espalier/backend/read_score.hpp>
 
 using namespace espalier;
 
@@ -20,16 +22,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const simdjson::dom::element root = json.read(text);
     fuzz::require(simdjson::validate_utf8(text), "a reply that was read is UTF-8");
-    if (data[0] % 3 == 0) {
-      const auto completions = backend::read_completions(root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp));
-      fuzz::require(completions.size() == prompts.size(), "a place for every sample");
-      for (const auto& completion : completions)
-        fuzz::require(!completion || simdjson::validate_utf8(completion->text), "completions are UTF-8");
-    } else if (data[0] % 3 == 1) {
-      simdjson::dom::array hits;
-      if (!root.get(hits)) fuzz::require(backend::read_hits(hits, 3).size() <= 3, "no more than k hits");
-    } else {
-      backend::read_embedding(root);
+    switch ((data[0] + 2) % 5) {  // '0' is the first
+      case 0: {
+        const auto completions = backend::read_completions(root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp));
+        fuzz::require(completions.size() == prompts.size(), "a place for every sample");
+        for (const auto& completion : completions)
+          fuzz::require(!completion || simdjson::validate_utf8(completion->text), "completions are UTF-8");
+        break;
+      }
+      case 1: {
+        simdjson::dom::array hits;
+        if (!root.get(hits)) fuzz::require(backend::read_hits(hits, 3).size() <= 3, "no more than k hits");
+        break;
+      }
+      case 2:
+        backend::read_embedding(root);
+        break;
+      case 3:
+        fuzz::require(simdjson::validate_utf8(backend::read_ollama(root, prompts[0]).text), "completions are UTF-8");
+        break;
+      default: {
+        const Score score = backend::read_score(root, ScoreRequest("a", " b c"), data[0] % 2);
+        fuzz::require(score.tokens > 0 && score.tokens <= score.prompt_tokens && score.logprob <= 0, "a score of tokens of the prompt");
+      }
     }
   } catch (const BackendError& error) {
     fuzz::require(error.what()[0] != '\0', "an error says something");

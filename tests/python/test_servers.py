@@ -33,6 +33,25 @@ def test_a_declared_server_is_not_asked():
         esp.OpenAi("http://127.0.0.1:9/v1", model="m", server="tgi")
 
 
+def test_an_answer_may_be_begun_and_a_prompt_may_be_token_ids():
+    begun = esp.Prompt("capital?", prefill="<answer>")
+    assert begun.key != esp.Prompt("capital?").key
+    raw = {"choices": [{"index": 0, "text": "a"}]}
+    with ModelServer(
+        lambda request: completion("Paris") if "messages" in request else (200, json.dumps(raw).encode()), owner="vllm"
+    ) as server:
+        model = esp.OpenAi(server.url, model="m")
+        assert [c.text for c in model([begun])] == ["Paris"]
+        assert [c.text for c in model([esp.Prompt("", ids=[1, 2, 3])])] == ["a"]
+        with pytest.raises(esp.BackendError, match="'ollama' cannot be asked for a prompt of token ids"):
+            esp.OpenAi(server.url, model="m", server="ollama")([esp.Prompt("", ids=[1])])
+    chat, plain = server.requests
+    assert chat["messages"][-1] == {"role": "assistant", "content": "<answer>"} and chat["continue_final_message"]
+    assert plain["prompt"] == [1, 2, 3]
+    with pytest.raises(ValueError, match="'prefill'"):
+        esp.Prompt("", prefill="a", ids=[1])
+
+
 @needs_journal
 def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
     with ModelServer(lambda request: completion(sensible(request)), owner="sglang") as server:
