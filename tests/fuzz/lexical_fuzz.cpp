@@ -1,0 +1,81 @@
+// Content of lexical indexes behind right checksums: a good index with some bytes changed. Every input is a list of edits, of
+// four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the section cuts the one
+// that was edited last.
+#include "fuzzing.hpp"
+
+#include <espalier/backend/index/lexical_builder.hpp>
+#include <espalier/backend/index/lexical_search.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace espalier;
+
+namespace {
+
+constexpr std::array<const char*, 7> names{"facts", "analyzer", "norms", "terms", "text", "slots", "postings"};
+
+struct Sections {
+  std::array<std::string, names.size()> bytes;
+  [[nodiscard]] backend::IndexSection section(std::string_view name) const {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (name == names[i]) return backend::IndexSection(std::make_shared<const std::string>(bytes[i]));
+    throw Error("no such section");
+  }
+};
+
+Sections good_index() {
+  std::vector<Passage> corpus;
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    for (int word = 0; word < 12; ++word)
+      if ((i * 7 + word * word) % (word + 2) == 0) text += "w" + std::to_string(word) + ' ';
+    corpus.emplace_back("p" + std::to_string(i), "t", text);
+  }
+  backend::IndexMemory memory;
+  backend::LexicalBuilder{backend::Bm25Options()}(corpus, memory);
+  Sections all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto section = memory.section(names[i]);
+    const auto bytes = section.items<char>(0, section.size());
+    all.bytes[i].assign(bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Sections good = good_index();
+  Sections changed = good;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i + 4 <= size; i += 4) {
+    const std::size_t position = std::size_t(data[i + 1]) | std::size_t(data[i + 2]) << 8;
+    if (data[i] != 255) last = data[i] % names.size();
+    std::string& bytes = changed.bytes[last];
+    if (bytes.empty()) continue;
+    if (data[i] == 255) bytes.resize(position % bytes.size());
+    else bytes[position % bytes.size()] = static_cast<char>(bytes[position % bytes.size()] + static_cast<char>(data[i + 3]));
+  }
+  try {
+    const backend::LexicalIndex index(changed);
+    backend::LexicalSearch search;
+    for (const char* words : {"w1 w2 w3", "w0", "w11 w1 none"})
+      for (const std::size_t k : {1, 10}) {
+        std::vector<std::string> query{words};
+        for (std::size_t blank; (blank = query.back().find(' ')) != std::string::npos;) {
+          const std::string rest = query.back().substr(blank + 1);
+          query.back().resize(blank);
+          query.push_back(rest);
+        }
+        const auto& hits = search(index, query, k);
+        fuzz::require(hits.size() <= k, "no more than k hits");
+        for (const auto& hit : hits) fuzz::require(hit.row < index.passages(), "hits are passages of the corpus");
+      }
+  } catch (const Error& error) {
+    fuzz::require(error.what()[0] != '\0', "an error says something");
+  }
+  return 0;
+}
