@@ -1,3 +1,5 @@
+#include <espalier/backend/store.hpp>
+
 #include "errors.hpp"
 
 namespace espalier::python {
@@ -29,6 +31,8 @@ void bind_errors() {
       raise_as("InputError", error);
     } catch (const MissingPart& error) {
       raise_as("MissingPart", error);
+    } catch (const backend::StoreError& error) {
+      raise_as("StoreError", error);
     } catch (const Error& error) {
       raise_as("Error", error);
     }

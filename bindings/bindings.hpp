@@ -23,6 +23,7 @@ void bind_decex(py::module_& m);
 void bind_mcts(py::module_& m);
 void bind_beam(py::module_& m);
 void bind_job(py::module_& m);
+void bind_journal(py::module_& m);
 void bind_answering(py::module_& m);
 void bind_batch(py::module_& m);
 void bind_method(py::module_& m);

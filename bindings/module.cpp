@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, m) {
   python::bind_job(m);
   python::bind_answering(m);
   python::bind_batch(m);
+  python::bind_journal(m);
   python::bind_method(m);
   python::bind_problem_tree(m);
   python::bind_problem(m);

@@ -19,10 +19,10 @@ std::vector<Passages> no_retriever(std::span<const Query>) {
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Service<In, Out>> service,
                                             [[maybe_unused]] const std::string& file,
-                                            [[maybe_unused]] Hash fingerprint) {
+                                            [[maybe_unused]] Hash fingerprint, [[maybe_unused]] std::string source) {
 #ifdef ESPALIER_HAS_SQLITE
   return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
-                                                       fingerprint);
+                                                       fingerprint, std::move(source));
 #else
   throw MissingPart("the journal", "libsqlite3-dev");
 #endif
@@ -52,7 +52,7 @@ std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model,
   const auto known = identity<Prompt, Completion>(model, journal.model_fingerprint);
   if (!known)
     throw std::invalid_argument("a journal of a Python function needs fingerprint=, the name of the model behind it");
-  return journaled(std::move(service), journal.file, *known);
+  return journaled(std::move(service), journal.file, *known, journal.model_fingerprint.value_or("model"));
 }
 
 std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal) {
@@ -60,7 +60,8 @@ std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retri
     return std::make_unique<BatchService<Query, Passages, decltype(&no_retriever)>>(&no_retriever);
   auto service = open_backend<Query, Passages>(retriever, "retriever");
   const auto known = identity<Query, Passages>(retriever, journal.retriever_fingerprint);
-  return journal.file.empty() || !known ? std::move(service) : journaled(std::move(service), journal.file, *known);
+  if (journal.file.empty() || !known) return service;
+  return journaled(std::move(service), journal.file, *known, journal.retriever_fingerprint.value_or("retriever"));
 }
 
 Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,

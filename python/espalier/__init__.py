@@ -46,7 +46,7 @@ from ._core import (
     dpo_pairs,
     sft_rows,
 )
-from ._errors import BackendError, Error, InputError, MissingPart
+from ._errors import BackendError, Error, InputError, MissingPart, StoreError
 from ._faiss import faiss_retriever
 from ._files import read_passages, read_questions, read_trees, write_jsonl
 from ._job import RunResult, answer, expand, write_world
@@ -97,6 +97,7 @@ __all__ = [
     "Session",
     "Simulated",
     "State",
+    "StoreError",
     "Tree",
     "Uct",
     "World",

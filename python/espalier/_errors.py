@@ -16,6 +16,10 @@ class InputError(Error):
     """Bad input data; the message names the file, the line and the field."""
 
 
+class StoreError(Error):
+    """A journal cannot be read or written, or a record in it is damaged; the message names the file and the record."""
+
+
 class MissingPart(Error):
     """A part that was left out of this build; the message names the package that provides it."""
 

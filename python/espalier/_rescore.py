@@ -21,6 +21,7 @@ def recorded(run: Path) -> dict[str, Any]:
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         model, retriever, noted = record["model"], record["retriever"], record["noted"]
+        encoder_name, value_name = record["encoder"]["name"], record["value"]["name"]
     except FileNotFoundError:
         raise InputError(f"{file}: there is no run in this folder") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -45,7 +46,10 @@ def recorded(run: Path) -> dict[str, Any]:
         },
         "retriever": NOWHERE if remote else retriever["kind"],
         "retriever_name": retriever["name"],
-        "encoder": NOWHERE if retriever["kind"].startswith("faiss:") else "",
+        "encoder": NOWHERE if encoder_name or retriever["kind"].startswith("faiss:") else "",
+        "encoder_name": encoder_name,
+        "value_server": NOWHERE if value_name else "",
+        "value_name": value_name or None,
         "journal_file": noted["journal"] or str(run / "journal.sqlite"),
         "set": {name: value for name, value in record["options"].items() if value is not None},
     }

@@ -10,10 +10,10 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import _core
+from . import _core, _journal
 from ._annotate import annotate
 from ._batch import add_ingest_options, add_prepare_options, ingest_command, prepare_batch, print_round
-from ._errors import Error, InputError, MissingPart
+from ._errors import Error, InputError, MissingPart, StoreError
 from ._files import read_passages, read_questions
 from ._job import RunResult, check, run_job, write_world
 from ._progress import shown_as
@@ -136,6 +136,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         default=None,
     )
     option(
+        "--journal",
+        "file that keeps the responses, shared with other runs (journal.sqlite in the run's folder)",
+        dest="journal_file",
+        metavar="FILE",
+    )
+    option(
         "--no-journal",
         "keep no journal; a run that was stopped starts over",
         dest="journal",
@@ -213,6 +219,7 @@ def make_parser() -> Parser:
         help="judge, prm or embedding; with the model to ask (default: the run's, if simulated); may be repeated",
     )
     said.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
+    said.add_argument("--journal", dest="journal_file", metavar="FILE", help="keeps the answers (the run's journal)")
     said.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
     said.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities")
     said.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
@@ -220,6 +227,7 @@ def make_parser() -> Parser:
     _, answers = serve.add_options(command("serve", "Serve passages or answers over HTTP."))
     add_method_option(answers)
     add_run_options(answers, without=serve.not_served)
+    _journal.add_options(command("journal", "What a journal holds: stats, export, prune, verify."))
     options = command("options", "List a method's options.")
     options.add_argument("--method", default="decex")
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -328,7 +336,8 @@ def annotate_command(arguments: argparse.Namespace) -> int:
         name, equals, model = text.partition("=")
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
-    execution = {name: getattr(arguments, name) for name in ("in_flight", "ca_file", "api_key_file")}
+    names = ("journal_file", "in_flight", "ca_file", "api_key_file")
+    execution = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     with shown_as(quiet=arguments.json) as view:
         result = annotate(arguments.run, with_, out=arguments.out, progress=view, **execution)
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
@@ -389,6 +398,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return rescore_command(arguments)
     if arguments.command == "annotate":
         return annotate_command(arguments)
+    if arguments.command == "journal":
+        return _journal.run(arguments)
     if arguments.command == "options":
         return options_command(arguments)
     if arguments.command == "serve":
@@ -419,9 +430,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
         print(f"espalier: {error}", file=sys.stderr)
-        return (
-            3 if isinstance(error, (InputError, OSError)) else 2 if isinstance(error, (ValueError, MissingPart)) else 1
-        )
+        if isinstance(error, (InputError, StoreError, OSError)):
+            return 3
+        return 2 if isinstance(error, (ValueError, MissingPart)) else 1
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key a
   CHECK(query(file, "SELECT lower(hex(key)) FROM record") == key(7).hex());
   CHECK(query(file, "SELECT kind FROM record") == "2");
   CHECK(query(file, "SELECT rowid FROM record") == "1");
-  CHECK(query(file, "PRAGMA user_version") == "1");
+  CHECK(query(file, "PRAGMA user_version") == "2");
 }
 
 TEST_CASE("a damaged record is an error that names its key and the file, and its neighbours still read") {
@@ -228,7 +228,7 @@ TEST_CASE("a journal of another schema version is refused with both versions") {
   const std::string file = folder / "journal.sqlite";
   { SqliteStore store(file); }
   tamper(file, "PRAGMA user_version = 9");
-  CHECK(message_of([&] { SqliteStore store(file); }) == file + ": is a journal of schema version 9, this build reads 1");
+  CHECK(message_of([&] { SqliteStore store(file); }) == file + ": is a journal of schema version 9, this build reads 2");
 }
 
 TEST_CASE("an empty file becomes a journal") {

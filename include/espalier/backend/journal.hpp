@@ -1,11 +1,17 @@
 #pragma once
 
 #include <espalier/backend/codec.hpp>
+#include <espalier/backend/request_json.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/service.hpp>
 
+#include <chrono>
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
@@ -30,9 +36,9 @@ Out decode_record(const Store& store, Hash key, std::string_view bytes) {
 template <class In, class Out>
 class Journaled final : public Service<In, Out> {
  public:
-  /// `fingerprint` is the backend's identity: model and revision, index, or what its user gave.
-  Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint)
-      : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint) {}
+  /// `fingerprint` is the backend's identity: model and revision, index, or what its user gave; `source` its name for people.
+  Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint, std::string source = "")
+      : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
 
   void submit(Ticket ticket, const In& request) override {
     const Hash key = journal_key<Out>(fingerprint_, request);
@@ -41,7 +47,7 @@ class Journaled final : public Service<In, Out> {
       if constexpr (requires { stored.cached; }) stored.cached = true;
       hits_.emplace_back(ticket, std::move(stored));
     } else {
-      waiting_.insert_or_assign(ticket, Waiting{key});
+      waiting_.insert_or_assign(ticket, Waiting(key, request, text_of(request)));
       inner_->submit(ticket, request);
     }
   }
@@ -70,17 +76,52 @@ class Journaled final : public Service<In, Out> {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Waiting {
+    Waiting(Hash k, In r, std::shared_ptr<const RequestText> t) : key(k), request(std::move(r)), text(std::move(t)) {}
     Hash key;
+    In request;
+    std::shared_ptr<const RequestText> text;
+    Clock::time_point asked = Clock::now();
     bool cancelled = false;
   };
+
+  /// Samples of one prompt are asked for one after the other, so the last text serves most of them.
+  std::shared_ptr<const RequestText> text_of(const In& request) {
+    if constexpr (std::is_same_v<In, Prompt>) {
+      if (request.shared_body() == last_body_) return last_text_;
+      last_body_ = request.shared_body();
+    }
+    return last_text_ = std::make_shared<const RequestText>(request_json(request));
+  }
+  [[nodiscard]] RecordNote note(const Waiting& waiting, const Out& answer) const {
+    RecordNote note;
+    note.source = source_;
+    note.request = waiting.text;
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - waiting.asked);
+    note.microseconds = static_cast<std::uint64_t>(took.count());
+    if constexpr (std::is_same_v<In, Prompt>) {
+      note.purpose = waiting.request.purpose();
+      note.seed = waiting.request.seed();
+      note.sample = waiting.request.sample();
+      note.prompt_tokens = answer.prompt_tokens;
+      note.completion_tokens = answer.completion_tokens;
+      note.attempts = answer.attempts;
+    } else {
+      (void)answer;
+    }
+    return note;
+  }
 
   /// Stores what arrived in one transaction, then hands it on.
   void keep(std::vector<Reply<Out>> arrived, std::vector<Reply<Out>>& replies) {
     std::vector<Record> records;
     for (const Reply<Out>& reply : arrived)
-      if (reply.outcome.ok())
-        records.emplace_back(waiting_.at(reply.ticket).key, Codec<Out>::kind, encode(reply.outcome.value()));
+      if (reply.outcome.ok()) {
+        const Waiting& waiting = waiting_.at(reply.ticket);
+        const Out& answer = reply.outcome.value();
+        records.emplace_back(waiting.key, Codec<Out>::kind, encode(answer), note(waiting, answer));
+      }
     const std::vector<std::string> stored = store_->put(records);
     std::size_t row = 0;
     for (Reply<Out>& reply : arrived) {
@@ -99,6 +140,9 @@ class Journaled final : public Service<In, Out> {
   std::unique_ptr<Service<In, Out>> inner_;
   std::shared_ptr<Store> store_;
   Hash fingerprint_;
+  std::string source_;
+  std::shared_ptr<const PromptBody> last_body_;  ///< whose text the last one is
+  std::shared_ptr<const RequestText> last_text_;
   std::vector<Reply<Out>> hits_;
   std::unordered_map<Ticket, Waiting> waiting_;
   Accounts accounts_;

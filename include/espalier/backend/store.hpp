@@ -4,6 +4,7 @@
 #include <espalier/core/hash.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,13 +15,37 @@ namespace espalier::backend {
 /// What a record answers. The numbers are part of the file format.
 enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3 };
 
+/// What was asked, as JSON without seed and sample: the samples of a prompt share one.
+class RequestText {
+ public:
+  explicit RequestText(std::string text) : json(std::move(text)), hash(Hasher().add(json).finish()) {}
+  std::string json;
+  Hash hash;
+};
+
+/// What was asked, of whom, and what it took: kept beside a response for people. No answer depends on it.
+class RecordNote {
+ public:
+  std::string source;                          ///< the model's or index's name
+  std::string purpose;                         ///< of the request to a model
+  std::shared_ptr<const RequestText> request;  ///< null = not known
+  std::uint64_t seed = 0;
+  std::uint32_t sample = 0;
+  std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
+  std::uint32_t completion_tokens = 0;  ///< 0 = not reported
+  std::uint32_t attempts = 0;           ///< messages sent for it, retries included; 0 = it shared another sample's
+  std::uint64_t microseconds = 0;       ///< from asking to the answer
+};
+
 /// One stored response: the key of the request and the bytes of the answer.
 class Record {
  public:
-  Record(Hash request, RecordKind sort, std::string bytes) : key(request), kind(sort), value(std::move(bytes)) {}
+  Record(Hash request, RecordKind sort, std::string bytes, RecordNote about = {})
+      : key(request), kind(sort), value(std::move(bytes)), note(std::move(about)) {}
   Hash key;
   RecordKind kind;
   std::string value;
+  RecordNote note;
 };
 
 /// A store failed: it cannot be opened, read or written, or a record in it is damaged. Ends a run; it is not retried.

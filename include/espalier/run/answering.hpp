@@ -32,7 +32,7 @@ class Answering {
     configure(settings_, *method_, skills_, lexical_);
     settings_.journal = !settings_.journal_file.empty();
     const auto known = settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
-    services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, "");
+    services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
     prompts_ = std::make_shared<const rag::PromptSet>(settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts));
     method_->prepare(services_->ports, *prompts_);
     scheduler_.on_turn([this] { drop_cancelled(); });

@@ -147,7 +147,7 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   encoder.http = http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, "encoder", true};
+  return {std::move(service), fingerprint, settings.encoder_name, true};
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -163,7 +163,7 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   values.http = http_options(settings);
   auto service = std::make_unique<backend::HttpValue>(std::move(values));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, "values", true};
+  return {std::move(service), fingerprint, settings.value_name, true};
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

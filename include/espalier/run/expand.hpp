@@ -72,7 +72,7 @@ class Run {
     }
 
     Scheduler scheduler;
-    Services services(scheduler, settings_, known, skills_, lexical_, folder);
+    Services services(scheduler, settings_, known, skills_, lexical_, RunJournal(settings_, folder, record.identity()));
     summary_.emplace(examples_.size());
     summary_->method = settings_.method;
     summary_->model = services.model_label;

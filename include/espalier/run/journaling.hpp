@@ -4,6 +4,7 @@
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/replay.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/run/backends.hpp>
 #ifdef ESPALIER_HAS_SQLITE
@@ -29,40 +30,55 @@ class RunBackend {
   std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< a client's servers
 };
 
-/// The run's journal. Throws MissingPart without SQLite.
-inline std::shared_ptr<backend::Store> open_journal(const Settings& settings, const std::filesystem::path& folder) {
-#ifdef ESPALIER_HAS_SQLITE
-  return std::make_shared<backend::SqliteStore>(settings.journal_file.empty() ? (folder / "journal.sqlite").string() : settings.journal_file);
-#else
-  (void)settings, (void)folder;
-  throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
-#endif
+/// The file that holds a run's answers.
+inline std::string journal_file(const Settings& settings, const std::filesystem::path& folder) {
+  return settings.journal_file.empty() ? (folder / "journal.sqlite").string() : settings.journal_file;
 }
 
-/// Puts a backend whose answers are worth it behind the folder's journal; one without a fingerprint behind one that lives
-/// as long as the process. A replay answers from the journal alone.
-template <class In, class Out>
-RunBackend<In, Out> journaled(Backend<In, Out> backend, const Settings& settings, const std::filesystem::path& folder) {
-  RunBackend<In, Out> result;
-  result.label = backend.label;
-  result.service = std::move(backend.service);
-  if (!settings.replay) {
-    result.transport = backend.transport;
-    result.fleet = std::move(backend.fleet);
+/// Where a run keeps its answers, all backends in one store.
+class RunJournal {
+ public:
+  /// `run`: under what name the journal notes which records are used. Throws MissingPart without SQLite, InputError for a
+  /// replay of a file that is not there.
+  RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run)
+      : keep_(settings.journal), replay_(settings.replay) {
+    if (!keep_) return;
+    const std::string file = journal_file(settings, folder);
+    if (replay_ && !std::filesystem::exists(file)) throw InputError(file, 0, "", "there is no journal to replay");
+#ifdef ESPALIER_HAS_SQLITE
+    store_ = std::make_shared<backend::SqliteStore>(file, replay_ ? "" : run);
+#else
+    throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
+#endif
   }
-  if (!settings.journal || !backend.remote) return result;
-  std::shared_ptr<backend::Store> store;
-  if (backend.fingerprint) store = open_journal(settings, folder);
-  else store = std::make_shared<backend::MemoryStore>();
-  const auto take = [&](auto journal) {
-    result.accounts = &journal->accounts();
-    result.service = std::move(journal);
-  };
-  const Hash fingerprint = backend.fingerprint.value_or(Hash());
-  if (settings.replay) take(std::make_unique<backend::Replay<In, Out>>(std::move(store), fingerprint));
-  else take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint));
-  return result;
-}
+
+  /// Puts a backend whose answers are worth it behind the journal; one without a fingerprint behind one that lives as long
+  /// as the process. A replay answers from the journal alone.
+  template <class In, class Out>
+  RunBackend<In, Out> operator()(Backend<In, Out> backend) const {
+    RunBackend<In, Out> result;
+    result.label = backend.label;
+    result.service = std::move(backend.service);
+    if (!replay_) {
+      result.transport = backend.transport;
+      result.fleet = std::move(backend.fleet);
+    }
+    if (!keep_ || !backend.remote) return result;
+    std::shared_ptr<backend::Store> store = backend.fingerprint ? store_ : std::make_shared<backend::MemoryStore>();
+    const auto take = [&](auto journal) {
+      result.accounts = &journal->accounts();
+      result.service = std::move(journal);
+    };
+    const Hash fingerprint = backend.fingerprint.value_or(Hash());
+    if (replay_) take(std::make_unique<backend::Replay<In, Out>>(std::move(store), fingerprint));
+    else take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint, result.label));
+    return result;
+  }
+
+ private:
+  bool keep_, replay_;
+  std::shared_ptr<backend::Store> store_;
+};
 
 /// A port's counts and its journal's as one account. Throws Error if they do not balance (contracts: accounting).
 inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts* transport = nullptr) {

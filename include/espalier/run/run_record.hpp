@@ -36,6 +36,12 @@ class RunRecord {
     add(std::move(name), std::move(json));
   }
 
+  /// One name for all that decides the results; runs of the same identity make the same requests.
+  [[nodiscard]] std::string identity() const {
+    Hasher hasher;
+    for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) hasher.add(name).add(json);
+    return hasher.finish().hex();
+  }
   /// A field that is only noted, for commands that start from the folder; it decides nothing.
   void note(std::string name, std::string_view text) {
     add_text("noted." + std::move(name), text);
@@ -57,7 +63,7 @@ class RunRecord {
   void write(const std::filesystem::path& file, std::string_view version) const {
     std::string out;
     JsonWriter json(out);
-    json.begin_object().field("version", version);
+    json.begin_object().field("version", version).field("identity", identity());
     std::string open;
     for (const auto& [name, value] : fields_) {
       const auto dot = name.find('.');

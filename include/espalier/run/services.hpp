@@ -7,7 +7,6 @@
 #include <espalier/run/method.hpp>
 #include <espalier/run/settings.hpp>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,18 +19,18 @@ class Services {
  public:
   /// `known`: the questions that a simulated model has heard of.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
-           const std::filesystem::path& folder)
-      : Services(scheduler, settings, folder, make_model(settings.model, settings.model_name, settings, known, skills, true),
+           const RunJournal& journal)
+      : Services(scheduler, settings, journal, make_model(settings.model, settings.model_name, settings, known, skills, true),
                  make_retriever(settings, settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus), lexical)) {
     for (const ModelFor& other : settings.models) {
-      auto backend = journaled(make_model(other.model, other.name, settings, known, skills, false), settings, folder);
+      auto backend = journal(make_model(other.model, other.name, settings, known, skills, false));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
     }
-    if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, folder);
+    if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.value_head;
-    if (!settings.value_server.empty()) ports.values = encoder(scheduler, make_value_server(settings), settings, folder);
+    if (!settings.value_server.empty()) ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }
 
   /// Completions applied so far.
@@ -52,8 +51,8 @@ class Services {
   std::string model_label, retriever_label;
 
  private:
-  Services(Scheduler& scheduler, const Settings& settings, const std::filesystem::path& folder, ModelBackend model, RetrieverBackend retriever)
-      : Services(scheduler, settings, journaled(std::move(model), settings, folder), journaled(std::move(retriever), settings, folder)) {}
+  Services(Scheduler& scheduler, const Settings& settings, const RunJournal& journal, ModelBackend model, RetrieverBackend retriever)
+      : Services(scheduler, settings, journal(std::move(model)), journal(std::move(retriever))) {}
   Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), at_once(settings)), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
         model_label(model.label), retriever_label(std::move(retriever.label)), main_label_(std::move(model.label)), retriever_accounts_(retriever.accounts) {
@@ -65,8 +64,8 @@ class Services {
   }
   /// Requests to a model at once. A batch file takes all there are: what waits behind a limit would be lost with its tree.
   static std::size_t at_once(const Settings& settings) { return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited; }
-  EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const std::filesystem::path& folder) {
-    auto kept = journaled(std::move(backend), settings, folder);
+  EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const RunJournal& journal) {
+    auto kept = journal(std::move(backend));
     encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);
     return encoders_.back().first;
   }

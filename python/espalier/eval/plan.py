@@ -67,7 +67,7 @@ def settings_for(method: str, common: Mapping[str, Any], name: str, extra: Mappi
         **common,
         "method": method,
         "out": str(out / "runs" / name),
-        "journal_file": str(out / "journal.sqlite"),
+        "journal_file": common.get("journal_file") or str(out / "journal.sqlite"),
     }
     models, preset, prompts = settings.pop("models", {}), settings.pop("preset", None), settings.pop("prompts", None)
     settings["set"] = {}

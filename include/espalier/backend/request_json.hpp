@@ -1,0 +1,41 @@
+#pragma once
+
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <string>
+
+namespace espalier::backend {
+
+/// A request as people read it in a journal: messages and sampling fields, without what differs between samples.
+inline std::string request_json(const Prompt& prompt) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("messages").begin_array();
+  for (const Message& message : prompt.body().messages)
+    json.begin_object().field("role", message.role).field("content", message.content).end_object();
+  const Sampling& sampling = prompt.sampling();
+  json.end_array().field("temperature", sampling.temperature).field("top_p", sampling.top_p).field("top_k", sampling.top_k);
+  json.field("min_p", sampling.min_p).field("max_tokens", sampling.max_tokens).key("stop").begin_array();
+  for (const std::string& stop : sampling.stop) json.value(stop);
+  json.end_array().field("logprobs", sampling.logprobs);
+  if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
+  json.end_object();
+  return out;
+}
+
+inline std::string request_json(const Query& query) {
+  std::string out;
+  JsonWriter(out).begin_object().field("query", query.text).field("k", query.k).end_object();
+  return out;
+}
+
+inline std::string request_json(const EncodeRequest& request) {
+  std::string out;
+  const char* role = request.role == EncodeRequest::Role::query ? "query" : "passage";
+  JsonWriter(out).begin_object().field("text", request.text).field("role", role).end_object();
+  return out;
+}
+
+}  // namespace espalier::backend
