@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::backend {
@@ -118,10 +119,14 @@ class LexicalSearch {
     std::sort(scanned_.begin(), scanned_.end());
     std::size_t touched = 0;
     for (std::size_t i : scanned_) touched = scan(terms_[i], from, to, touched);
-    for (std::size_t i = 0; i < touched; ++i) {
-      const float sum = scores_[touched_[i]];
-      scores_[touched_[i]] = 0;
-      if ((sum + rest_[given]) * slack_ >= bar()) complete(from + touched_[i], sum, given);
+    const double rest = rest_[given], slack = slack_;
+    double needed = bar();
+    float* const scores = scores_.data();
+    for (const std::uint32_t place : std::span(touched_).first(touched)) {
+      const float sum = std::exchange(scores[place], 0.0F);
+      if ((sum + rest) * slack < needed) continue;
+      complete(from + place, sum, given);
+      needed = bar();
     }
   }
 
