@@ -377,6 +377,18 @@ TEST_CASE("where a server cannot be reached its requests fail, and those that co
   CHECK(test::ask(model, {Prompt("q")})[0].ok());
 }
 
+TEST_CASE("of several servers one that is up is asked") {
+  FaultServer server([](const Received& request, std::size_t) { return request.body.empty() ? owned_by("sglang") : Answer{.body = chat_reply("a")}; });
+  OpenAiOptions chosen = options(server, std::nullopt);
+  chosen.url = FaultServer::refusing_url() + "/v1";
+  chosen.replicas = {{server.url("/v1")}};
+  std::vector<Server> heard;
+  chosen.on_server = [&](Server sort) { heard.push_back(sort); };
+  OpenAi model(chosen);
+  CHECK(test::ask(model, {Prompt("q")})[0].ok());
+  CHECK(heard == std::vector{Server::sglang});
+}
+
 TEST_CASE("a service may go while its server is being asked") {
   FaultServer server([](const Received&, std::size_t) { return Answer{.fault = Answer::Fault::stall}; });
   const auto client = std::make_shared<HttpClient>();

@@ -14,8 +14,9 @@ TEST_CASE("what servers are is kept by address, and the last word holds") {
   const KnownServers known(folder / "servers.json");
   CHECK(!known.at("http://a.b:8000/v1"));
   known.keep("http://a.b:8000/v1", Server::vllm);
-  known.keep("http://c/v1", Server::other);
+  known.keep("http://c/v1", Server::vllm);
   known.keep("http://c/v1", Server::llamacpp_python);
+  known.keep("http://d/v1", Server::other);  // says nothing
   CHECK(test::read_bytes(folder / "servers.json") == "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"llamacpp-python\"}\n");
   CHECK(known.at("http://a.b:8000/v1") == Server::vllm);
   CHECK(KnownServers(folder / "servers.json").at("http://c/v1") == Server::llamacpp_python);

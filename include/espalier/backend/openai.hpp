@@ -59,7 +59,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body, options_.stream),
         key_(read_api_key(options_.api_key_env, options_.api_key_file)),
-        server_(options_.server, Url(options_.url), key_, options_.http, options_.on_server),
+        server_(options_.server, fleet_of(options_), key_, options_.http, options_.on_server),
         fleet_(fleet_of(options_)),
         chat_(at("/chat/completions")),
         plain_(at("/completions")) {

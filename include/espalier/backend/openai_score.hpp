@@ -28,7 +28,7 @@ class OpenAiScore final : public HttpService<ScoreRequest, Score> {
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
         key_(read_api_key(options_.api_key_env, options_.api_key_file)),
-        server_(options_.server, Url(options_.url), key_, options_.http, options_.on_server),
+        server_(options_.server, fleet_of(options_), key_, options_.http, options_.on_server),
         endpoint_(std::make_shared<const HttpEndpoint>(fleet_of(options_), [](const Url& base) { return base.below("/completions"); }, key_, options_.http)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }

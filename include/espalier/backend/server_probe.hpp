@@ -2,6 +2,7 @@
 
 #include <espalier/backend/dialect.hpp>
 #include <espalier/backend/http_client.hpp>
+#include <espalier/backend/http_fleet.hpp>
 #include <espalier/backend/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
@@ -15,14 +16,14 @@
 
 namespace espalier::backend {
 
-/// Asks a server what it is: who owns its models and, where that says nothing, whether it has the routes that one sort
+/// Asks a server, or one of several that are alike, what it is: who owns its models and, where that says nothing, whether it has the routes that one sort
 /// alone has. A server that nothing gives away is Server::other. Works while its client runs.
 class ServerProbe {
  public:
-  /// `url`: what stands before /models. Begins at once; the client outlives the probe.
-  ServerProbe(HttpClient& client, Url url, std::string api_key, HttpOptions options)
-      : client_(client), url_(std::move(url)), key_(std::move(api_key)), options_(std::move(options)) {
-    if (url_.host() == "api.openai.com") found_ = Server::openai;
+  /// Begins at once; the client outlives the probe. The fleet is the probe's own: what it asks is nobody's account.
+  ServerProbe(HttpClient& client, std::shared_ptr<HttpFleet> fleet, std::string api_key, HttpOptions options)
+      : client_(client), fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)) {
+    if (Url(fleet_->replicas().front().url).host() == "api.openai.com") found_ = Server::openai;
     else ask();
   }
   ServerProbe(const ServerProbe&) = delete;
@@ -57,8 +58,8 @@ class ServerProbe {
   };
 
   void ask() {
-    const Url target = next_ == 0 ? url_.below("/models") : url_.with_path(std::string(routes[next_ - 1].path));
-    auto endpoint = std::make_shared<const HttpEndpoint>(target, key_, options_);
+    const auto target = [this](const Url& base) { return next_ == 0 ? base.below("/models") : base.with_path(std::string(routes[next_ - 1].path)); };
+    auto endpoint = std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
     under_way_ = client_.send(std::move(endpoint), "", std::make_unique<Question>(*this));
   }
   void read(std::string& body) {
@@ -94,7 +95,7 @@ class ServerProbe {
   }
 
   HttpClient& client_;
-  Url url_;
+  std::shared_ptr<HttpFleet> fleet_;
   std::string key_;
   HttpOptions options_;
   JsonReader json_;

@@ -14,8 +14,8 @@
 
 namespace espalier::run {
 
-/// DIR/servers.json: what the run's model servers were found to be, by address. A matter of execution: a run that goes on
-/// asks none of them again, and nothing is compared with it.
+/// DIR/servers.json: what the run's model servers were found to be, by address, so that a run that goes on need not ask
+/// again. A matter of execution: nothing is compared with it.
 class KnownServers {
  public:
   explicit KnownServers(std::filesystem::path file) : file_(std::move(file)) {}
@@ -29,7 +29,9 @@ class KnownServers {
       if (found->second == quoted(dialect.name)) return dialect.server;
     throw InputError(file_.string(), 0, address, "no sort of server is called " + found->second);
   }
+  /// A server that gave nothing away, perhaps for want of a key, is asked again next time.
   void keep(const std::string& address, backend::Server server) const {
+    if (server == backend::Server::other) return;
     auto known = names();
     known.insert_or_assign(address, quoted(backend::dialect_of(server).name));
     std::string out;
