@@ -1,11 +1,13 @@
 #pragma once
 
 #include <espalier/backend/journal.hpp>
+#include <espalier/backend/json_fields.hpp>
 #include <espalier/backend/openai_reply.hpp>
 #include <espalier/output/json_line.hpp>
 
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,24 +39,40 @@ inline std::optional<Hash> read_key(std::string_view text) {
   return key;
 }
 
-/// As much of a prompt as reading its answer needs, from the body that was sent: what stops it, and if it is scored.
-inline Prompt sent_prompt(const output::JsonLine& body) {
-  Sampling sampling;
-  sampling.stop = body.texts("stop");
-  sampling.logprobs = body.has("logprobs");
-  return Prompt("", std::move(sampling));
-}
+/// A request that was sent: as much of its prompt as reading its answer needs (what stops it, and if it is scored), and what
+/// the journal notes of it.
+class SentRequest {
+ public:
+  explicit SentRequest(const output::JsonLine& body) : prompt("", sampling(body)) {
+    note.source = body.text("model");
+    note.attempts = 1;
+    backend::JsonFields asked;
+    for (const auto [name, value] : body.as_object())
+      if (name != "model" && name != "seed") asked.set_json(name, simdjson::minify(value));
+    note.request = std::make_shared<const backend::RequestText>(asked.open_object() + '}');
+  }
+  Prompt prompt;
+  backend::RecordNote note;
+
+ private:
+  static Sampling sampling(const output::JsonLine& body) {
+    Sampling sampling;
+    sampling.stop = body.texts("stop");
+    sampling.logprobs = body.has("logprobs");
+    return sampling;
+  }
+};
 
 }  // namespace detail
 
 /// The requests of batch files by their keys. Throws InputError that names file, line and field.
-inline std::unordered_map<Hash, Prompt> read_batch_requests(const std::vector<std::string>& files) {
-  std::unordered_map<Hash, Prompt> requests;
+inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const std::vector<std::string>& files) {
+  std::unordered_map<Hash, detail::SentRequest> requests;
   for (const std::string& file : files)
     output::for_each_line(file, [&](const output::JsonLine& line) {
       const auto key = detail::read_key(line.text("custom_id"));
       if (!key) line.fail("custom_id", "is not the key of a request");
-      requests.insert_or_assign(*key, detail::sent_prompt(line.object("body")));
+      requests.insert_or_assign(*key, detail::SentRequest(line.object("body")));
       return true;
     });
   return requests;
@@ -86,9 +104,12 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       const auto response = line.object("response");
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
         throw BackendError("HTTP " + std::to_string(response.count("status_code")));
-      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second, 1), dialect);
+      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second.prompt, 1), dialect);
       if (!answers.front()) throw BackendError("a reply without its first choice");
-      records.emplace_back(*key, backend::RecordKind::generation, backend::encode(*answers.front()));
+      backend::RecordNote note = request->second.note;
+      note.prompt_tokens = answers.front()->prompt_tokens;
+      note.completion_tokens = answers.front()->completion_tokens;
+      records.emplace_back(*key, backend::RecordKind::generation, backend::encode(*answers.front()), std::move(note));
       if (records.size() == rows_a_transaction) store();
     } catch (const BackendError& error) {
       counts.failed.emplace_back(key->hex(), error.what());
