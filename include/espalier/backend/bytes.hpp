@@ -15,7 +15,9 @@ namespace espalier::backend {
 class ByteWriter {
  public:
   ByteWriter& add(std::unsigned_integral auto number) {
-    for (std::size_t i = 0; i < sizeof number; ++i) bytes_ += static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
+    char bytes[sizeof number];
+    for (std::size_t i = 0; i < sizeof number; ++i) bytes[i] = static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
+    bytes_.append(bytes, sizeof number);
     return *this;
   }
   ByteWriter& add(double number) {

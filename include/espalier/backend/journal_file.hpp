@@ -13,7 +13,7 @@
 namespace espalier::backend {
 
 /// An open journal: one SQLite file (and its -wal and -shm beside it), safe between processes on a local file system.
-/// A torn end of the log is dropped when the file is opened. Whatever fails is a StoreError that names the file.
+/// A torn end of the log is dropped when the file is opened. One thread at a time uses it. Whatever fails is a StoreError that names the file.
 class JournalFile {
  public:
   static constexpr int schema_version = 2;
@@ -21,7 +21,7 @@ class JournalFile {
 
   explicit JournalFile(std::string file, Open open = Open::existing) : file_(std::move(file)) {
     sqlite3* connection = nullptr;
-    const int flags = SQLITE_OPEN_READWRITE | (open == Open::or_create ? SQLITE_OPEN_CREATE : 0);
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (open == Open::or_create ? SQLITE_OPEN_CREATE : 0);
     const int code = sqlite3_open_v2(file_.c_str(), &connection, flags, nullptr);
     db_.reset(connection);
     if (code != SQLITE_OK) fail();

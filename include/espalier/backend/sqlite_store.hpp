@@ -20,7 +20,7 @@ class SqliteStore final : public Store {
   explicit SqliteStore(std::string file, const std::string& run = "") : file_(std::move(file), JournalFile::Open::or_create) {
     const std::string columns = JournalRow::columns;
     select_ = file_.prepare("SELECT id, " + columns + " FROM record WHERE key = ?1");
-    insert_ = file_.prepare("INSERT INTO record (" + columns + ") VALUES (" + JournalRow::places + ")");
+    insert_ = file_.prepare("INSERT OR IGNORE INTO record (" + columns + ") VALUES (" + JournalRow::places + ")");
     insert_request_ = file_.prepare("INSERT INTO request (request_checksum, json) VALUES (?1, ?2)");
     if (run.empty()) return;
     use_ = file_.prepare("INSERT INTO used (run, record, hits) VALUES (?1, ?2, ?3) "
@@ -87,15 +87,14 @@ class SqliteStore final : public Store {
 
   /// The value that stands under the record's key now.
   std::string insert(const Record& record) {
-    if (auto older = read(record.key)) {  // another process was first
-      if (run_) uses_.try_emplace(older->id, 0);
-      return std::move(older->value);
-    }
     const sqlite3_int64 request = record.note.request ? id_of(*record.note.request) : 0;
     const Reset reset(insert_.get());
     JournalRow(record, request, run_, static_cast<std::uint64_t>(std::time(nullptr))).bind(insert_.get());
     file_.step(insert_.get());
-    return record.value;
+    if (file_.changed()) return record.value;
+    Found older = read(record.key).value();  // another process was first
+    if (run_) uses_.try_emplace(older.id, 0);
+    return std::move(older.value);
   }
   /// Where the request stands in the file; written there unless this process has done so lately.
   sqlite3_int64 id_of(const RequestText& request) {
