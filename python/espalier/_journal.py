@@ -16,7 +16,7 @@ from . import _core
 from ._errors import InputError, StoreError
 from ._summary import table
 
-KINDS = {"generation": 1, "retrieval": 2, "embedding": 3}
+KINDS = {"generation": 1, "retrieval": 2, "embedding": 3, "score": 4}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

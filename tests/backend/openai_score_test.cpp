@@ -1,3 +1,5 @@
+#include <espalier/backend/journal.hpp>
+#include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/openai_score.hpp>
 
 #include "http_testing.hpp"
@@ -110,6 +112,24 @@ TEST_CASE("damage and errors are told apart as everywhere") {
   CHECK(kind("<html>") == Kind::transport);
   CHECK(kind(R"({"error":{"message":"busy","code":503}})") == Kind::transport);
   CHECK(kind(R"({"error":{"message":"no","code":400}})") == Kind::permanent);
+}
+
+TEST_CASE("a score behind a journal is paid for once, and people can read it there") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = reply(R"(["a"," b"])", "[null,-1.5]", 2)}; });
+  const auto store = std::make_shared<MemoryStore>();
+  const ScoreRequest request("a", " b");
+  for (int i = 0; i < 2; ++i) {
+    auto model = std::make_unique<OpenAiScore>(options(server, Server::vllm));
+    const Hash fingerprint = model->fingerprint();
+    Journaled<ScoreRequest, Score> journal(std::move(model), store, fingerprint, "m");
+    const Score score = test::ask(journal, {request})[0].value();
+    CHECK(score.logprob == -1.5);
+    CHECK(score.tokens == 1);
+    CHECK(score.prompt_tokens == 2);
+  }
+  CHECK(server.received().size() == 1);
+  CHECK(request_json(request) == R"({"prompt":"a","continuation":" b"})");
+  CHECK(request_json(ScoreRequest(Ids{1, 2}, Ids{3})) == R"({"prompt_ids":[1,2],"continuation_ids":[3]})");
 }
 
 TEST_CASE("requests differ by text, by seam and by ids; nothing to score is no request") {

@@ -4,6 +4,7 @@
 #include <espalier/backend/store.hpp>
 #include <espalier/core/passage.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/score.hpp>
 
 #include <string_view>
 
@@ -66,6 +67,19 @@ struct Codec<Embedding> {
     Embedding embedding(in.take_count(sizeof(float)));
     for (float& x : embedding) x = in.take_float();
     return embedding;
+  }
+};
+
+template <>
+struct Codec<Score> {
+  static constexpr RecordKind kind = RecordKind::score;
+  static void write(const Score& score, ByteWriter& out) { out.add(score.logprob).add(score.tokens).add(score.prompt_tokens); }
+  static Score read(ByteReader& in) {
+    Score score;
+    score.logprob = in.take_double();
+    score.tokens = in.take<std::uint32_t>();
+    score.prompt_tokens = in.take<std::uint32_t>();
+    return score;
   }
 };
 

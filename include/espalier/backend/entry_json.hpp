@@ -13,6 +13,7 @@ inline const char* kind_name(RecordKind kind) {
     case RecordKind::generation: return "generation";
     case RecordKind::retrieval: return "retrieval";
     case RecordKind::embedding: return "embedding";
+    case RecordKind::score: return "score";
   }
   return "unknown";
 }
@@ -35,6 +36,10 @@ inline void append_json(JsonWriter& json, const Embedding& embedding) {
   json.end_array();
 }
 
+inline void append_json(JsonWriter& json, const Score& score) {
+  json.begin_object().field("logprob", score.logprob).field("tokens", score.tokens).field("prompt_tokens", score.prompt_tokens).end_object();
+}
+
 /// A record as one JSON object: what was asked, what was answered, what it took. Throws Error for bytes that are no answer.
 inline std::string entry_json(const JournalEntry& entry) {
   std::string out;
@@ -52,6 +57,7 @@ inline std::string entry_json(const JournalEntry& entry) {
     case RecordKind::generation: append_json(json, decode<Completion>(entry.record.value)); break;
     case RecordKind::retrieval: append_json(json, decode<Passages>(entry.record.value)); break;
     case RecordKind::embedding: append_json(json, decode<Embedding>(entry.record.value)); break;
+    case RecordKind::score: append_json(json, decode<Score>(entry.record.value)); break;
     default: throw Error("the record is of an unknown kind");
   }
   json.end_object();

@@ -3,10 +3,23 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/passage.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/score.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace espalier::backend {
+
+namespace detail {
+
+inline void append_ids(JsonWriter& json, const char* name, const std::vector<std::int32_t>& ids) {
+  json.key(name).begin_array();
+  for (const std::int32_t id : ids) json.value(id);
+  json.end_array();
+}
+
+}  // namespace detail
 
 /// A request as people read it in a journal: messages and sampling fields, without what differs between samples.
 inline std::string request_json(const Prompt& prompt) {
@@ -21,6 +34,7 @@ inline std::string request_json(const Prompt& prompt) {
   for (const std::string& stop : sampling.stop) json.value(stop);
   json.end_array().field("logprobs", sampling.logprobs);
   if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
+  if (!prompt.body().ids.empty()) detail::append_ids(json, "ids", prompt.body().ids);
   json.end_object();
   return out;
 }
@@ -35,6 +49,20 @@ inline std::string request_json(const EncodeRequest& request) {
   std::string out;
   const char* role = request.role == EncodeRequest::Role::query ? "query" : "passage";
   JsonWriter(out).begin_object().field("text", request.text).field("role", role).end_object();
+  return out;
+}
+
+inline std::string request_json(const ScoreRequest& request) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  if (request.of_ids()) {
+    detail::append_ids(json, "prompt_ids", request.prompt_ids());
+    detail::append_ids(json, "continuation_ids", request.continuation_ids());
+  } else {
+    json.field("prompt", request.prompt()).field("continuation", request.continuation());
+  }
+  json.end_object();
   return out;
 }
 

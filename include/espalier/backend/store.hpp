@@ -13,7 +13,7 @@
 namespace espalier::backend {
 
 /// What a record answers. The numbers are part of the file format.
-enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3 };
+enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
 
 /// What was asked, as JSON without seed and sample: the samples of a prompt share one.
 class RequestText {
