@@ -31,3 +31,9 @@ TEST_CASE("a damaged file is named") {
   test::write_bytes(file, "{\"http://a/v1\":\"auto\"}");
   CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("field 'http://a/v1': no sort of server is called \"auto\""), InputError);
 }
+
+TEST_CASE("without a file nothing is kept") {
+  const KnownServers known{std::filesystem::path()};
+  known.keep("http://a/v1", Server::ollama);
+  CHECK_FALSE(known.at("http://a/v1").has_value());
+}

@@ -80,7 +80,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.chat = settings.chat;
   options.server = backend::server_named(source == settings.model ? settings.server : "auto");
   if (!options.server && !later) {
-    const KnownServers known(std::filesystem::path(settings.out) / "servers.json");
+    const std::filesystem::path folder = settings.out;  // a server of answers has none
+    const KnownServers known(folder.empty() ? folder : folder / "servers.json");
     const std::string address = backend::Url(source).shown();
     options.server = known.at(address);
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };

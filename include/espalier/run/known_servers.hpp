@@ -18,6 +18,7 @@ namespace espalier::run {
 /// again. A matter of execution: nothing is compared with it.
 class KnownServers {
  public:
+  /// Without a file nothing is kept.
   explicit KnownServers(std::filesystem::path file) : file_(std::move(file)) {}
 
   /// What the server at that address is, if it was asked before. Throws InputError for a file that cannot be read.
@@ -31,7 +32,7 @@ class KnownServers {
   }
   /// A server that gave nothing away, perhaps for want of a key, is asked again next time.
   void keep(const std::string& address, backend::Server server) const {
-    if (server == backend::Server::other) return;
+    if (server == backend::Server::other || file_.empty()) return;
     auto known = names();
     known.insert_or_assign(address, quoted(backend::dialect_of(server).name));
     std::string out;
