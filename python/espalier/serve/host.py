@@ -27,6 +27,8 @@ from .metrics import Metrics
 
 log = logging.getLogger("espalier.serve")
 
+gone = 499
+"""The status under which clients are counted that went away."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Listening = Callable[[str, int], None]
 """Told the URL and the port when clients may come."""
@@ -165,7 +167,7 @@ class Host:
         begin = time.perf_counter()
         resource = request.match_info.route.resource
         path = "other" if resource is None else resource.canonical
-        status = 499  # the client went away
+        status = gone
         try:
             response = await self._answered(request, handler)
             status = response.status
@@ -182,8 +184,8 @@ class Host:
         except web.HTTPException as error:  # no such path, no such method
             reason = Refusal(error.status, f"{request.method} {request.path}: {error.reason}", "not_found")
             return refused(reason, {name: value for name, value in error.headers.items() if name == "Allow"})
-        except ConnectionError:  # the client went away
-            raise
+        except ConnectionError:  # nobody is there to read this
+            return web.Response(status=gone)
         except Exception as error:
             return refused(internal(error))
 
