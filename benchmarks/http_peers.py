@@ -1,4 +1,4 @@
-"""CPU a request of our client, a bare loop over libcurl, aiohttp and the openai package against one server, JSON included.
+"""CPU a request of our client, a bare loop over libcurl, aiohttp and openai against one server, JSON included.
 
 Usage: http_peers.py PATH_OF_BENCH_HTTP [requests]. 256 in flight; medians of three interleaved runs, each peer if it is
 installed.
@@ -76,8 +76,9 @@ def main():
             url = server.stdout.readline().strip()
             figures = {}
             for _ in range(3):
-                against = subprocess.run([program, "against", url, str(requests)], capture_output=True, text=True, check=True)
-                ours, bare = map(float, against.stdout.split())
+                against = [program, "against", url, str(requests)]
+                said = subprocess.run(against, capture_output=True, text=True, check=True).stdout
+                ours, bare = map(float, said.split())
                 figures.setdefault("Espalier", []).append(ours)
                 figures.setdefault("bare libcurl", []).append(bare)
                 for name, client in peers.items():
@@ -85,8 +86,8 @@ def main():
             server.stdin.close()
         medians = {name: statistics.median(runs) for name, runs in figures.items()}
         for name, cpu in medians.items():
-            ratio = cpu / medians["Espalier"]
-            print(f"latency {mean_ms:2d} ms: {name:12s} {cpu:7.1f} us CPU/request; Espalier: {ratio:.2f} times its requests a CPU second")
+            ratio = cpu / medians["Espalier"]  # of requests a CPU second
+            print(f"latency {mean_ms:2d} ms: {name:12s} {cpu:7.1f} us CPU/request; Espalier: {ratio:.2f} times as many")
 
 
 if __name__ == "__main__":
