@@ -54,7 +54,7 @@ async def with_aiohttp(url, requests):
 async def with_openai(url, requests):
     import openai
 
-    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0, timeout=600) as client:
 
         async def ask():
             return (await client.chat.completions.create(**FIELDS)).choices[0].message.content

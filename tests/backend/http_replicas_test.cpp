@@ -1,4 +1,5 @@
 #include <espalier/backend/openai.hpp>
+#include <espalier/core/scheduler.hpp>
 
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
@@ -255,6 +256,31 @@ TEST_CASE("a client with several servers may be destroyed in every state") {
   const auto asked = prompts(60, 1);
   for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
   while (a.received().size() < 4) (void)model.poll(std::chrono::milliseconds(5));
+}
+
+TEST_CASE("equal greedy prompts of several questions are asked once, sampled ones only under one seed") {
+  FaultServer a(echoes()), b(echoes());
+  const auto asked = [&](double temperature, std::uint64_t seed_of_second) {
+    Scheduler scheduler;
+    OpenAiOptions options = at({&a, &b});
+    const ModelPort model = scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<OpenAi>(options)));
+    std::vector<Task<Completion>> tasks;
+    for (const std::uint64_t question : {1, 2}) {
+      PromptBody body;
+      body.messages = {{"user", "question 1.0"}};
+      body.sampling.temperature = temperature;
+      body.affinity = question;
+      tasks.push_back(ask(model, Prompt(std::make_shared<const PromptBody>(body), question == 1 ? 1 : seed_of_second, 0)));
+    }
+    for (const auto& completion : scheduler.run(std::move(tasks))) CHECK(completion.text == "question 1.0");
+    CHECK(model.accounts().logical == 2);
+    return model.accounts().shared;
+  };
+  CHECK(asked(0, 2) == 1);
+  CHECK(asked(0.7, 1) == 1);
+  CHECK(a.received().size() + b.received().size() == 2);
+  CHECK(asked(0.7, 2) == 0);
+  CHECK(a.received().size() + b.received().size() == 4);
 }
 
 TEST_CASE("a proxy that is named is used, before the environment's") {
