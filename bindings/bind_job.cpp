@@ -40,6 +40,7 @@ const std::map<std::string, Set>& fields() {
       {"preset", into(&S::preset)},
       {"questions", into(&S::questions)},
       {"corpus", into(&S::corpus)},
+      {"index", into(&S::index)},
       {"model", into(&S::model)},
       {"model_name", into(&S::model_name)},
       {"endpoints", into(&S::endpoints)},

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   python::bind_local_backends(m);
   python::bind_dense(m);
   python::bind_http(m);
+  python::bind_index(m);
   python::bind_environment(m);
   python::bind_tree(m);
   python::bind_read(m);

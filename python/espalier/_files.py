@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._core import Passage, Question, Tree
+from ._core import Index, Passage, Question, Tree
 
 
 def read_questions(path: str | os.PathLike[str], *, limit: int = 0, require_gold: bool = False) -> list[Question]:
@@ -20,6 +20,13 @@ def read_questions(path: str | os.PathLike[str], *, limit: int = 0, require_gold
 def read_passages(path: str | os.PathLike[str], *, limit: int = 0) -> list[Passage]:
     """Passages from JSON lines {"id", "title", "contents"}; `limit` 0 = all. Raises InputError."""
     return _core.read_passages(os.fspath(path), limit)
+
+
+def count_passages(settings: Mapping[str, Any]) -> int:
+    """How many passages the `corpus` or the `index` of a run's settings has; 0 with neither. Raises InputError."""
+    if settings.get("index"):
+        return len(Index(settings["index"]))
+    return len(read_passages(settings["corpus"])) if settings.get("corpus") else 0
 
 
 def read_trees(path: str | os.PathLike[str]) -> list[Tree]:

@@ -50,7 +50,7 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
 def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
-    Settings are the options of `espalier expand`, with underscores: questions, corpus, out, method, model,
+    Settings are the options of `espalier expand`, with underscores: questions, corpus or index, out, method, model,
     model_name, endpoints=["URL*WEIGHT", ...], model_revision, models={purpose: (model, name)}, api, server,
     native_n, stream, extra_body, ca_file, proxy, api_key_file, retriever, retriever_name, encoder, encoder_name,
     value_server, value_name, value_head, prompts, limit, seed, in_flight, open_questions, timeout, deadline,

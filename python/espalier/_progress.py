@@ -41,7 +41,7 @@ def describe(progress: Progress) -> str:
 
 
 class ProgressView:
-    """Shows nothing; the others build on it."""
+    """Shows nothing; the others build on it. Takes the Progress of a run, or is told what to show."""
 
     def __enter__(self) -> ProgressView:
         return self
@@ -50,7 +50,10 @@ class ProgressView:
         pass
 
     def __call__(self, progress: Progress) -> None:
-        pass
+        self.show(progress.questions_done, progress.questions, progress.seconds, describe(progress))
+
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        """`done` steps of all after so many seconds, in words `text`."""
 
 
 class Lines(ProgressView):
@@ -62,11 +65,11 @@ class Lines(ProgressView):
         self._stream = stream
         self._next = self.interval
 
-    def __call__(self, progress: Progress) -> None:
-        if progress.seconds < self._next:
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        if seconds < self._next:
             return
-        self._next = progress.seconds + self.interval
-        print(describe(progress), file=self._stream, flush=True)
+        self._next = seconds + self.interval
+        print(text, file=self._stream, flush=True)
 
 
 class Bar(ProgressView):
@@ -76,14 +79,13 @@ class Bar(ProgressView):
         self._stream = stream
         self._next = 0.0
 
-    def __call__(self, progress: Progress) -> None:
-        finished = progress.questions_done == progress.questions
-        if progress.seconds < self._next and not finished:
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        if seconds < self._next and done < of_all:
             return
-        self._next = progress.seconds + 0.2
+        self._next = seconds + 0.2
         columns = shutil.get_terminal_size().columns
-        filled = 20 * progress.questions_done // max(progress.questions, 1)
-        line = f"[{'#' * filled}{'.' * (20 - filled)}] {describe(progress)}"
+        filled = 20 * done // max(of_all, 1)
+        line = f"[{'#' * filled}{'.' * (20 - filled)}] {text}"
         self._stream.write("\r\x1b[K" + line[: columns - 1])
         self._stream.flush()
 
@@ -97,7 +99,7 @@ class RichBar(ProgressView):
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._update: Callable[[Progress], None] = lambda progress: None
+        self._update: Callable[[int, int, str], None] = lambda done, of_all, text: None
 
     def __enter__(self) -> RichBar:
         from rich.console import Console
@@ -108,13 +110,11 @@ class RichBar(ProgressView):
             Display(BarColumn(20), TextColumn("{task.description}"), console=Console(stderr=True))
         )
         task = display.add_task("", total=None)
-        self._update = lambda p: display.update(
-            task, total=p.questions, completed=p.questions_done, description=describe(p)
-        )
+        self._update = lambda done, of_all, text: display.update(task, total=of_all, completed=done, description=text)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def __call__(self, progress: Progress) -> None:
-        self._update(progress)
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        self._update(done, of_all, text)

@@ -32,6 +32,7 @@ def recorded(run: Path) -> dict[str, Any]:
         "method": record["method"],
         "questions": noted["questions"],
         "corpus": noted["corpus"],
+        "index": noted.get("index", ""),
         "prompts": noted["prompts"],
         "limit": record["limit"],
         "seed": record["seed"],

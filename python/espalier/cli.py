@@ -10,11 +10,11 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import _core, _journal
+from . import _core, _index, _journal
 from ._annotate import annotate
 from ._batch import add_ingest_options, add_prepare_options, ingest_command, prepare_batch, print_round
 from ._errors import Error, InputError, MissingPart, StoreError
-from ._files import read_passages, read_questions
+from ._files import count_passages, read_questions
 from ._job import RunResult, check, run_job, write_world
 from ._progress import shown_as
 from ._rescore import rescore
@@ -52,6 +52,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
     option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
     option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
+    option("--index", "folder of `espalier index build`, in place of the corpus", metavar="DIR")
     option(
         "--out",
         "folder of the run; run again with the same options, it goes on where it was stopped",
@@ -228,6 +229,7 @@ def make_parser() -> Parser:
     add_method_option(answers)
     add_run_options(answers, without=serve.not_served)
     _journal.add_options(command("journal", "What a journal holds: stats, export, prune, verify."))
+    _index.add_options(command("index", "Build, describe and search an index of a corpus, in a folder."))
     options = command("options", "List a method's options.")
     options.add_argument("--method", default="decex")
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -268,8 +270,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def dry_run(task: str, settings: dict[str, Any]) -> str:
     check(task, settings)
     questions = read_questions(settings["questions"], limit=settings["limit"] or 0, require_gold=task == "expand")
-    passages = read_passages(settings["corpus"]) if settings["corpus"] else []
-    return f"options and inputs are good: {len(questions)} questions, {len(passages)} passages; nothing was run"
+    passages = count_passages(settings)
+    return f"options and inputs are good: {len(questions)} questions, {passages} passages; nothing was run"
 
 
 def print_answers(result: RunResult) -> None:
@@ -400,6 +402,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return annotate_command(arguments)
     if arguments.command == "journal":
         return _journal.run(arguments)
+    if arguments.command == "index":
+        return _index.run(arguments)
     if arguments.command == "options":
         return options_command(arguments)
     if arguments.command == "serve":

@@ -5,6 +5,8 @@
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/model.hpp>
 #ifdef ESPALIER_HAS_CURL
@@ -183,14 +185,21 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[
 #endif
 }
 
-/// The retriever that the settings name; a local one searches the corpus.
-inline RetrieverBackend make_retriever(const Settings& settings, std::vector<Passage> corpus, const Lexical& lexical) {
+/// The passages that the settings name, in memory.
+inline std::vector<Passage> read_corpus(const Settings& settings) {
+  return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
+}
+
+/// The retriever that the settings name; a local one searches the index folder, or the corpus.
+inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
   if (settings.retriever == "bm25") {
-    backend::Bm25 index(std::move(corpus), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)});
+    backend::Bm25 index = settings.index.empty()
+                              ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
+                              : IndexFolder(settings.index).bm25();
     const Hash fingerprint = index.fingerprint();
     return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
   }
-  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, std::move(corpus));
+  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
   if (!is_url(settings.retriever)) bad_option("retriever", settings.retriever, "'bm25', 'faiss:INDEX' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
   backend::HttpRetrieverOptions options;

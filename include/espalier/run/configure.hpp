@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/run/index_folder.hpp>
 #include <espalier/run/method.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/skills.hpp>
@@ -13,6 +14,7 @@ namespace espalier::run {
 /// Gives a method the preset and the options of the settings, and with it the simulated model's skills and the lexical
 /// index's parameters, which stand in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
 inline void configure(const Settings& settings, Method& method, sim::Skills& skills, Lexical& lexical) {
+  lexical = lexical_of(settings);
   const std::pair<const char*, double*> rates[] = {{"sim.recall", &skills.recall}, {"sim.decompose", &skills.decompose},
                                                    {"sim.phrase", &skills.phrase}, {"sim.read", &skills.read},
                                                    {"sim.stop", &skills.stop},     {"sim.hallucinate", &skills.hallucinate},
@@ -26,6 +28,7 @@ inline void configure(const Settings& settings, Method& method, sim::Skills& ski
   if (!settings.preset.empty()) method.preset(settings.preset);
   for (const auto& [name, value] : settings.set) method.options().set(name, value);
   if (settings.in_flight == 0) bad_option("in-flight", settings.in_flight, "1 or more");
+  check_index(settings, lexical);
   skills.check();
   method.check();
   for (const ModelFor& other : settings.models)

@@ -59,7 +59,7 @@ class Run {
     const std::filesystem::path folder = open_folder();
     const bool in_place = annotating() && folder / "trees.jsonl" == settings_.trees;
     if (annotating()) recorded_ = RecordedTrees(settings_.trees);
-    if (annotating() && settings_.retriever == "bm25") settings_.corpus.clear();  // nothing is looked up
+    if (annotating() && settings_.retriever == "bm25") settings_.corpus = settings_.index = "";  // nothing is looked up
     if (!settings_.overwrite && !in_place) {
       record.compare_with(folder / "run.json");
       if (std::filesystem::exists(folder / "summary.json") && !settings_.replay && !annotating()) {
@@ -110,6 +110,7 @@ class Run {
     for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
     record.add_text("inputs.questions", hash_file(settings_.questions).hex());
     record.add_text("inputs.corpus", settings_.corpus.empty() ? "" : hash_file(settings_.corpus).hex());
+    if (!settings_.index.empty()) record.add_text("inputs.index", IndexFolder(settings_.index).corpus().hash().hex());
     record.add_text("inputs.prompts", texts.finish().hex());
     record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);
     record.add_text("model.revision", settings_.model_revision);
@@ -124,11 +125,9 @@ class Run {
     record.add_text("value.name", settings_.value_server.empty() ? "" : settings_.value_name);
     record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
-    const auto path = [](const std::string& name) { return name.empty() ? name : std::filesystem::absolute(name).lexically_normal().string(); };
-    record.note("questions", path(settings_.questions));
-    record.note("corpus", path(settings_.corpus));
-    record.note("prompts", path(settings_.prompts));
-    record.note("journal", settings_.journal_file.empty() ? "" : path(settings_.journal_file));
+    const std::pair<const char*, const std::string&> files[] = {{"questions", settings_.questions}, {"corpus", settings_.corpus}, {"index", settings_.index},
+                                                                {"prompts", settings_.prompts}, {"journal", settings_.journal_file}};
+    for (const auto& [name, file] : files) record.note(name, file.empty() ? file : std::filesystem::absolute(file).lexically_normal().string());
     return record;
   }
 

@@ -61,20 +61,12 @@ class RunRecord {
   }
 
   void write(const std::filesystem::path& file, std::string_view version) const {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object().field("version", version).field("identity", identity());
-    std::string open;
-    for (const auto& [name, value] : fields_) {
-      const auto dot = name.find('.');
-      const std::string group = dot == std::string::npos ? "" : name.substr(0, dot);
-      if (group != open && !open.empty()) json.end_object();
-      if (group != open && !group.empty()) json.key(group).begin_object();
-      open = group;
-      json.key(dot == std::string::npos ? name : name.substr(dot + 1)).raw(value);
-    }
-    if (!open.empty()) json.end_object();
-    json.end_object();
+    std::string out, quoted_version, quoted_identity;
+    append_json_string(quoted_version, version);
+    append_json_string(quoted_identity, identity());
+    std::vector<std::pair<std::string, std::string>> all{{"version", quoted_version}, {"identity", quoted_identity}};
+    all.insert(all.end(), fields_.begin(), fields_.end());
+    output::append_flat_json(out, all);
     out += '\n';
     output::AtomicFile target(file.string());
     target.write(out);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/scheduler.hpp>
-#include <espalier/output/dataset.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/journaling.hpp>
 #include <espalier/run/method.hpp>
@@ -21,7 +20,7 @@ class Services {
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
            const RunJournal& journal)
       : Services(scheduler, settings, journal, make_model(settings.model, settings.model_name, settings, known, skills, true),
-                 make_retriever(settings, settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus), lexical)) {
+                 make_retriever(settings, lexical)) {
     for (const ModelFor& other : settings.models) {
       auto backend = journal(make_model(other.model, other.name, settings, known, skills, false));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));

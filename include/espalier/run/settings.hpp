@@ -20,6 +20,7 @@ struct Lexical {
   double k1 = 1.2;
   double b = 0.75;
   std::string analyzer = "simple";
+  friend bool operator==(const Lexical&, const Lexical&) = default;
 };
 
 /// What `espalier expand` and `espalier answer` are asked to do. Search options are in `set`; all other numbers are
@@ -35,6 +36,7 @@ struct Settings {
   std::string preset;                   ///< "paper" or "code": what the options are before `set`; "" = the method's own defaults
   std::string questions;                ///< JSONL file
   std::string corpus;                   ///< JSONL file; may be empty with a remote retriever
+  std::string index;                    ///< index folder, in place of the corpus
   std::string model = "simulated";      ///< "simulated" or the URL of an OpenAI-compatible server
   std::vector<std::string> endpoints;   ///< further servers with that model: URL or URL*WEIGHT; `model` weighs 1
   std::string model_name;               ///< the model's name at the server

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import read_passages, read_questions
+from .._files import count_passages, read_questions
 from .._progress import ProgressView, shown_as
 from . import plots
 from .formats import to_markdown, written
@@ -22,10 +22,9 @@ from .tables import tables
 def planned(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What would be run, the inputs read and checked."""
     questions = read_questions(settings["questions"], limit=settings.get("limit") or 0, require_gold=True)
-    passages = read_passages(settings["corpus"]) if settings.get("corpus") else []
     return {
         "questions": len(questions),
-        "passages": len(passages),
+        "passages": count_passages(settings),
         "budget": plan.budget,
         "runs": [
             {"name": run.name, "method": run.method, "preset": run.settings.get("preset"), "set": run.settings["set"]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from .._core import Bm25
+from .._core import Bm25, Index, Retriever
 from .._errors import MissingPart
 from .._files import read_passages
 
@@ -60,10 +60,12 @@ def add_door_options(parser: argparse.ArgumentParser, *, port: int, max_body: in
 
 
 def add_retriever_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--corpus", help="JSON lines with id, title, contents", required=True, metavar="FILE")
-    parser.add_argument("--k1", type=float, help="BM25: saturation of repeated words (1.2)", default=1.2)
-    parser.add_argument("--b", type=float, help="BM25: weight of a passage's length (0.75)", default=0.75)
-    parser.add_argument("--analyzer", help="BM25: simple (default) or english-lucene", default="simple")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--corpus", help="JSON lines with id, title, contents", metavar="FILE")
+    source.add_argument("--index", help="folder of `espalier index build`", metavar="DIR")
+    parser.add_argument("--k1", type=float, help="BM25 of a corpus: saturation of repeated words (1.2)")
+    parser.add_argument("--b", type=float, help="BM25 of a corpus: weight of a passage's length (0.75)")
+    parser.add_argument("--analyzer", help="BM25 of a corpus: simple (default) or english-lucene")
     add_number(parser, "--topk", "passages a query where a request names no number", 3)
     add_number(parser, "--max-topk", "passages a query at most", 1000)
     add_number(parser, "--max-queries", "queries a request", 4096)
@@ -98,9 +100,8 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
 
         names = ("topk", "max_topk", "max_queries", "max_query", "max_results", "queue", "batch", "time_limit")
         limits = retriever.Limits(**{name: chosen[name] for name in names})
-        passages = read_passages(arguments.corpus)
-        search = Bm25(passages, k1=arguments.k1, b=arguments.b, analyzer=arguments.analyzer)
-        listening = announce("retriever", as_json=chosen["json"], retriever="bm25", passages=len(passages))
+        search, size = searched(arguments)
+        listening = announce("retriever", as_json=chosen["json"], retriever="bm25", passages=size)
         asyncio.run(retriever.serve(search, door, limits, listening))
     else:
         from . import answers
@@ -116,6 +117,18 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
         listening = announce("answers", as_json=chosen["json"], model=offer.name)
         asyncio.run(answers.serve(answer_settings(settings, chosen), offer, door, listening))
     return 0
+
+
+def searched(arguments: argparse.Namespace) -> tuple[Retriever, int]:
+    """The retriever that the command line names, and over how many passages."""
+    bm25 = {name: getattr(arguments, name) for name in ("k1", "b", "analyzer") if getattr(arguments, name) is not None}
+    if arguments.index:
+        if bm25:
+            raise ValueError(f"option '{next(iter(bm25))}' belongs to the build of an index, not to its use")
+        index = Index(arguments.index)
+        return index, len(index)
+    passages = read_passages(arguments.corpus)
+    return Bm25(passages, **bm25), len(passages)
 
 
 def traces_folder(name: str | None) -> Path | None:

@@ -28,8 +28,10 @@ class MappedCorpus {
   static constexpr const char* kind = "corpus";
   static constexpr std::uint32_t version = 1;
 
-  explicit MappedCorpus(const std::string& path)
-      : file_(path, kind, version),
+  explicit MappedCorpus(const std::string& path) : MappedCorpus(CheckedFile(path, kind, version)) {}
+  /// Of a file of this kind and version.
+  explicit MappedCorpus(CheckedFile file)
+      : file_(std::move(file)),
         texts_(file_.section("texts")),
         places_(file_.section("places")),
         hashes_(file_.section("id_hashes")),

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/index/corpus_writer.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/index_folder.hpp>
+#include <espalier/run/settings.hpp>
+#ifdef ESPALIER_HAS_ZLIB
+#include <espalier/backend/index/gzip_buffer.hpp>
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <istream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+struct IndexOptions {
+  std::string corpus;  ///< JSONL file, plain or .gz
+  std::string out;     ///< folder
+  Lexical lexical;
+  unsigned threads = 0;    ///< 0 = as many as the hardware runs at once; never changes a byte
+  bool overwrite = false;  ///< build anew where there is an index
+};
+
+/// Told which stage of a build is how far: (stage, done, of all). What it throws stops the build.
+using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::uint64_t)>;
+
+namespace detail {
+
+#ifdef ESPALIER_HAS_ZLIB
+using SourceBuffer = backend::GzipBuffer;
+#else
+/// A file's bytes as they are.
+class SourceBuffer : public std::filebuf {
+ public:
+  explicit SourceBuffer(const std::string& path) {
+    if (open(path, std::ios::in | std::ios::binary) == nullptr) throw InputError(path, 0, "", "cannot be read");
+    if (path.ends_with(".gz")) throw MissingPart("reading .gz", "zlib1g-dev");
+  }
+  [[nodiscard]] std::uint64_t position() {
+    return static_cast<std::uint64_t>(std::streamoff(pubseekoff(0, std::ios::cur)));
+  }
+};
+#endif
+
+/// In which line each passage stands, blank lines counted.
+class PassageLines {
+ public:
+  void add(std::size_t line) {
+    if (line - passages_ != (shifts_.empty() ? 0 : shifts_.back().second))
+      shifts_.emplace_back(passages_, line - passages_);
+    ++passages_;
+  }
+  [[nodiscard]] std::size_t of(std::size_t passage) const {
+    const auto next = std::upper_bound(shifts_.begin(), shifts_.end(), passage,
+                                       [](std::size_t p, const auto& shift) { return p < shift.first; });
+    return passage + std::prev(next)->second;
+  }
+
+ private:
+  std::size_t passages_ = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> shifts_;  // from which passage on, by how much
+};
+
+/// Writes the corpus file of an index.
+inline void write_corpus(const std::string& source, const std::string& target, const IndexProgress& progress) {
+  SourceBuffer buffer(source);
+  std::istream in(&buffer);
+  in.exceptions(std::ios::badbit);
+  const std::uint64_t size = std::filesystem::file_size(source);
+  backend::CorpusWriter writer(target);
+  PassageLines lines;
+  std::size_t passages = 0;
+  output::for_each_line(in, source, [&](const output::JsonLine& row) {
+    writer.add(output::read_passage(row));
+    lines.add(row.line());
+    if (progress && ++passages % 4096 == 0) progress("corpus", buffer.position(), size);
+    return true;
+  });
+  writer.commit();
+  if (const auto repeated = backend::MappedCorpus(target).repeated_id()) {
+    const std::string id = backend::MappedCorpus(target)[repeated->first].id();
+    std::filesystem::remove(target);
+    throw InputError(source, lines.of(repeated->second), "id",
+                     "'" + id + "' stands in line " + std::to_string(lines.of(repeated->first)) + " too");
+  }
+}
+
+}  // namespace detail
+
+/// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data,
+/// std::invalid_argument for options and for a folder that has an index.
+inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
+  backend::Bm25Options bm25{
+      options.lexical.k1, options.lexical.b, backend::analyzer(options.lexical.analyzer), options.threads, {}};
+  if (progress)
+    bm25.progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t all) {
+      progress("bm25 " + std::string(stage), done, all);
+    };
+  const std::filesystem::path folder = options.out;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || !std::filesystem::is_directory(folder))
+    throw InputError(options.out, 0, "", "cannot be used as the index's folder: " + error.message());
+  if (std::filesystem::exists(folder / IndexManifest::name)) {
+    if (!options.overwrite)
+      throw std::invalid_argument("option 'out': " + options.out +
+                                  " holds an index already; use another folder or overwrite");
+    std::filesystem::remove(folder / IndexManifest::name);
+  }
+
+  const std::string corpus_file = (folder / "corpus.bin").string(), bm25_file = (folder / "bm25.bin").string();
+  backend::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
+  detail::write_corpus(options.corpus, corpus_file, progress);
+  const backend::MappedCorpus corpus(corpus_file);
+  backend::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
+  builder(corpus, writer);
+  writer.commit();
+
+  IndexManifest manifest;
+  std::string source;
+  append_json_string(source, std::filesystem::path(options.corpus).filename().string());
+  manifest.set("corpus.source", source);
+  manifest.set_identity("corpus", corpus.file());
+  manifest.set_identity("bm25",
+                        backend::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
+  manifest.write(folder);
+}
+
+}  // namespace espalier::run

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/index/checked_file.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/jsonl.hpp>
+#include <espalier/run/settings.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// DIR/index.json: which parts an index has, each a checked file DIR/<part>.bin, and which file that must be. Written last, so
+/// that the folder of a build that was not finished is no index.
+class IndexManifest {
+ public:
+  IndexManifest() { set("format", "1"); }
+
+  static IndexManifest read(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / name;
+    if (!std::filesystem::exists(file))
+      throw InputError(folder.string(), 0, "", "is not the folder of a finished index: it has no " + std::string(name));
+    IndexManifest manifest;
+    manifest.fields_ = output::read_flat_json(file.string());
+    if (manifest.fields_["format"] != "1")
+      throw InputError(file.string(), 0, "format", "is not 1, which this version reads: build the index again");
+    return manifest;
+  }
+  void write(const std::filesystem::path& folder) const {
+    std::string out;
+    output::append_flat_json(out, std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
+    output::AtomicFile file((folder / name).string());
+    file.write(out + '\n');
+    file.commit();
+  }
+
+  [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
+  /// Fields of parts, "part.name", and their values as JSON.
+  void set(const std::string& field, std::string json) { fields_[field] = std::move(json); }
+  void set_identity(const std::string& part, const backend::CheckedFile& file) {
+    set(part + ".identity", identity(file));
+  }
+  [[nodiscard]] bool is_of(const std::string& part, const backend::CheckedFile& file) const {
+    const auto found = fields_.find(part + ".identity");
+    return found != fields_.end() && found->second == identity(file);
+  }
+  [[nodiscard]] std::string json(const std::string& field) const {
+    const auto found = fields_.find(field);
+    return found == fields_.end() ? "null" : found->second;
+  }
+
+  static constexpr const char* name = "index.json";
+
+ private:
+  static std::string identity(const backend::CheckedFile& file) {
+    return '"' + Hash{0, file.identity()}.hex().substr(16) + '"';
+  }
+  std::map<std::string, std::string> fields_;
+};
+
+/// An opened index folder: a corpus and what was built over it. Its files are mapped into memory, so that opening it takes
+/// no time and processes share it. Throws InputError for whatever is missing, damaged or of another build.
+class IndexFolder {
+ public:
+  explicit IndexFolder(std::filesystem::path folder)
+      : folder_(std::move(folder)),
+        manifest_(IndexManifest::read(folder_)),
+        corpus_(part<backend::MappedCorpus>("corpus")),
+        lexical_(part<backend::LexicalIndex>("bm25")) {
+    if (lexical_.facts().corpus != corpus_.hash() || lexical_.passages() != corpus_.size())
+      throw InputError(folder_.string(), 0, "", "holds a BM25 index of another corpus: build the index again");
+  }
+
+  [[nodiscard]] const backend::MappedCorpus& corpus() const { return corpus_; }
+  [[nodiscard]] const IndexManifest& manifest() const { return manifest_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
+  /// How the corpus was read into the BM25 index.
+  [[nodiscard]] Lexical lexical() const { return {lexical_.facts().k1, lexical_.facts().b, lexical_.analyzer()}; }
+  [[nodiscard]] backend::Bm25 bm25(unsigned threads = 0) const {
+    return backend::Bm25(corpus_, lexical_, backend::analyzer(lexical_.analyzer()), threads);
+  }
+
+  /// Opens the file of a part, which must be the one that was there when the index was built.
+  [[nodiscard]] backend::CheckedFile file(const std::string& part, std::string_view kind, std::uint32_t version) const {
+    const std::string path = (folder_ / (part + ".bin")).string();
+    backend::CheckedFile opened(path, kind, version);
+    if (!manifest_.is_of(part, opened))
+      throw InputError(path, 0, "",
+                       std::string("is not the file that ") + IndexManifest::name + " names: build the index again");
+    return opened;
+  }
+  /// Reads every byte of every part. Throws at the first damage.
+  void verify() const {
+    file("corpus", backend::MappedCorpus::kind, backend::MappedCorpus::version).verify();
+    file("bm25", backend::LexicalIndex::kind, backend::LexicalIndex::version).verify();
+  }
+
+ private:
+  template <class Part>
+  [[nodiscard]] Part part(const std::string& name) const {
+    return Part(file(name, Part::kind, Part::version));
+  }
+
+  std::filesystem::path folder_;
+  IndexManifest manifest_;
+  backend::MappedCorpus corpus_;
+  backend::LexicalIndex lexical_;
+};
+
+/// How BM25 reads its corpus where nothing else is asked for: as the settings' index folder was built.
+inline Lexical lexical_of(const Settings& settings) {
+  return settings.index.empty() ? Lexical() : IndexFolder(settings.index).lexical();
+}
+
+/// Throws std::invalid_argument if the settings' index folder was built otherwise than a run wants it.
+inline void check_index(const Settings& settings, const Lexical& wanted) {
+  if (settings.index.empty()) return;
+  if (!settings.corpus.empty()) throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
+  const Lexical built = lexical_of(settings);
+  if (wanted == built) return;
+  const auto shown = [](const Lexical& lexical) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object().field("analyzer", lexical.analyzer).field("k1", lexical.k1).field("b", lexical.b).end_object();
+    return text;
+  };
+  throw std::invalid_argument("option 'index': " + settings.index + " was built with " + shown(built) +
+                              ", the run asks for " + shown(wanted) + ": build another index");
+}
+
+/// What is in an index, as a JSON object.
+inline std::string describe(const IndexFolder& index) {
+  const backend::Bm25 bm25 = index.bm25();
+  const backend::LexicalFacts& facts = bm25.index().facts();
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().field("folder", index.path().string());
+  json.key("corpus").begin_object().key("source").raw(index.manifest().json("corpus.source"));
+  json.field("passages", index.corpus().size()).field("hash", index.corpus().hash().hex());
+  json.field("bytes", std::filesystem::file_size(index.path() / "corpus.bin")).end_object();
+  json.key("bm25").begin_object().field("analyzer", bm25.index().analyzer()).field("k1", facts.k1).field("b", facts.b);
+  json.field("terms", facts.terms).field("postings", facts.postings).field("words", facts.words);
+  json.field("fingerprint", bm25.fingerprint().hex());
+  json.field("bytes", std::filesystem::file_size(index.path() / "bm25.bin")).end_object();
+  json.end_object();
+  return out;
+}
+
+}  // namespace espalier::run

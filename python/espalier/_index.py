@@ -1,0 +1,160 @@
+"""`espalier index`: corpora and what is built over them, in folders that are mapped into memory to be searched."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ._core import Index, Passage, Query, build_index
+from ._errors import InputError
+from ._progress import ProgressView, shown_as
+from ._summary import table
+
+STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, help: str) -> argparse.ArgumentParser:
+        return actions.add_parser(name, help=help, description=help, allow_abbrev=False)
+
+    build = action("build", "Build an index folder from a corpus.")
+    build.add_argument(
+        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents; plain or .gz"
+    )
+    build.add_argument("--out", required=True, metavar="DIR", help="folder of the index")
+    build.add_argument(
+        "--analyzer", default="simple", choices=["simple", "english-lucene"], help="what a word is (simple)"
+    )
+    build.add_argument("--k1", type=float, default=1.2, metavar="X", help="saturation of repeated words (1.2)")
+    build.add_argument("--b", type=float, default=0.75, metavar="X", help="weight of a passage's length (0.75)")
+    build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one a core; never changes a byte")
+    build.add_argument("--overwrite", action="store_true", help="build anew where there is an index")
+    info = action("info", "Say what is in an index.")
+    info.add_argument("index", metavar="DIR", help="folder of the index")
+    info.add_argument("--verify", action="store_true", help="read every byte and check it")
+    search = action("search", "Search an index.")
+    search.add_argument("--index", required=True, metavar="DIR", help="folder of the index")
+    search.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
+    search.add_argument(
+        "--queries", metavar="FILE", help="a query a line, or JSON lines with the field question; - = standard input"
+    )
+    search.add_argument("-k", type=int, default=5, metavar="N", help="passages a query (5)")
+    for part in (build, info, search):
+        part.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return {"build": _build, "info": _info, "search": _search}[arguments.action](arguments)
+
+
+def build(arguments: argparse.Namespace, view: ProgressView) -> None:
+    """Builds the index that the command line asks for."""
+    start = time.monotonic()
+
+    def progress(stage: str, done: int, of_all: int) -> None:
+        share = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
+        view.show(done, of_all, time.monotonic() - start, share)
+
+    build_index(
+        arguments.corpus,
+        arguments.out,
+        analyzer=arguments.analyzer,
+        k1=arguments.k1,
+        b=arguments.b,
+        threads=arguments.threads,
+        overwrite=arguments.overwrite,
+        progress=progress,
+    )
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    if arguments.threads < 0:
+        raise ValueError(f"option 'threads' is {arguments.threads}, allowed: 0 or more")
+    with shown_as(quiet=arguments.json) as view:
+        build(arguments, view)
+    _print_description(json.loads(Index(arguments.out).description), as_json=arguments.json)
+    return 0
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    index = Index(arguments.index)
+    description = json.loads(index.description)
+    if arguments.verify:
+        index.verify()
+        description["verified"] = True
+    _print_description(description, as_json=arguments.json)
+    return 0
+
+
+def _print_description(description: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(description, ensure_ascii=False))
+        return
+    corpus, bm25 = description["corpus"], description["bm25"]
+    rows = [
+        ("folder", description["folder"]),
+        ("corpus", f"{corpus['passages']:,} passages of {printable(corpus['source'])}, {size(corpus['bytes'])}"),
+        ("BM25", f"{bm25['terms']:,} terms, {bm25['postings']:,} postings, {size(bm25['bytes'])}"),
+        ("", f"analyzer {bm25['analyzer']}, k1 {bm25['k1']}, b {bm25['b']}"),
+        ("fingerprint", bm25["fingerprint"]),
+    ]
+    if description.get("verified"):
+        rows.append(("verified", "every byte is as it was written"))
+    for name, text in rows:
+        print(f"{name:<12}{text}")
+
+
+def size(count: int) -> str:
+    """A number of bytes: '1.5 MB'."""
+    value, units = float(count), ["bytes", "kB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.0f} {units[0]}" if units[0] == "bytes" else f"{value:.1f} {units[0]}"
+
+
+def printable(text: str) -> str:
+    """A text in one line, without anything that a terminal would obey."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+
+
+def queries_of(file: Path) -> Iterator[str]:
+    """The queries in a file, or in standard input for "-"."""
+    with sys.stdin if str(file) == "-" else file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            text = line.strip()
+            if text.startswith("{"):
+                try:
+                    text = json.loads(text)["question"]
+                except (ValueError, KeyError):
+                    raise InputError(f"{file}:{number}: field 'question': is missing") from None
+            if text:
+                yield str(text)
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    if arguments.k < 1:
+        raise ValueError(f"option 'k' is {arguments.k}, allowed: 1 or more")
+    queries = [*arguments.query, *(queries_of(Path(arguments.queries)) if arguments.queries else ())]
+    if not queries:
+        raise ValueError("what is looked for? Give a query, or --queries FILE")
+    index = Index(arguments.index)
+    for query, found in zip(queries, index([Query(text, arguments.k) for text in queries]), strict=True):
+        print(_as_json(query, found) if arguments.json else _as_table(query, found))
+    return 0
+
+
+def _as_json(query: str, found: list[Passage]) -> str:
+    passages = [{"id": p.id, "title": p.title, "text": p.text, "score": p.score} for p in found]
+    return json.dumps({"query": query, "passages": passages}, ensure_ascii=False)
+
+
+def _as_table(query: str, found: list[Passage]) -> str:
+    rows = [(f"{p.score:.4f}", printable(p.id), printable(p.title), printable(p.text)[:80]) for p in found]
+    return "\n".join([printable(query), *table(("score", "id", "title", "text"), rows, left=4), ""])

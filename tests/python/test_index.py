@@ -1,0 +1,196 @@
+"""Index folders: built, described, searched, and in place of a corpus in runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import JOURNAL, contents, espalier, inputs, needs_journal, rows, start
+
+
+@pytest.fixture(scope="module")
+def index(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("index") / "index"
+    done = espalier("index", "build", "--corpus", files / "corpus.jsonl", "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "300 passages of corpus.jsonl" in done.stdout and "analyzer simple, k1 1.2, b 0.75" in done.stdout
+    return folder
+
+
+def with_index(files: Path, index: Path) -> list[str]:
+    without = [] if JOURNAL else ["--no-journal"]
+    return ["--questions", str(files / "questions.jsonl"), "--index", str(index), *without]
+
+
+def test_an_index_says_what_it_holds(index: Path):
+    done = espalier("index", "info", index, "--verify", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["corpus"]["passages"] == 300 and said["corpus"]["source"] == "corpus.jsonl" and said["verified"]
+    assert said["bm25"]["analyzer"] == "simple" and said["bm25"]["terms"] > 100
+    assert said["corpus"]["bytes"] == (index / "corpus.bin").stat().st_size
+    assert sorted(path.name for path in index.iterdir()) == ["bm25.bin", "corpus.bin", "index.json"]
+    assert "every byte" in espalier("index", "info", index, "--verify").stdout
+
+
+def test_an_index_is_a_retriever_that_answers_as_bm25_in_memory(index: Path, world: esp.World):
+    opened, memory = esp.Index(index), esp.Bm25(world.passages)
+    queries = [esp.Query(question.text, 7) for question in world.questions] + [esp.Query("", 3)]
+    assert opened(queries) == memory(queries)
+    assert len(opened) == 300 and opened[17] == world.passages[17]
+    assert opened.find(world.passages[5].id) == world.passages[5] and opened.find("nobody") is None
+    with pytest.raises(IndexError):
+        opened[300]
+
+
+def test_a_gz_and_any_number_of_threads_give_the_same_bytes(index: Path, files: Path, tmp_path: Path):
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress((files / "corpus.jsonl").read_bytes()))
+    told: list[tuple[str, int, int]] = []
+    esp.build_index(packed, tmp_path / "index", threads=3, progress=lambda *stage: told.append(stage))
+    for part in ("corpus.bin", "bm25.bin"):
+        assert (tmp_path / "index" / part).read_bytes() == (index / part).read_bytes()
+    assert all(0 <= done <= of_all for _, done, of_all in told)
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(esp.InputError, match=r"cut\.gz"):
+        esp.build_index(cut, tmp_path / "none")
+
+
+def test_queries_are_searched(index: Path, files: Path, world: esp.World, tmp_path: Path):
+    title = world.passages[3].title
+    done = espalier("index", "search", "--index", index, title, "-k", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["query"] == title and len(found["passages"]) == 2 and found["passages"][0]["title"] == title
+    table = espalier("index", "search", "--index", index, title, title).stdout
+    assert table.count("score") == 2 and title in table
+    done = espalier("index", "search", "--index", index, "--queries", files / "questions.jsonl", "--json")
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [q.text for q in world.questions]
+    (tmp_path / "queries").write_text(f"{title}\n\n  x\n")
+    done = espalier("index", "search", "--index", index, "--queries", tmp_path / "queries", "--json")
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [title, "x"]
+
+
+def test_hostile_titles_are_shown_as_text(tmp_path: Path):
+    row = {"id": "a\x1b[2J", "title": "\x1b]0;owned\x07 word", "contents": "word \u202e word"}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    esp.build_index(tmp_path / "corpus.jsonl", tmp_path / "index")
+    shown = espalier("index", "search", "--index", tmp_path / "index", "word").stdout
+    assert "owned" in shown and not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["build", "--corpus", "{files}/corpus.jsonl", "--out", "{index}"], 2, "holds an index already"),
+        (["build", "--corpus", "{files}/none.jsonl", "--out", "{tmp}/x"], 3, "none.jsonl"),
+        (["build", "--corpus", "{tmp}/twice.jsonl", "--out", "{tmp}/x"], 3, "twice.jsonl:2: field 'id'"),
+        (["build", "--corpus", "{files}/corpus.jsonl", "--out", "{tmp}/x", "--k1", "-1"], 2, "option 'k1'"),
+        (["build", "--corpus", "{files}/corpus.jsonl", "--out", "{tmp}/x", "--threads", "-1"], 2, "option 'threads'"),
+        (["info", "{files}"], 3, "is not the folder of a finished index"),
+        (["search", "--index", "{index}"], 2, "what is looked for?"),
+        (["search", "--index", "{index}", "x", "-k", "0"], 2, "option 'k'"),
+        (["search", "--index", "{index}", "--queries", "{tmp}/bad.jsonl"], 3, "bad.jsonl:1: field 'question'"),
+        (["search", "--index", "{damaged}", "the"], 3, "damaged/"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(index, files, tmp_path, arguments, code, message):
+    (tmp_path / "twice.jsonl").write_text('{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n')
+    (tmp_path / "bad.jsonl").write_text('{"id":"a"}\n')
+    damaged = tmp_path / "damaged"
+    shutil.copytree(index, damaged)
+    data = bytearray((damaged / "corpus.bin").read_bytes())
+    data[5000] ^= 1
+    (damaged / "corpus.bin").write_bytes(data)
+    places = {"files": files, "index": index, "tmp": tmp_path, "damaged": damaged}
+    done = espalier("index", *(argument.format(**places) for argument in arguments))
+    assert done.returncode == code and message in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "x" / "index.json").exists()
+
+
+def test_a_build_that_is_killed_leaves_no_index_and_can_be_done_again(tmp_path: Path):
+    corpus = tmp_path / "corpus.jsonl"
+    with corpus.open("w") as lines:
+        for i in range(100000):
+            lines.write(json.dumps({"id": str(i), "text": f"word{i % 7919} word{i % 104} text"}) + "\n")
+    build = ["index", "build", "--corpus", corpus, "--out", tmp_path / "index"]
+    for part in ("corpus.bin.part", "bm25.bin.part"):
+        with start(*build, "--overwrite") as process:
+            while process.poll() is None and not (tmp_path / "index" / part).exists():
+                time.sleep(0.001)
+            process.send_signal(signal.SIGKILL)
+        if process.returncode == -signal.SIGKILL:
+            assert espalier("index", "info", tmp_path / "index").returncode == 3
+    done = espalier(*build, "--overwrite", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["corpus"]["passages"] == 100000
+    assert len(list((tmp_path / "index").iterdir())) == 3
+
+
+# ---- runs
+
+
+@pytest.fixture(scope="module")
+def runs(files: Path, index: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same run over a corpus and over its index."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, arguments in (("corpus", inputs(files)), ("index", with_index(files, index))):
+        done = espalier("expand", *arguments, "--out", folder / name)
+        assert done.returncode == 0, done.stderr
+    return folder / "corpus", folder / "index"
+
+
+def test_a_run_over_an_index_has_the_bytes_of_one_over_the_corpus(runs: tuple[Path, Path]):
+    assert contents(runs[0]) == contents(runs[1])
+    record = json.loads((runs[1] / "run.json").read_text())
+    assert record["inputs"]["corpus"] == "" and len(record["inputs"]["index"]) == 32
+
+
+@needs_journal
+def test_a_run_over_an_index_is_rescored_and_recognised(
+    runs: tuple[Path, Path], files: Path, index: Path, tmp_path: Path
+):
+    again = [esp.rescore(run, {"margin": 0.9}, out=tmp_path / run.name).summary["calls"] for run in runs]
+    assert again[0] == again[1]
+    done = espalier("expand", *with_index(files, index), "--out", runs[1])
+    assert done.returncode == 0 and "finished before" in done.stdout
+
+
+def test_another_index_in_the_same_folder_is_refused(runs: tuple[Path, Path], files: Path, index: Path, tmp_path: Path):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join((files / "corpus.jsonl").read_text().splitlines(keepends=True)[1:]))
+    esp.build_index(corpus, tmp_path / "index")
+    done = espalier("expand", *with_index(files, tmp_path / "index"), "--out", runs[1])
+    assert done.returncode == 2 and "inputs.index" in done.stderr
+    done = espalier("expand", *inputs(files), "--out", runs[1])
+    assert done.returncode == 2 and "inputs.corpus" in done.stderr
+
+
+def test_options_must_be_those_of_the_index(files: Path, index: Path, tmp_path: Path):
+    arguments = [*with_index(files, index), "--out", tmp_path / "out", "--dry-run"]
+    done = espalier("expand", *arguments)
+    assert done.returncode == 0 and "12 questions, 300 passages" in done.stdout
+    for wrong in (["--set", "bm25.k1=0.9"], ["--preset", "paper"]):
+        done = espalier("expand", *arguments, *wrong)
+        assert done.returncode == 2 and "was built with" in done.stderr
+    done = espalier("expand", *arguments, "--corpus", files / "corpus.jsonl")
+    assert done.returncode == 2 and "exclude each other" in done.stderr
+    esp.build_index(files / "corpus.jsonl", tmp_path / "paper", analyzer="english-lucene", k1=0.9, b=0.4)
+    for chosen in ([], ["--preset", "paper"], ["--set", "bm25.k1=0.9"]):
+        arguments = [*with_index(files, tmp_path / "paper"), "--out", tmp_path / "out", "--dry-run"]
+        assert espalier("expand", *arguments, *chosen).returncode == 0
+
+
+def test_methods_are_compared_over_one_index(files: Path, index: Path, tmp_path: Path):
+    scores = []
+    for name, arguments in (("corpus", inputs(files)), ("index", with_index(files, index))):
+        done = espalier("eval", "--methods", "direct,standard-rag", *arguments, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        scores.append(rows(tmp_path / name / "scores.jsonl"))
+    assert scores[0] == scores[1]
