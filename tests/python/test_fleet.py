@@ -30,14 +30,13 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(fil
         assert accounts["model"]["requests"] == sum(endpoint["requests"] for endpoint in accounts["endpoints"])
         assert accounts["model"]["requests"] >= accounts["model"]["paid_applied"] + accounts["model"]["paid_cancelled"]
     assert contents(tmp_path / "three") == contents(tmp_path / "one")
-    names = [(tmp_path / run / "run.json").read_text() for run in ("one", "three")]
-    assert names[0] == names[1]
 
 
 @needs_http
 def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     def refused(*more: str) -> str:
-        done = espalier("expand", *inputs(files), "--model-name", "m", "--out", tmp_path, *more)
+        out = tmp_path / str(len(list(tmp_path.iterdir())))
+        done = espalier("expand", *inputs(files), "--model-name", "m", "--out", out, *more)
         assert done.returncode == 2, done.stderr
         return done.stderr
 
