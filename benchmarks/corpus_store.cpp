@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (const ::pid_t child = ::fork(); child == 0) {
     write(path, passages, words);
+    std::fflush(stdout);
     std::_Exit(0);
   } else {
     int result = 0;
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
     if (corpus.find(id_of(passage)) != passage) return 1;
   }
   say("found by id", finding, static_cast<double>(reads) / finding.cpu(), "a CPU second");
-  std::printf("%-34s %8.1f MB RssAnon (+%.1f), %.0f MB RssFile\n", "memory, opened and searched", status("RssAnon"),
+  std::printf("%-34s %8.1f MB RssAnon (+%.1f), %.0f MB RssFile\n", "memory, opened and read", status("RssAnon"),
               status("RssAnon") - before, status("RssFile"));
 
   const Watch verifying;
