@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 
-from dialects import Dialect, Json
+from dialects import TOKENS, Dialect, Json
 
 Answer = tuple[int, dict[str, str], bytes]
 Status = Callable[[Dialect], Answer]
@@ -62,7 +62,10 @@ def _relisted(change: Callable[[list[Json]], list[Json]]) -> Callable[[bytes], b
 
     def changed(body: bytes) -> bytes:
         reply = json.loads(body)
-        return encode({**reply, **{name: change(reply[name]) for name in ("choices", "result") if name in reply}})
+        reply |= {name: change(reply[name]) for name in ("choices", "result") if name in reply}
+        if "choices" in reply:  # the server counts what it sends
+            reply["usage"]["completion_tokens"] = TOKENS * len(reply["choices"])
+        return encode(reply)
 
     return changed
 
