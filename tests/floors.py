@@ -41,6 +41,7 @@ LIBRARIES = {
     "simdjson": r"(backend|output)/",
     "zlib.h": r"backend/index/",
     "Eigen/": r"backend/dense",
+    "immintrin.h": r"backend/byte_dots",
     "faiss/": r"backend/faiss",
 }
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")

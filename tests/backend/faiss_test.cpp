@@ -18,6 +18,7 @@ namespace {
 using namespace espalier;
 using backend::DenseIndex;
 using backend::Faiss;
+using backend::FaissAccess;
 using backend::FaissIndex;
 using backend::Hit;
 using backend::Metric;
@@ -52,17 +53,9 @@ double recall(const std::vector<std::vector<Hit>>& found, const std::vector<std:
     }
   return double(hits) / double(all);
 }
-std::string save(const faiss::Index& index, const std::string& file) {
-  faiss::write_index(&index, file.c_str());
-  return file;
-}
 std::string save_built(const Vectors& rows, const char* factory, const std::string& file) {
-  const std::unique_ptr<faiss::Index> index(
-      faiss::index_factory(static_cast<int>(rows.dimension()), factory, faiss::METRIC_INNER_PRODUCT));
-  const auto n = static_cast<faiss::Index::idx_t>(rows.rows());
-  index->train(n, rows.values().data());
-  index->add(n, rows.values().data());
-  return save(*index, file);
+  backend::save_faiss(*backend::build_faiss(rows, {.factory = factory}), file);
+  return file;
 }
 
 }  // namespace
@@ -100,14 +93,16 @@ TEST_CASE("HNSW and IVF find most of the best, more with a broader search") {
 }
 
 TEST_CASE("results are the same bits for any batch size, number of threads and build") {
+  const test::TemporaryFolder folder;
   const Vectors rows = clustered(1000, 32, 5), queries = clustered(60, 32, 6);
   const auto searches = queries_of(queries, 7);
-  for (const char* factory : {"Flat", "HNSW16", "IVF16,Flat"}) {
+  for (const char* factory : {"Flat", "HNSW16", "HNSW16_SQ8", "IVF16,Flat", "IVF16,SQ8", "IVF16,PQ8x4", "SQ8", "PQ8x4", "L2norm,Flat"}) {
     CAPTURE(factory);
-    const auto together = FaissIndex(rows, {.factory = factory}).search(searches);
-    for (const std::size_t threads : {1UL, 2UL, 5UL, 100UL})
-      CHECK(FaissIndex(rows, {.factory = factory, .threads = threads}).search(searches) == together);
     const FaissIndex index(rows, {.factory = factory});
+    const auto together = index.search(searches);
+    const std::string file = save_built(rows, factory, folder / "index");
+    for (const std::size_t threads : {1UL, 2UL, 5UL, 100UL})
+      CHECK(FaissIndex::load(file, FaissAccess::read, {.threads = threads}).search(searches) == together);
     for (std::size_t i = 0; i < searches.size(); ++i)
       CHECK(index.search(std::span(searches).subspan(i, 1)).at(0) == together[i]);
   }
@@ -132,15 +127,29 @@ TEST_CASE("an index file is read or mapped, and only IVF can be mapped") {
     CAPTURE(factory);
     const std::string file = save_built(rows, factory, folder / "index");
     const FaissIndex read = FaissIndex::load(file);
-    const FaissIndex mapped = FaissIndex::load(file, true);
     CHECK(read.rows() == 400);
     CHECK(read.dimension() == 16);
-    CHECK(read.warning().empty());
-    CHECK(mapped.warning().empty() == (std::string(factory) == "IVF8,Flat"));
-    CHECK(read.search(searches) == mapped.search(searches));
-    CHECK(read.fingerprint() == mapped.fingerprint());
-    if (!mapped.warning().empty()) CHECK(mapped.warning() == file + ": faiss maps IVF indexes only; this one was read into memory as a whole");
+    const FaissIndex either = FaissIndex::load(file, FaissAccess::either);
+    CHECK(read.search(searches) == either.search(searches));
+    CHECK(read.fingerprint() == either.fingerprint());
+    if (std::string(factory) == "IVF8,Flat") {
+      CHECK(FaissIndex::load(file, FaissAccess::map).search(searches) == read.search(searches));
+    } else {
+      CHECK_THROWS_WITH_AS((void)FaissIndex::load(file, FaissAccess::map),
+                           (file + ": faiss maps IVF indexes only; read this one, or build an IVF index").c_str(), InputError);
+    }
   }
+}
+
+TEST_CASE("an index is built in portions, with reports, and saved as it is") {
+  const test::TemporaryFolder folder;
+  const Vectors rows = clustered(20000, 4, 15), queries = clustered(5, 4, 16);
+  std::vector<std::size_t> reports;
+  const auto index = backend::build_faiss(rows, {.factory = "IVF8,Flat"}, [&](std::size_t added) { reports.push_back(added); });
+  backend::save_faiss(*index, folder / "index");
+  CHECK(reports == std::vector<std::size_t>{16384, 20000});
+  CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) == FaissIndex(rows, {.factory = "IVF8,Flat"}).search(queries_of(queries, 5)));
+  CHECK_THROWS_AS(backend::save_faiss(*index, folder / "no such folder/index"), InputError);
 }
 
 TEST_CASE("a file that is missing or no index is an error that names it") {
@@ -182,7 +191,8 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
   const std::vector<float> values{1, 0, 0, 1};
   const std::vector<faiss::Index::idx_t> ids{70, 71};
   map.add_with_ids(2, values.data(), ids.data());
-  const FaissIndex index = FaissIndex::load(save(map, folder / "index"));
+  backend::save_faiss(map, folder / "index");
+  const FaissIndex index = FaissIndex::load(folder / "index");
   CHECK_THROWS_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(std::span(values).first(2), 1)}), BackendError);
 }
 

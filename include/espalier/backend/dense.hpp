@@ -1,8 +1,8 @@
 #pragma once
 
+#include <espalier/backend/byte_codes.hpp>
+#include <espalier/backend/candidates.hpp>
 #include <espalier/backend/vector_retriever.hpp>
-
-#include <Eigen/Core>
 
 #include <future>
 #include <limits>
@@ -10,28 +10,26 @@
 namespace espalier::backend {
 
 struct DenseOptions {
-  Metric metric = Metric::inner_product;  ///< inner_product or cosine
-  std::size_t threads = 1;                ///< >= 1; an option of execution: it changes no result
+  Metric metric = Metric::inner_product;
+  std::size_t threads = 1;  ///< >= 1; an option of execution: it changes no result
 };
 
-/// Exact search over all rows. Blocked single-precision products find every row that can be among the best k, given the
-/// largest error such a product may have; these are scored again in double precision and ranked. So the result is that of
-/// a plain double-precision loop, bit by bit, for any batch, block, thread count and compiler.
+/// Exact search over all rows. A look at the rows' bytes finds every row that can be among the best k, given the most that
+/// bytes can miss (Cauchy-Schwarz over what rows and query lose by them); these are scored again in double precision and
+/// ranked. So the result is that of a plain double-precision loop, bit by bit, for any batch, thread count, compiler and
+/// processor.
 class DenseIndex {
  public:
   using Options = DenseOptions;
 
   /// Throws std::invalid_argument for a bad option or a row that is not finite.
-  explicit DenseIndex(Vectors vectors, const Options& options = {}) : vectors_(std::move(vectors)), options_(options) {
-    if (options_.metric == Metric::l2) bad_option("metric", "l2", "inner_product or cosine");
+  explicit DenseIndex(const Vectors& vectors, const Options& options = {})
+      : vectors_(checked(vectors, options)), options_(options), codes_(vectors_),
+        identity_(Hasher().add("dense").add(std::uint64_t(options_.metric)).add(vectors_.fingerprint()).finish()) {}
+  /// Of rows that have been checked and coded before.
+  DenseIndex(Vectors vectors, ByteCodes codes, const Options& options, Hash identity)
+      : vectors_(std::move(vectors)), options_(options), codes_(std::move(codes)), identity_(identity) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
-    if (vectors_.rows() > std::numeric_limits<std::uint32_t>::max()) bad_option("rows", vectors_.rows(), "below 2^32");
-    for (std::size_t i = 0; i < vectors_.rows(); ++i) {
-      const std::string fault = vector_fault(vectors_.row(i), dimension());
-      if (!fault.empty()) throw std::invalid_argument("row " + std::to_string(i) + ": " + fault);
-      if (options_.metric == Metric::cosine) normalise(vectors_.row(i));
-      longest_ = std::max(longest_, length(vectors_.row(i)));
-    }
   }
 
   /// Queries must have dimension() finite values.
@@ -45,115 +43,101 @@ class DenseIndex {
 
   [[nodiscard]] std::size_t rows() const { return vectors_.rows(); }
   [[nodiscard]] std::size_t dimension() const { return vectors_.dimension(); }
-  [[nodiscard]] Hash fingerprint() const {
-    return Hasher().add("dense").add(std::uint64_t(options_.metric)).add(vectors_.fingerprint()).finish();
-  }
+  [[nodiscard]] Hash fingerprint() const { return identity_; }
 
  private:
-  static constexpr std::size_t query_block = 64, row_block = 1024;
+  static constexpr std::size_t query_block = 64, panel_block = 16;
 
-  /// Rows whose rough score is at most `slack` below the k-th best rough score.
-  class Candidates {
-   public:
-    Candidates(std::size_t k, double slack) : k_(k), slack_(slack), limit_(2 * k + 256) {}
-    void offer(const float* scores, std::size_t count, std::size_t first_row) {
-      for (std::size_t i = 0; i < count; ++i) {
-        if (scores[i] < bound_) continue;
-        pool_.emplace_back(scores[i], static_cast<std::uint32_t>(first_row + i));
-        if (pool_.size() >= limit_) tighten();
-      }
+  static Vectors checked(const Vectors& vectors, const Options& options) {
+    if (options.threads == 0) bad_option("threads", options.threads, "1 or more");
+    if (vectors.rows() > std::numeric_limits<std::uint32_t>::max()) bad_option("rows", vectors.rows(), "below 2^32");
+    if (vectors.dimension() > most_byte_dimensions) bad_option("dimension", vectors.dimension(), "1 to 65536");
+    for (std::size_t i = 0; i < vectors.rows(); ++i) {
+      const std::string fault = vector_fault(vectors.row(i), vectors.dimension());
+      if (!fault.empty()) throw std::invalid_argument("row " + std::to_string(i) + ": " + fault);
     }
-    void merge(const Candidates& other) { pool_.insert(pool_.end(), other.pool_.begin(), other.pool_.end()); }
-    void tighten() {
-      if (pool_.size() <= k_) return;
-      const auto kth = pool_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-      std::nth_element(pool_.begin(), kth, pool_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-      bound_ = static_cast<float>(double(kth->first) - slack_);
-      std::erase_if(pool_, [this](const auto& candidate) { return candidate.first < bound_; });
-      limit_ = 2 * pool_.size() + 256;
-    }
-    [[nodiscard]] const std::vector<std::pair<float, std::uint32_t>>& pool() const { return pool_; }
+    return options.metric == Metric::cosine ? normalised(vectors) : vectors;
+  }
 
-   private:
-    std::size_t k_;
-    double slack_;
-    std::size_t limit_;
-    float bound_ = -std::numeric_limits<float>::infinity();
-    std::vector<std::pair<float, std::uint32_t>> pool_;
+  /// A query in its two forms. Rough scores are in units of `unit`, without what is the same for all rows.
+  struct Asked {
+    Asked(std::span<const float> query, std::size_t wanted, const ByteCodes& codes, bool l2)
+        : vector(query.begin(), query.end()), k(wanted), coded(query), unit(l2 ? 2 * coded.scale : coded.scale),
+          square_share(l2 ? static_cast<float>(1 / coded.scale) : 0) {
+      const double length = std::sqrt(exact_dot(query.data(), query.data(), query.size()));
+      same = l2 ? -length * length : 0;
+      // What the bytes may miss, and the roundings: of rough scores in single precision, of exact ones in double.
+      const double missed = coded.error * codes.longest() + coded.length * codes.error();
+      const double reach = codes.longest() + length;
+      margin = (l2 ? 2 : 1) * missed + 0x1p-20 * (l2 ? reach * reach : length * codes.longest()) + double(std::numeric_limits<float>::min());
+    }
+    std::vector<float> vector;
+    std::size_t k;
+    CodedQuery coded;
+    double unit;
+    float square_share;  ///< of half a row's square in a rough score
+    double same = 0;     ///< the part of every row's score that rough scores leave out
+    double margin = 0;   ///< the most by which a score differs from its rough one
   };
 
-  static double length(std::span<const float> v) { return std::sqrt(exact_dot(v.data(), v.data(), v.size())); }
-
-  /// Twice the error of a single-precision inner product of `query` with any row: |error| <= n u / (1 - n u) |q| |p|,
-  /// u = 2^-24, in any order of summation; a few u and the smallest normal number more for the bound's own rounding.
-  [[nodiscard]] double slack(std::span<const float> query) const {
-    const auto n = static_cast<double>(dimension() + 16);
-    const double relative = n * 0x1p-24 / (1 - std::min(0.5, n * 0x1p-24));
-    return 2 * (relative * length(query) * longest_ + n * double(std::numeric_limits<float>::min()));
-  }
-
   void search_block(std::span<const VectorQuery> queries, std::vector<std::vector<Hit>>& results) const {
-    std::vector<float> packed;  // [queries, dimension]
-    packed.reserve(queries.size() * dimension());
-    for (const VectorQuery& query : queries) packed.insert(packed.end(), query.vector.begin(), query.vector.end());
-    Vectors block(std::move(packed), dimension());
-    if (options_.metric == Metric::cosine)
-      for (std::size_t q = 0; q < queries.size(); ++q) normalise(block.row(q));
-
-    std::vector<Candidates> found = scan_all(queries, block);
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-      std::vector<Hit> hits;
-      if (queries[q].k > 0) {
-        found[q].tighten();
-        hits.reserve(found[q].pool().size());
-        for (const auto& [rough, row] : found[q].pool())
-          hits.emplace_back(row, exact_dot(block.row(q).data(), vectors_.row(row).data(), dimension()));
-      }
-      const std::size_t kept = std::min(queries[q].k, hits.size());
-      std::partial_sort(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(kept), hits.end());
-      hits.erase(hits.begin() + static_cast<std::ptrdiff_t>(kept), hits.end());
-      results.push_back(std::move(hits));
+    const bool l2 = options_.metric == Metric::l2;
+    std::vector<Asked> asked;
+    asked.reserve(queries.size());
+    for (const VectorQuery& query : queries) {
+      std::vector<float> vector(query.vector.begin(), query.vector.end());
+      if (options_.metric == Metric::cosine) normalise(vector);
+      asked.emplace_back(vector, std::min(query.k, rows()), codes_, l2);
     }
+    std::vector<Candidates> found = scan_all(asked);
+    for (std::size_t q = 0; q < asked.size(); ++q)
+      results.push_back(found[q].best([&](float rough) { return double(rough) * asked[q].unit + asked[q].same + asked[q].margin; },
+                                      [&](std::uint32_t row) { return score(asked[q].vector.data(), row); }));
+  }
+  [[nodiscard]] double score(const float* query, std::uint32_t row) const {
+    const float* values = vectors_.row(row).data();
+    return options_.metric == Metric::l2 ? -exact_square_distance(query, values, dimension()) : exact_dot(query, values, dimension());
   }
 
-  /// Candidates a query; the rows are shared out over the threads.
-  [[nodiscard]] std::vector<Candidates> scan_all(std::span<const VectorQuery> queries, const Vectors& block) const {
-    const std::size_t blocks = (rows() + row_block - 1) / row_block;
-    const std::size_t share = (blocks + options_.threads - 1) / options_.threads * row_block;
+  /// Candidates a query; the panels are shared out over the threads.
+  [[nodiscard]] std::vector<Candidates> scan_all(const std::vector<Asked>& asked) const {
+    const std::size_t blocks = (codes_.panels() + panel_block - 1) / panel_block;
+    const std::size_t share = std::max<std::size_t>(1, (blocks + options_.threads - 1) / options_.threads) * panel_block;
     std::vector<std::future<std::vector<Candidates>>> others;
-    for (std::size_t begin = share; begin < rows(); begin += share)
-      others.push_back(std::async(std::launch::async, [this, queries, &block, begin, share] {
-        return scan(queries, block, begin, std::min(begin + share, rows()));
-      }));
-    std::vector<Candidates> found = scan(queries, block, 0, std::min(share, rows()));
+    for (std::size_t begin = share; begin < codes_.panels(); begin += share)
+      others.push_back(std::async(std::launch::async, [this, &asked, begin, share] { return scan(asked, begin, std::min(begin + share, codes_.panels())); }));
+    std::vector<Candidates> found = scan(asked, 0, std::min(share, codes_.panels()));
     for (auto& other : others) {
       const std::vector<Candidates> theirs = other.get();
-      for (std::size_t q = 0; q < queries.size(); ++q) found[q].merge(theirs[q]);
+      for (std::size_t q = 0; q < asked.size(); ++q) found[q].merge(theirs[q]);
     }
     return found;
   }
 
-  [[nodiscard]] std::vector<Candidates> scan(std::span<const VectorQuery> queries, const Vectors& block, std::size_t begin,
-                                             std::size_t end) const {
-    using Matrix = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-    const auto index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
-    const Matrix q(block.values().data(), index(queries.size()), index(dimension()));
+  [[nodiscard]] std::vector<Candidates> scan(const std::vector<Asked>& asked, std::size_t begin, std::size_t end) const {
+    constexpr std::size_t block_rows = panel_block * panel_rows;
     std::vector<Candidates> found;
-    for (std::size_t i = 0; i < queries.size(); ++i) found.emplace_back(queries[i].k, slack(block.row(i)));
-    Eigen::MatrixXf scores;  // [rows of the block, queries]: a query's scores lie side by side
-    for (std::size_t row = begin; row < end; row += row_block) {
-      const std::size_t count = std::min(row_block, end - row);
-      const Matrix p(vectors_.row(row).data(), index(count), index(dimension()));
-      scores.noalias() = p * q.transpose();
-      for (std::size_t i = 0; i < queries.size(); ++i)
-        if (queries[i].k > 0) found[i].offer(scores.col(index(i)).data(), count, row);
+    std::vector<ByteQuery> coded;
+    for (const Asked& query : asked) {
+      found.emplace_back(query.k, 2 * query.margin / query.unit);
+      coded.push_back(query.coded.view());
+    }
+    std::vector<std::int32_t> dots(asked.size() * block_rows);
+    for (std::size_t panel = begin; panel < end; panel += panel_block) {
+      const std::size_t panels = std::min(panel_block, end - panel), first = panel * panel_rows;
+      codes_.dots(coded, panel, panels, dots.data(), block_rows);
+      for (std::size_t q = 0; q < asked.size(); ++q)
+        if (asked[q].k > 0)
+          found[q].offer(dots.data() + q * block_rows, 128 * asked[q].coded.sum, codes_.scales(panel, panels), codes_.half_squares(panel, panels),
+                         asked[q].square_share, std::min(panels * panel_rows, rows() - first), static_cast<std::uint32_t>(first));
     }
     return found;
   }
 
   Vectors vectors_;
   Options options_;
-  double longest_ = 0;  ///< length of the longest row
+  ByteCodes codes_;
+  Hash identity_;
 };
 
 /// A retriever by exact search over embeddings.

@@ -1,75 +1,81 @@
 #pragma once
 
-#include <espalier/backend/vector_retriever.hpp>
+#include <espalier/backend/dense.hpp>
+#include <espalier/backend/faiss_build.hpp>
 
 #include <faiss/AutoTune.h>
+#include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexIVFFlat.h>
+#include <faiss/IndexIVFPQ.h>
+#include <faiss/IndexScalarQuantizer.h>
 #include <faiss/IVFlib.h>
 #include <faiss/impl/FaissException.h>
-#include <faiss/impl/HNSW.h>  // brings OpenMP's declarations
-#include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
+#include <typeinfo>
 
 namespace espalier::backend {
 
-struct FaissOptions {
-  std::string factory = "Flat";           ///< what is built: "Flat", "HNSW32", "IVF256,Flat" ...; not used by load()
-  Metric metric = Metric::inner_product;  ///< of what is built: inner_product or l2; normalise both sides for cosine
-  std::size_t nprobe = 0;                 ///< lists to visit of an IVF index; 0 = as the index says
-  std::size_t ef_search = 0;              ///< breadth of the search of an HNSW index; 0 = as the index says
-  std::size_t threads = 1;                ///< >= 1; an option of execution: it changes no result
+/// How an index file comes into memory.
+enum class FaissAccess : std::uint8_t {
+  read,   ///< as a whole
+  map,    ///< page by page as it is needed; an error for an index that faiss cannot map
+  either  ///< mapped where faiss can, else read
 };
 
-/// Any index of faiss; row i is passage i. Each query is searched alone on one thread, because faiss computes a batch by other
-/// routines than a single query, with other roundings: so a result depends on its query only. An index is built on one thread
-/// for the same reason. For an exact search of large batches DenseIndex is faster.
+/// Any index of faiss; row i is passage i. A result depends on its query only, as faiss's own does not: it computes the inner
+/// products of a large batch by other routines than those of a small one, with other roundings. So flat indexes are searched
+/// by DenseIndex, and so are the centroids of IVF indexes; their lists, graphs and scalar codes are searched by faiss in
+/// batches, and every other sort of index one query at a time. An index is built on one thread for the same reason.
 class FaissIndex {
  public:
   using Options = FaissOptions;
 
   /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
-    if (options.metric == Metric::cosine) bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
-    const auto metric = options.metric == Metric::l2 ? faiss::METRIC_L2 : faiss::METRIC_INNER_PRODUCT;
-    const auto rows = static_cast<faiss::Index::idx_t>(vectors.rows());
-    const OneThread alone;
-    try {
-      index_.reset(faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(), metric));
-      index_->train(rows, vectors.values().data());
-      index_->add(rows, vectors.values().data());
-    } catch (const faiss::FaissException& error) {
-      bad_option("factory", options.factory, "what faiss can build from these vectors: " + error.msg);
-    }
+    index_ = build_faiss(vectors, options);
     apply();
     identity_ = Hasher().add("faiss").add(options.factory).add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish();
+    prepare();
   }
 
-  /// Reads an index file, or maps it into memory: see warning(). Throws InputError that names the file.
-  static FaissIndex load(const std::string& file, bool map = false, const Options& options = {}) {
+  /// Throws InputError that names the file.
+  static FaissIndex load(const std::string& file, FaissAccess access = FaissAccess::read, const Options& options = {}) {
     FaissIndex loaded(options);
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
     try {
-      loaded.index_.reset(faiss::read_index(file.c_str(), map ? faiss::IO_FLAG_MMAP : 0));
+      loaded.index_.reset(faiss::read_index(file.c_str(), access == FaissAccess::read ? 0 : faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
+    if (access == FaissAccess::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
+      throw InputError(file, 0, "", "faiss maps IVF indexes only; read this one, or build an IVF index");
     loaded.apply();
     loaded.file_ = file;
-    if (map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
-      loaded.warning_ = file + ": faiss maps IVF indexes only; this one was read into memory as a whole";
+    try {
+      loaded.prepare();
+    } catch (const std::invalid_argument& error) {
+      throw InputError(file, 0, "", error.what());
+    }
     return loaded;
   }
 
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
+    if (!index_) return exact_->search(queries);
     std::vector<std::vector<Hit>> results(queries.size());
     const std::size_t share = (queries.size() + options_.threads - 1) / options_.threads;
     const auto search_share = [&](std::size_t begin) {
-      const OneThread alone;
-      for (std::size_t i = begin; i < std::min(begin + share, queries.size()); ++i) results[i] = search_one(queries[i]);
+      const FaissOnOneThread alone;
+      for (std::size_t i = begin, next = 0; i < std::min(begin + share, queries.size()); i = next) {
+        next = i + 1;  // neighbours of equal k go together
+        while (batched_ && next < std::min(begin + share, queries.size()) && queries[next].k == queries[i].k) ++next;
+        search_together(queries.subspan(i, next - i), &results[i]);
+      }
     };
     std::vector<std::future<void>> others;
     for (std::size_t begin = share; begin < queries.size(); begin += share)
@@ -79,10 +85,8 @@ class FaissIndex {
     return results;
   }
 
-  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(index_->ntotal); }
-  [[nodiscard]] std::size_t dimension() const { return static_cast<std::size_t>(index_->d); }
-  /// What the user should know about a loaded index; "" if nothing.
-  [[nodiscard]] const std::string& warning() const { return warning_; }
+  [[nodiscard]] std::size_t rows() const { return index_ ? static_cast<std::size_t>(index_->ntotal) : exact_->rows(); }
+  [[nodiscard]] std::size_t dimension() const { return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension(); }
   /// Identity of the index and how it is searched. Of a loaded index it reads the whole file.
   [[nodiscard]] Hash fingerprint() const {
     const Hash what = file_.empty() ? identity_ : file_hash(file_);
@@ -90,17 +94,7 @@ class FaissIndex {
   }
 
  private:
-  /// Keeps this thread's calls of OpenMP to this thread.
-  class OneThread {
-   public:
-    OneThread() { omp_set_num_threads(1); }
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
-    ~OneThread() { omp_set_num_threads(before_); }
-
-   private:
-    int before_ = omp_get_max_threads();
-  };
+  using Row = faiss::Index::idx_t;
 
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
@@ -118,27 +112,72 @@ class FaissIndex {
     set("ef_search", "efSearch", options_.ef_search);
   }
 
-  [[nodiscard]] std::vector<Hit> search_one(const VectorQuery& query) const {
-    const std::size_t k = std::min(query.k, rows());
-    std::vector<Hit> hits;
-    if (k == 0) return hits;
-    std::vector<float> scores(k);
-    std::vector<faiss::Index::idx_t> labels(k);
+  /// Finds out how the index can be searched.
+  void prepare() {
+    if (auto exact = exact_of(*index_)) {
+      exact_ = std::move(exact);
+      index_.reset();
+      return;
+    }
+    const auto is = [this](const auto&... types) { return ((typeid(*index_) == types) || ...); };
+    if (is(typeid(faiss::IndexIVFFlat), typeid(faiss::IndexIVFScalarQuantizer), typeid(faiss::IndexIVFPQ))) {
+      lists_ = static_cast<const faiss::IndexIVF*>(index_.get());
+      exact_ = exact_of(*lists_->quantizer);
+      if (!exact_) lists_ = nullptr;
+    }
+    batched_ = lists_ || is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
+  }
+  /// The same exact search as a flat index makes; nothing for another index.
+  [[nodiscard]] std::shared_ptr<const DenseIndex> exact_of(const faiss::Index& index) const {
+    const auto* flat = dynamic_cast<const faiss::IndexFlat*>(&index);
+    const bool l2 = index.metric_type == faiss::METRIC_L2;
+    if (!flat || (!l2 && index.metric_type != faiss::METRIC_INNER_PRODUCT)) return nullptr;
+    const auto dimension = static_cast<std::size_t>(flat->d);
+    Vectors vectors(std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension), dimension);
+    return std::make_shared<const DenseIndex>(vectors, DenseOptions{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
+  }
+
+  /// Queries of one k.
+  void search_together(std::span<const VectorQuery> queries, std::vector<Hit>* results) const {
+    const std::size_t k = std::min(queries.front().k, rows());
+    if (k == 0) return;
+    std::vector<float> packed;
+    for (const VectorQuery& query : queries) packed.insert(packed.end(), query.vector.begin(), query.vector.end());
+    std::vector<float> scores(queries.size() * k);
+    std::vector<Row> labels(queries.size() * k);
     try {
-      index_->search(1, query.vector.data(), static_cast<faiss::Index::idx_t>(k), scores.data(), labels.data());
+      if (lists_) search_lists(queries, packed.data(), k, scores.data(), labels.data());
+      else index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(), labels.data());
     } catch (const faiss::FaissException& error) {
       throw BackendError("faiss: " + error.msg, BackendError::Kind::permanent);
     }
     const double sign = index_->metric_type == faiss::METRIC_L2 ? -1 : 1;
-    for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;  // fewer than k were found
       if (static_cast<std::size_t>(labels[i]) >= rows())
         throw BackendError("the faiss index holds id " + std::to_string(labels[i]) + ", but ids must be row numbers below " +
                                std::to_string(rows()), BackendError::Kind::permanent);
-      hits.emplace_back(static_cast<std::uint32_t>(labels[i]), sign * double(scores[i]));
+      results[i / k].emplace_back(static_cast<std::uint32_t>(labels[i]), sign * double(scores[i]));
     }
-    std::sort(hits.begin(), hits.end());
-    return hits;
+    for (std::size_t i = 0; i < queries.size(); ++i) std::sort(results[i].begin(), results[i].end());
+  }
+  void search_lists(std::span<const VectorQuery> queries, const float* packed, std::size_t k, float* scores, Row* labels) const {
+    const std::size_t visited = std::min(lists_->nprobe, lists_->nlist);
+    std::vector<VectorQuery> wanted;
+    for (const VectorQuery& query : queries) wanted.emplace_back(query.vector, visited);
+    std::vector<Row> nearest;
+    std::vector<float> distances;
+    const float sign = lists_->metric_type == faiss::METRIC_L2 ? -1 : 1;
+    for (const auto& centroids : exact_->search(wanted))
+      for (const Hit& hit : centroids) {
+        nearest.push_back(hit.row);
+        distances.push_back(sign * static_cast<float>(hit.score));
+      }
+    lists_->invlists->prefetch_lists(nearest.data(), static_cast<int>(nearest.size()));
+    faiss::IVFSearchParameters parameters;
+    parameters.nprobe = visited;
+    lists_->search_preassigned(static_cast<Row>(queries.size()), packed, static_cast<Row>(k), nearest.data(), distances.data(), scores, labels, false,
+                               &parameters);
   }
 
   static Hash file_hash(const std::string& file) {
@@ -152,10 +191,12 @@ class FaissIndex {
   }
 
   Options options_;
-  std::unique_ptr<faiss::Index> index_;
+  std::unique_ptr<faiss::Index> index_;          ///< null if `exact_` does it all
+  std::shared_ptr<const DenseIndex> exact_;      ///< over a flat index's rows, or over the centroids of `lists_`
+  const faiss::IndexIVF* lists_ = nullptr;       ///< the index, if its lists can be searched in batches
+  bool batched_ = false;
   Hash identity_;
   std::string file_;
-  std::string warning_;
 };
 
 /// A retriever by a faiss index over embeddings.

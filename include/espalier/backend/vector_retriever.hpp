@@ -40,12 +40,13 @@ inline std::string encoded_text(const Passage& passage) {
   return passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text();
 }
 
-/// Encodes all passages, `batch` at a time -> [passages, dimension]. Throws the encoder's first error, or BackendError where
-/// it returns embeddings of several dimensions. Throws std::invalid_argument if there are no passages.
-inline Vectors encode_passages(const std::vector<Passage>& passages, AnyEncoder encoder, std::size_t batch = 256) {
-  if (passages.empty()) throw std::invalid_argument("there are no passages to encode");
+/// Encodes all passages of a corpus, `batch` at a time, and hands take() one vector after another. Throws the encoder's first
+/// error, or BackendError where it returns embeddings of several dimensions. Throws std::invalid_argument if there are no
+/// passages.
+template <class Corpus, class Take>
+void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, std::size_t batch = 256) {
+  if (passages.size() == 0) throw std::invalid_argument("there are no passages to encode");
   if (batch == 0) bad_option("batch", batch, "1 or more");
-  std::vector<float> values;
   std::size_t dimension = 0;
   for (std::size_t begin = 0; begin < passages.size(); begin += batch) {
     std::vector<EncodeRequest> texts;
@@ -53,30 +54,38 @@ inline Vectors encode_passages(const std::vector<Passage>& passages, AnyEncoder 
       texts.emplace_back(encoded_text(passages[i]), EncodeRequest::Role::passage);
     for (const auto& embedding : encoder(texts)) {
       const Embedding& vector = embedding.value();
-      if (dimension == 0) values.reserve(vector.size() * passages.size());
       if (dimension == 0) dimension = vector.size();
       const std::string fault = vector.empty() ? "an embedding is empty" : vector_fault(vector, dimension);
       if (!fault.empty()) throw BackendError(fault, BackendError::Kind::permanent);
-      values.insert(values.end(), vector.begin(), vector.end());
+      take(std::span<const float>(vector));
     }
   }
+}
+
+/// The same in memory -> [passages, dimension].
+template <class Corpus>
+Vectors encode_passages(const Corpus& passages, AnyEncoder encoder, std::size_t batch = 256) {
+  std::vector<float> values;
+  encode_each(passages, std::move(encoder), [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
+  const std::size_t dimension = values.size() / passages.size();
   return Vectors(std::move(values), dimension);
 }
 
 /// A retriever of passages by their vectors: encodes the queries of a batch in one call and searches an index, whose row i
-/// is passage i. A query whose embedding failed or does not fit is an error of its own.
-template <VectorIndex Index>
+/// is passage i. A query whose embedding failed or does not fit is an error of its own. The passages are a vector or anything
+/// else with size() and passages by number.
+template <VectorIndex Index, class Corpus = std::vector<Passage>>
 class VectorRetriever {
  public:
   /// Throws std::invalid_argument if index and passages differ in number.
-  VectorRetriever(std::vector<Passage> passages, Index index, AnyEncoder encoder)
+  VectorRetriever(Corpus passages, Index index, AnyEncoder encoder)
       : passages_(std::move(passages)), index_(std::move(index)), encoder_(std::move(encoder)) {
     if (index_.rows() != passages_.size())
       throw std::invalid_argument("the index holds " + std::to_string(index_.rows()) + " vectors for " +
                                   std::to_string(passages_.size()) + " passages");
   }
   /// Encodes the passages and builds the index from them.
-  VectorRetriever(std::vector<Passage> passages, AnyEncoder encoder, const typename Index::Options& options = {})
+  VectorRetriever(Corpus passages, AnyEncoder encoder, const typename Index::Options& options = {})
       : passages_(std::move(passages)), index_(encode_passages(passages_, encoder), options), encoder_(std::move(encoder)) {}
 
   std::vector<Outcome<Passages>> operator()(std::span<const Query> queries) {
@@ -105,7 +114,9 @@ class VectorRetriever {
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add("vector retriever").add(index_.fingerprint()).add(std::uint64_t(passages_.size()));
-    for (const Passage& p : passages_) hasher.add(p.id()).add(p.title()).add(p.text());
+    if constexpr (requires { passages_.hash(); }) hasher.add(passages_.hash());
+    else
+      for (const Passage& p : passages_) hasher.add(p.id()).add(p.title()).add(p.text());
     return hasher.finish();
   }
   [[nodiscard]] const Index& index() const { return index_; }
@@ -118,7 +129,7 @@ class VectorRetriever {
     return passages;
   }
 
-  std::vector<Passage> passages_;
+  Corpus passages_;
   Index index_;
   AnyEncoder encoder_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/column.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
@@ -18,24 +19,24 @@ namespace espalier::backend {
 /// How two vectors are compared; a larger score is nearer. `l2` scores by the negative squared distance.
 enum class Metric : std::uint8_t { inner_product, cosine, l2 };
 
-/// A matrix [n, dimension], row after row.
+/// A matrix [n, dimension], row after row. Copies share one storage, which may be a mapped file.
 class Vectors {
  public:
   /// Throws std::invalid_argument unless the values fill whole rows.
-  Vectors(std::vector<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
+  Vectors(std::vector<float> values, std::size_t dimension) : Vectors(Column<float>(std::move(values)), dimension) {}
+  Vectors(Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
     if (dimension_ == 0 || values_.size() % dimension_ != 0)
       bad_option("dimension", dimension_, "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
   }
   [[nodiscard]] std::size_t rows() const { return values_.size() / dimension_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
-  [[nodiscard]] const std::vector<float>& values() const { return values_; }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const { return std::span(values_).subspan(i * dimension_, dimension_); }
-  [[nodiscard]] std::span<float> row(std::size_t i) { return std::span(values_).subspan(i * dimension_, dimension_); }
+  [[nodiscard]] std::span<const float> values() const { return values_(0, values_.size()); }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const { return values_(i * dimension_, dimension_); }
   /// Identity of shape and values.
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add(std::uint64_t(dimension_)).add(std::uint64_t(values_.size()));
-    for (float value : values_) {
+    for (float value : values()) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, &value, sizeof bits);
       hasher.add(std::uint64_t(bits));
@@ -44,7 +45,7 @@ class Vectors {
   }
 
  private:
-  std::vector<float> values_;
+  Column<float> values_;
   std::size_t dimension_;
 };
 
@@ -87,6 +88,16 @@ inline double exact_dot(const float* a, const float* b, std::size_t n) {
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
+/// The squared distance in double precision, in a fixed order of sums.
+inline double exact_square_distance(const float* a, const float* b, std::size_t n) {
+  double lanes[8] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    const double apart = double(a[i]) - double(b[i]);
+    lanes[i % 8] += apart * apart;
+  }
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
 /// The largest length that a vector may have, so that no inner product of two overflows.
 inline constexpr double longest_vector = 1e18;
 
@@ -104,6 +115,13 @@ inline void normalise(std::span<float> vector) {
   const double length = std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
   if (length > 0)
     for (float& x : vector) x = static_cast<float>(double(x) / length);
+}
+
+/// The same rows scaled to length 1.
+inline Vectors normalised(const Vectors& vectors) {
+  std::vector<float> values(vectors.values().begin(), vectors.values().end());
+  for (std::size_t i = 0; i < vectors.rows(); ++i) normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
+  return Vectors(std::move(values), vectors.dimension());
 }
 
 }  // namespace espalier::backend

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <espalier/backend/dense.hpp>
+#include <espalier/backend/index/checked_file.hpp>
+#include <espalier/backend/index/checked_writer.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace espalier::backend {
+
+/// The first section of a file of vectors.
+struct DenseFileAbout {
+  static constexpr const char* kind = "dense";
+  static constexpr std::uint32_t version = 1;
+
+  std::uint64_t rows, dimension;
+  std::uint64_t metric;       ///< 0 = inner_product, 1 = cosine (the rows have length 1), 2 = l2
+  std::uint64_t identity[2];  ///< of values, shape and metric
+  std::uint64_t encoder[2];   ///< fingerprint of what encoded the rows; 0 = not known
+  double error, longest;      ///< of the bytes (ByteCodes)
+};
+
+/// Writes a file of vectors, row after row, for exact search: the rows themselves and their bytes. It holds the bytes of all
+/// rows in memory until commit(). Throws std::invalid_argument for a row that is not finite or of another dimension.
+class DenseFileWriter {
+ public:
+  DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product, Hash encoder = {})
+      : file_(path, DenseFileAbout::kind, DenseFileAbout::version), coder_(dimension), dimension_(dimension), metric_(metric), encoder_(encoder) {
+    if (dimension == 0 || dimension > most_byte_dimensions) bad_option("dimension", dimension, "1 to 65536");
+    file_.begin("vectors");
+  }
+  void add(std::span<const float> vector) {
+    if (const std::string fault = vector_fault(vector, dimension_); !fault.empty()) throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": " + fault);
+    std::vector<float> row(vector.begin(), vector.end());
+    if (metric_ == Metric::cosine) normalise(row);
+    for (const float value : row) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      hasher_.add(std::uint64_t(bits));
+    }
+    file_.write(std::span<const float>(row));
+    coder_.add(row);
+  }
+  [[nodiscard]] std::size_t rows() const { return coder_.rows; }
+  void commit() {
+    file_.begin("bytes");
+    file_.write(std::span<const std::uint8_t>(coder_.bytes));
+    file_.begin("scales");
+    file_.write(std::span<const float>(coder_.scales));
+    file_.begin("half_squares");
+    file_.write(std::span<const float>(coder_.half_squares));
+    const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
+    const DenseFileAbout about{coder_.rows, dimension_, std::uint64_t(metric_), {identity.high, identity.low}, {encoder_.high, encoder_.low}, coder_.error, coder_.longest};
+    file_.begin("about");
+    file_.write(std::span<const DenseFileAbout>(&about, 1));
+    file_.commit();
+  }
+
+ private:
+  CheckedWriter file_;
+  ByteCoder coder_;
+  std::size_t dimension_;
+  Metric metric_;
+  Hash encoder_;
+  Hasher hasher_;
+};
+
+/// A file of vectors that is mapped into memory; what is read of it is checked. Throws InputError that names the file.
+class DenseFile {
+ public:
+  explicit DenseFile(const std::string& path) : file_(path, DenseFileAbout::kind, DenseFileAbout::version), about_(file_.section("about").items<DenseFileAbout>(0, 1)[0]) {
+    if (about_.dimension == 0 || about_.dimension > most_byte_dimensions || about_.rows > ~std::uint32_t(0) || about_.metric > 2)
+      file_.section("about").fail("holds a number out of range");
+  }
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(about_.rows); }
+  [[nodiscard]] std::size_t dimension() const { return static_cast<std::size_t>(about_.dimension); }
+  [[nodiscard]] Metric metric() const { return static_cast<Metric>(about_.metric); }
+  /// Of what encoded the rows; zeros = not known.
+  [[nodiscard]] Hash encoder() const { return {about_.encoder[0], about_.encoder[1]}; }
+  [[nodiscard]] Vectors vectors() const { return {Column<float>(file_.section("vectors"), rows() * dimension()), dimension()}; }
+  /// Exact search over the mapped rows.
+  [[nodiscard]] DenseIndex index(std::size_t threads = 1) const {
+    const std::size_t panels = (rows() + panel_rows - 1) / panel_rows, panel_size = (dimension() + 3) / 4 * 4 * panel_rows;
+    ByteCodes codes(Column<std::uint8_t>(file_.section("bytes"), panels * panel_size), Column<float>(file_.section("scales"), panels * panel_rows),
+                    Column<float>(file_.section("half_squares"), panels * panel_rows), panel_size, about_.error, about_.longest);
+    return DenseIndex(vectors(), std::move(codes), {metric(), threads}, Hasher().add("dense file").add(about_.identity[0]).add(about_.identity[1]).finish());
+  }
+
+ private:
+  CheckedFile file_;
+  DenseFileAbout about_;
+};
+
+}  // namespace espalier::backend

@@ -1,0 +1,113 @@
+#include "temporary_folder.hpp"
+
+#include <espalier/backend/index/corpus_writer.hpp>
+#include <espalier/backend/index/dense_file.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
+#include <espalier/core/seed.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace {
+
+using namespace espalier;
+using namespace espalier::backend;
+
+Vectors random_vectors(std::size_t rows, std::size_t dimension, std::uint64_t seed) {
+  Random random{Seed(seed)};
+  std::vector<float> values(rows * dimension);
+  for (float& x : values) x = static_cast<float>(random.uniform() * 2 - 1);
+  return Vectors(std::move(values), dimension);
+}
+void write(const std::string& path, const Vectors& vectors, Metric metric = Metric::inner_product, Hash encoder = {}) {
+  DenseFileWriter writer(path, vectors.dimension(), metric, encoder);
+  for (std::size_t i = 0; i < vectors.rows(); ++i) writer.add(vectors.row(i));
+  writer.commit();
+}
+std::vector<VectorQuery> queries_of(const Vectors& vectors) {
+  std::vector<VectorQuery> queries;
+  for (std::size_t i = 0; i < vectors.rows(); ++i) queries.emplace_back(vectors.row(i), 12);
+  return queries;
+}
+
+}  // namespace
+
+TEST_CASE("a mapped file of vectors is searched as the same vectors in memory") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "vectors";
+  const Vectors rows = random_vectors(3001, 37, 1), queries = random_vectors(70, 37, 2);
+  for (const Metric metric : {Metric::inner_product, Metric::cosine, Metric::l2}) {
+    write(path, rows, metric, Hash{1, 2});
+    const DenseFile file(path);
+    CHECK(file.rows() == 3001);
+    CHECK(file.dimension() == 37);
+    CHECK(file.metric() == metric);
+    CHECK(file.encoder() == Hash{1, 2});
+    const auto found = file.index(2).search(queries_of(queries));
+    CHECK(found == DenseIndex(rows, {.metric = metric}).search(queries_of(queries)));
+  }
+}
+
+TEST_CASE("the identity of a file is that of its vectors and metric") {
+  const test::TemporaryFolder folder;
+  const Vectors rows = random_vectors(20, 5, 3);
+  const auto identity = [&](const Vectors& vectors, Metric metric = Metric::inner_product) {
+    write(folder / "vectors", vectors, metric);
+    return DenseFile(folder / "vectors").index().fingerprint();
+  };
+  CHECK(identity(rows) == identity(rows));
+  CHECK(identity(rows) != identity(rows, Metric::l2));
+  CHECK(identity(rows) != identity(random_vectors(20, 5, 4)));
+}
+
+TEST_CASE("a file of vectors that is cut or changed anywhere is refused by name") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "vectors";
+  const Vectors rows = random_vectors(40, 8, 5), queries = random_vectors(1, 8, 6);
+  write(path, rows);
+  const std::string good = test::read_bytes(path);
+  const auto read_all = [&] {
+    const DenseFile file(path);
+    const auto values = file.vectors().values();
+    return file.index().search(queries_of(queries))[0].size() + values.size();
+  };
+  CHECK(read_all() == 12 + 320);
+  for (std::size_t size = 0; size < good.size(); size += 97) {
+    test::write_bytes(path, good.substr(0, size));
+    CHECK_THROWS_WITH_AS((void)read_all(), doctest::Contains(path.c_str()), InputError);
+  }
+  for (std::size_t at = 4096; at < good.size(); at += 101) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    test::write_bytes(path, bad);
+    CHECK_THROWS_WITH_AS((void)read_all(), doctest::Contains(path.c_str()), InputError);
+  }
+}
+
+TEST_CASE("rows that cannot be compared are not written") {
+  const test::TemporaryFolder folder;
+  DenseFileWriter writer(folder / "vectors", 2);
+  writer.add(std::vector<float>{1, 2});
+  CHECK_THROWS_WITH_AS(writer.add(std::vector<float>{1, 2, 3}), "row 1: an embedding has 3 dimensions, not 2", std::invalid_argument);
+  CHECK_THROWS_AS(writer.add(std::vector<float>{1, std::numeric_limits<float>::infinity()}), std::invalid_argument);
+  CHECK_THROWS_AS(DenseFileWriter(folder / "other", 0), std::invalid_argument);
+  CHECK_THROWS_AS(DenseFile(folder / "vectors"), InputError);  // nothing stands there before commit()
+}
+
+TEST_CASE("passages and vectors may both lie in files") {
+  const test::TemporaryFolder folder;
+  write(folder / "vectors", Vectors({1, 0, 0, 1}, 2));
+  const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{0.5F, 2}); };
+  {
+    CorpusWriter writer(folder / "corpus");
+    writer.add(Passage("a", "T", "x"));
+    writer.add(Passage("b", "U", "y"));
+    writer.commit();
+  }
+  VectorRetriever<DenseIndex, MappedCorpus> retriever(MappedCorpus(folder / "corpus"), DenseFile(folder / "vectors").index(), encoder);
+  const auto found = retriever(std::vector<Query>{Query("q", 2)});
+  REQUIRE(found[0].value().size() == 2);
+  CHECK(found[0].value()[0] == Passage("b", "U", "y", 2));
+  CHECK(found[0].value()[1].id() == "a");
+}
