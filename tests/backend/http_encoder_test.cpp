@@ -42,8 +42,7 @@ TEST_CASE("texts travel in batches under their prefixes, and embeddings are sort
                                       : R"({"data":[)" + item(0, "[3e0,4]") + "]}"};
   });
   HttpEncoderOptions chosen = options(server);
-  chosen.query_prefix = "query: ";
-  chosen.passage_prefix = "passage: ";
+  chosen.profile = {.query_prefix = "query: ", .passage_prefix = "passage: "};
   chosen.batch = 2;
   chosen.http.max_in_flight = 1;
   HttpEncoder encoder(chosen);
@@ -80,7 +79,7 @@ TEST_CASE("embeddings can be scaled to length 1") {
     return Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"};
   });
   HttpEncoderOptions chosen = options(server);
-  chosen.normalise = true;
+  chosen.profile.normalise = true;
   HttpEncoder encoder(chosen);
   const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("b", Role::query)});
   CHECK(outcomes[0].value() == Embedding{0.6f, 0.8f});
@@ -136,7 +135,72 @@ TEST_CASE("encoder options are checked, and the fingerprint covers what shapes a
   const Hash base = HttpEncoder({.model = "m"}).fingerprint();
   CHECK(HttpEncoder({.url = "https://elsewhere", .model = "m", .base64 = true, .batch = 3}).fingerprint() == base);
   CHECK(HttpEncoder({.model = "m", .revision = "2"}).fingerprint() != base);
-  CHECK(HttpEncoder({.model = "m", .query_prefix = "q"}).fingerprint() !=
-        HttpEncoder({.model = "m", .passage_prefix = "q"}).fingerprint());
-  CHECK(HttpEncoder({.model = "m", .normalise = true}).fingerprint() != base);
+  CHECK(HttpEncoder({.model = "m", .profile = {.query_prefix = "q"}}).fingerprint() !=
+        HttpEncoder({.model = "m", .profile = {.passage_prefix = "q"}}).fingerprint());
+  CHECK(HttpEncoder({.model = "m", .profile = {.normalise = true}}).fingerprint() != base);
+}
+
+TEST_CASE("profiles are known by name") {
+  const EncodeRequest query("who", Role::query), passage("he", Role::passage);
+  CHECK(prefixed(query, encoder_profile("e5")) == "query: who");
+  CHECK(prefixed(passage, encoder_profile("e5")) == "passage: he");
+  CHECK(prefixed(query, encoder_profile("bge")) == "Represent this sentence for searching relevant passages: who");
+  CHECK(prefixed(passage, encoder_profile("bge")) == "he");
+  CHECK(encoder_profile("bge").pooling == EncoderProfile::Pooling::cls);
+  CHECK(encoder_profile("minilm").max_tokens == 256);
+  CHECK(prefixed(query, encoder_profile("none")) == "who");
+  CHECK_THROWS_WITH_AS((void)encoder_profile("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"), std::invalid_argument);
+  const auto fingerprint = [](const char* name) { return HttpEncoder({.model = "e", .profile = encoder_profile(name)}).fingerprint(); };
+  CHECK(fingerprint("e5") != fingerprint("bge"));
+  CHECK(fingerprint("none") != fingerprint("gte"));
+}
+
+TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and its last one") {
+  FaultServer server([](const Received& request, std::size_t) -> Answer {
+    if (request.path == "/tokenize")
+      return {.body = request.body.find("abcdefgh") != std::string::npos ? R"({"tokens":[101,7,8,9,10,11,102]})" : R"({"tokens":[101,5,102]})"};
+    return {.body = R"({"data":[)" + item(0, "[1,2]") + "]}"};
+  });
+  HttpEncoderOptions chosen = options(server);
+  chosen.profile = {.query_prefix = "q:", .max_tokens = 5};
+  chosen.cut = HttpEncoderOptions::Cut::llamacpp;
+  chosen.batch = 1;
+  chosen.http.max_in_flight = 1;
+  HttpEncoder encoder(chosen);
+  CHECK(test::ask(encoder, {EncodeRequest("abcdefgh", Role::query)})[0].value() == Embedding{1, 2});
+  CHECK(test::ask(encoder, {EncodeRequest("wxyz", Role::passage)})[0].value() == Embedding{1, 2});
+  CHECK(test::ask(encoder, {EncodeRequest("abc", Role::passage)})[0].value() == Embedding{1, 2});
+  const auto sent = server.received();
+  REQUIRE(sent.size() == 5);
+  CHECK(sent[0].path == "/tokenize");
+  CHECK(sent[0].body == R"({"content":"q:abcdefgh","add_special":true})");
+  CHECK(sent[1].body == R"({"model":"e","input":[[101,7,8,9,102]],"encoding_format":"float"})");
+  CHECK(sent[3].body == R"({"model":"e","input":[[101,5,102]],"encoding_format":"float"})");
+  CHECK(sent[4].body == R"({"model":"e","input":["abc"],"encoding_format":"float"})");  // three bytes are three tokens at most
+}
+
+TEST_CASE("vLLM is told where to cut, and a cut needs a length") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"}; });
+  HttpEncoderOptions chosen = options(server);
+  chosen.profile.max_tokens = 256;
+  chosen.cut = HttpEncoderOptions::Cut::vllm;
+  HttpEncoder encoder(chosen);
+  CHECK(test::ask(encoder, {EncodeRequest("abc", Role::query)})[0].ok());
+  CHECK(server.received()[0].body == R"({"model":"e","input":["abc"],"encoding_format":"float","truncate_prompt_tokens":256})");
+  CHECK_THROWS_WITH_AS(HttpEncoder({.model = "e", .cut = HttpEncoderOptions::Cut::llamacpp}), doctest::Contains("'max_tokens'"), std::invalid_argument);
+}
+
+TEST_CASE("tokens that do not come, come damaged or are refused") {
+  FaultServer server([](const Received& request, std::size_t) -> Answer {
+    if (request.body.find("refused") != std::string::npos) return {.body = R"({"error":{"message":"no tokenizer"}})", .status = 404};
+    return {.body = R"({"tokens":[1,"x"]})"};
+  });
+  HttpEncoderOptions chosen = options(server);
+  chosen.profile.max_tokens = 3;
+  chosen.cut = HttpEncoderOptions::Cut::llamacpp;
+  chosen.http.max_attempts = 2;
+  HttpEncoder encoder(chosen);
+  const auto outcomes = test::ask(encoder, {EncodeRequest("refused", Role::query), EncodeRequest("damaged", Role::query)});
+  CHECK(test::failure_of(outcomes[0]).kind == Kind::permanent);
+  CHECK(test::failure_of(outcomes[1]).kind == Kind::transport);
 }

@@ -118,6 +118,61 @@ TEST_CASE("hits are read in every shape in use") {
   same(found.at(0), "e", "T", "x", 0);
 }
 
+TEST_CASE("Search-R1's reranking server is told both depths and its plain documents are read") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"}; });
+  HttpRetrieverOptions chosen = options(server);
+  chosen.protocol = RetrievalProtocol::rerank;
+  chosen.rerank_depth = 20;
+  HttpRetriever retriever(chosen);
+  CHECK(test::ask(retriever, {Query("q", 3)})[0].value().at(0).text() == "x");
+  CHECK(server.received()[0].body == R"({"queries":["q"],"topk":3,"return_scores":true,"topk_retrieval":20,"topk_rerank":3})");
+  CHECK(HttpRetriever(chosen).fingerprint() != HttpRetriever(options(server)).fingerprint());
+}
+
+TEST_CASE("Pyserini's server is asked by GET, a query a request") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
+                                                                                           {"docid":"d8","score":4,"doc":"plain"}]})"};
+  });
+  HttpRetrieverOptions chosen = options(server);
+  chosen.url = server.url("/v1/wiki/search?k1=0.9&b=0.4");
+  chosen.protocol = RetrievalProtocol::pyserini;
+  chosen.http.max_in_flight = 1;
+  HttpRetriever retriever(chosen);
+  const auto outcomes = test::ask(retriever, {Query("who & when? \xC3\xA9", 3), Query("r", 3)});
+  REQUIRE(outcomes[0].value().size() == 2);
+  same(outcomes[0].value()[0], "d7", "T", "x", 4.5);
+  same(outcomes[0].value()[1], "d8", "", "plain", 4);
+  REQUIRE(server.received().size() == 2);
+  CHECK(server.received()[0].path == "/v1/wiki/search?k1=0.9&b=0.4&query=who%20%26%20when%3F%20%C3%A9&hits=3");
+  CHECK(server.received()[0].body.empty());
+}
+
+TEST_CASE("Elasticsearch answers a batch of searches") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
+                                                    {"hits":{"hits":[]},"status":200}]})"};
+  });
+  HttpRetrieverOptions chosen = options(server);
+  chosen.url = server.url("/wiki/_msearch");
+  chosen.protocol = RetrievalProtocol::elasticsearch;
+  HttpRetriever retriever(chosen);
+  const auto outcomes = test::ask(retriever, {Query("a\nb", 3), Query("c", 3)});
+  same(outcomes[0].value().at(0), "e1", "T", "x", 7.5);
+  CHECK(outcomes[1].value().empty());
+  CHECK(server.received()[0].body ==
+        "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"a\\nb\",\"fields\":[\"title\",\"contents\",\"text\"]}}}\n"
+        "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"c\",\"fields\":[\"title\",\"contents\",\"text\"]}}}\n");
+  CHECK(failure_under({.body = R"({"responses":[{"error":{"type":"index_not_found_exception","reason":"no such index"},"status":404}]})"}).kind == Kind::transport);
+}
+
+TEST_CASE("web search results have snippets and no ids") {
+  const auto found = passages_of(R"({"results":[{"title":"T","snippet":"x","link":"http://a"}]})");
+  CHECK(found.at(0).title() == "T");
+  CHECK(found.at(0).text() == "x");
+  CHECK(found.at(0).id() == Hasher().add("T").add("x").finish().hex());
+}
+
 TEST_CASE("more hits than wanted are cut, fewer are kept") {
   CHECK(passages_of(R"({"result":[["a","b","c","d","e"]]})").size() == 3);
   CHECK(passages_of(R"({"result":[["a"]]})").size() == 1);

@@ -1,18 +1,12 @@
 #pragma once
 
-#include <espalier/backend/http_client.hpp>
-#include <espalier/backend/http_service.hpp>
-#include <espalier/backend/json_reader.hpp>
-#include <espalier/backend/read_embedding.hpp>
-#include <espalier/core/error.hpp>
-#include <espalier/core/hash.hpp>
-#include <espalier/core/json_writer.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/backend/encoder_profile.hpp>
+#include <espalier/backend/http_embeddings.hpp>
+#include <espalier/backend/http_tokenizer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,89 +15,108 @@ namespace espalier::backend {
 
 /// An encoder behind a server with OpenAI's /embeddings.
 struct HttpEncoderOptions {
+  /// How texts are cut to the profile's max_tokens.
+  enum class Cut : std::uint8_t {
+    none,     ///< not at all: the server cuts, or refuses what is too long
+    vllm,     ///< by the server, told so with truncate_prompt_tokens
+    llamacpp  ///< here: /tokenize tells the token ids, and ids are sent
+  };
   std::string url = "http://127.0.0.1:8000/v1";  ///< what stands before /embeddings
   std::string model = {};                        ///< the model's name at the server, not empty
   std::string revision = {};                     ///< of the model's weights, for the fingerprint; "" = none
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key; unset or "" = no key is sent
   std::string api_key_file = {};                 ///< file with the key, goes before api_key_env
-  std::string query_prefix = {};                 ///< put before queries; "query: " for E5
-  std::string passage_prefix = {};               ///< put before passages; "passage: " for E5
-  bool normalise = false;                        ///< scale embeddings to length 1
-  bool base64 = false;                           ///< ask for base64 instead of decimal numbers; both are understood
-  std::size_t dimension = 0;                     ///< of every embedding; 0 = that of the first one
-  std::size_t batch = 64;                        ///< most texts in one message, >= 1
+  EncoderProfile profile = {};
+  Cut cut = Cut::none;        ///< needs the profile's max_tokens
+  bool base64 = false;        ///< ask for base64 instead of decimal numbers; both are understood
+  std::size_t dimension = 0;  ///< of every embedding; 0 = that of the first one
+  std::size_t batch = 64;     ///< most texts in one message, >= 1
   HttpOptions http = {};
 };
 
+/// Throws std::invalid_argument for an unknown name.
+inline HttpEncoderOptions::Cut encoder_cut(const std::string& name) {
+  if (name == "none") return HttpEncoderOptions::Cut::none;
+  if (name == "vllm") return HttpEncoderOptions::Cut::vllm;
+  if (name == "llamacpp") return HttpEncoderOptions::Cut::llamacpp;
+  bad_option("cut", name, "none, vllm, llamacpp");
+}
+
 /// The encoder as an asynchronous service. Throws std::invalid_argument for bad options.
-class HttpEncoder final : public HttpService<EncodeRequest, Embedding> {
+class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
+  using Cut = HttpEncoderOptions::Cut;
+
   /// A `client` may be shared with other services; null = one of its own.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : HttpService(std::move(client), options.http.max_in_flight),
-        options_(std::move(options)),
-        dimension_(options_.dimension) {
+      : options_(std::move(options)), client_(client ? std::move(client) : std::make_shared<HttpClient>()), embeddings_(endpoint("/embeddings"), wanted(options_), client_),
+        tokenizer_(std::make_shared<const HttpEndpoint>(Url(options_.url).with_path("/tokenize"), key(), options_.http), client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
-    endpoint_ =
-        std::make_shared<const HttpEndpoint>(Url(options_.url).below("/embeddings"),
-                                             read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+    if (options_.cut != Cut::none && options_.profile.max_tokens < 3)
+      bad_option("max_tokens", options_.profile.max_tokens, "3 or more, as texts are cut to it");
   }
+
+  void submit(Ticket ticket, const EncodeRequest& request) override {
+    std::string text = prefixed(request, options_.profile);
+    // A token stands for a byte at least, so a text of few bytes needs no cut; two tokens are special.
+    if (options_.cut == Cut::llamacpp && text.size() > options_.profile.max_tokens - 2) tokenizer_.submit(ticket, text);
+    else embeddings_.submit(ticket, EmbeddingInput(std::move(text)));
+  }
+  std::vector<Reply<Embedding>> poll(std::chrono::milliseconds wait) override {
+    std::vector<Reply<Embedding>> replies;
+    for (auto& reply : tokenizer_.poll(std::chrono::milliseconds(0))) {
+      if (reply.outcome.ok()) embeddings_.submit(reply.ticket, EmbeddingInput(cut(std::move(reply.outcome).value())));
+      else replies.emplace_back(reply.ticket, reply.outcome.error());
+    }
+    for (auto& reply : embeddings_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
+      if (reply.outcome.ok() && options_.profile.normalise) {
+        Embedding embedding = std::move(reply.outcome).value();
+        normalise(embedding);
+        reply.outcome = std::move(embedding);
+      }
+      replies.push_back(std::move(reply));
+    }
+    return replies;
+  }
+  [[nodiscard]] bool batch() const override { return false; }
+  void cancel(Ticket ticket) override {
+    tokenizer_.cancel(ticket);
+    embeddings_.cancel(ticket);
+  }
+
+  /// Of the requests for embeddings.
+  [[nodiscard]] const Accounts& accounts() const { return embeddings_.accounts(); }
   /// Identity of the model and of what is done to texts and embeddings; never address or key.
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher()
-        .add(std::string_view("http encoder"))
-        .add(options_.model)
-        .add(options_.revision)
-        .add(options_.query_prefix)
-        .add(options_.passage_prefix)
-        .add(std::uint64_t(options_.normalise))
-        .finish();
+    const EncoderProfile& profile = options_.profile;
+    Hasher hasher;
+    hasher.add(std::string_view("http encoder")).add(options_.model).add(options_.revision).add(profile.query_prefix).add(profile.passage_prefix);
+    hasher.add(std::uint64_t(profile.normalise));
+    if (profile.pooling != EncoderProfile::Pooling::unknown) hasher.add(std::string_view("pooling")).add(std::uint64_t(profile.pooling));
+    if (options_.cut != Cut::none) hasher.add(std::string_view("cut")).add(std::uint64_t(profile.max_tokens));
+    return hasher.finish();
   }
 
  private:
-  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
-    return group.size() < options_.batch;
+  [[nodiscard]] std::string key() const { return read_api_key(options_.api_key_env, options_.api_key_file); }
+  [[nodiscard]] std::shared_ptr<const HttpEndpoint> endpoint(const char* tail) const {
+    return std::make_shared<const HttpEndpoint>(Url(options_.url).below(tail), key(), options_.http);
   }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
-    JsonWriter json(body);
-    json.begin_object().field("model", options_.model).key("input").begin_array();
-    for (const auto& request : group) {
-      const bool query = request.role == EncodeRequest::Role::query;
-      json.value((query ? options_.query_prefix : options_.passage_prefix) + request.text);
-    }
-    json.end_array().field("encoding_format", options_.base64 ? "base64" : "float").end_object();
-    return endpoint_;
+  static EmbeddingsOptions wanted(const HttpEncoderOptions& options) {
+    return {options.model, options.cut == Cut::vllm ? options.profile.max_tokens : 0, options.base64, options.dimension, options.batch};
   }
-  std::vector<std::optional<Embedding>> read(std::span<const EncodeRequest> group, std::string& body) override {
-    const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
-    simdjson::dom::array data;
-    if (root["data"].get(data) || data.size() != group.size()) throw BackendError("not one embedding for each text");
-    std::vector<std::optional<Embedding>> embeddings(group.size());
-    std::size_t dimension = dimension_;
-    for (const auto item : data) {
-      const auto index = field<std::uint64_t>(item, "index");
-      if (!index || *index >= embeddings.size() || embeddings[*index])
-        throw BackendError("an embedding under a wrong index");
-      simdjson::dom::element value;
-      if (item["embedding"].get(value)) throw BackendError("an item without an embedding");
-      Embedding embedding = read_embedding(value);
-      if (dimension == 0) dimension = embedding.size();
-      if (embedding.size() != dimension)
-        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " +
-                           std::to_string(dimension));
-      if (options_.normalise) normalise(embedding);
-      embeddings[*index] = std::move(embedding);
-    }
-    dimension_ = dimension;
-    return embeddings;
+  /// The first tokens and the last one, which is the separator.
+  [[nodiscard]] TokenIds cut(TokenIds ids) const {
+    const std::size_t most = options_.profile.max_tokens;
+    if (ids.size() > most) ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most - 1), ids.end() - 1);
+    return ids;
   }
 
   HttpEncoderOptions options_;
-  JsonReader json_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
-  std::size_t dimension_;  ///< 0 until the first embedding
+  std::shared_ptr<HttpClient> client_;
+  HttpEmbeddings embeddings_;
+  HttpTokenizer tokenizer_;
 };
 
 }  // namespace espalier::backend

@@ -9,7 +9,10 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/passage.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,17 +22,34 @@
 
 namespace espalier::backend {
 
-/// A retriever behind a server that speaks Search-R1's protocol.
+/// Which retrieval protocol a server speaks; replies are read in any shape.
+enum class RetrievalProtocol : std::uint8_t {
+  search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl; one query also as DecoupleSearch's {"query", "top_k"}
+  rerank,        ///< the same with "topk_retrieval" and "topk_rerank": Search-R1's reranking server
+  pyserini,      ///< GET ...?query=&hits=: Pyserini's and Anserini's REST server, /v1/INDEX/search
+  elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch; a match over title, contents and text
+};
+
+/// Throws std::invalid_argument for an unknown name.
+inline RetrievalProtocol retrieval_protocol(const std::string& name) {
+  if (name == "search-r1") return RetrievalProtocol::search_r1;
+  if (name == "rerank") return RetrievalProtocol::rerank;
+  if (name == "pyserini") return RetrievalProtocol::pyserini;
+  if (name == "elasticsearch") return RetrievalProtocol::elasticsearch;
+  bad_option("protocol", name, "search-r1, rerank, pyserini, elasticsearch");
+}
+
+/// A retriever behind a server.
 struct HttpRetrieverOptions {
   std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
   std::string name = {};                               ///< of corpus and index, for the fingerprint; not empty
-  std::size_t batch = 16;                              ///< most queries in one message, >= 1
+  RetrievalProtocol protocol = RetrievalProtocol::search_r1;
+  std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, if not more are wanted; >= 1
+  std::size_t batch = 16;            ///< most queries in one message, >= 1
   HttpOptions http = {};
 };
 
-/// Sends {"queries", "topk", "return_scores": true}; waiting queries of equal k share a message. A message of one query
-/// also carries it as {"query", "top_k"}, which is what DecoupleSearch's server reads. Throws std::invalid_argument for
-/// bad options.
+/// Waiting queries of equal k share a message. Throws std::invalid_argument for bad options.
 class HttpRetriever final : public HttpService<Query, Passages> {
  public:
   /// A `client` may be shared with other services; null = one of its own.
@@ -37,49 +57,102 @@ class HttpRetriever final : public HttpService<Query, Passages> {
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
     if (options_.name.empty()) bad_option("name", options_.name, "a name of corpus and index, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
+    if (options_.rerank_depth < 1) bad_option("rerank_depth", options_.rerank_depth, ">= 1");
     const Url url(options_.url);
-    const std::string path = url.path().size() > 1 ? url.path() : "/retrieve";
-    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), "", options_.http);
+    const bool added = options_.protocol == RetrievalProtocol::search_r1 || options_.protocol == RetrievalProtocol::rerank;
+    const std::string path = url.path().size() > 1 || !added ? url.path() : "/retrieve";
+    address_ = url.with_path(path).text();
+    endpoint_ = std::make_shared<const HttpEndpoint>(Url(address_), "", options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher().add(std::string_view("http retriever")).add(options_.name).finish();
+    Hasher hasher;
+    hasher.add(std::string_view("http retriever")).add(options_.name);
+    if (options_.protocol == RetrievalProtocol::rerank) hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
+    return hasher.finish();
   }
 
  private:
   [[nodiscard]] bool joins(std::span<const Query> group, const Query& next) const override {
-    return group.size() < options_.batch && group.front().k == next.k;
+    return options_.protocol != RetrievalProtocol::pyserini && group.size() < options_.batch && group.front().k == next.k;
   }
   std::shared_ptr<const HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
+    const Query& first = group.front();
+    if (options_.protocol == RetrievalProtocol::pyserini) {
+      const std::string parameters = "query=" + percent_encoded(first.text) + "&hits=" + std::to_string(first.k);
+      const bool more = address_.find('?') != std::string::npos;
+      return std::make_shared<const HttpEndpoint>(Url(address_ + (more ? "&" : "?") + parameters), "", options_.http);
+    }
+    if (options_.protocol == RetrievalProtocol::elasticsearch) {
+      for (const Query& query : group) {
+        body += "{}\n";
+        JsonWriter json(body);  // a line each
+        json.begin_object().field("size", query.k).key("query").begin_object().key("multi_match").begin_object().field("query", query.text);
+        json.key("fields").begin_array().value("title").value("contents").value("text").end_array();
+        json.end_object().end_object().end_object();
+        body += '\n';
+      }
+      return endpoint_;
+    }
     JsonWriter json(body);
     json.begin_object().key("queries").begin_array();
     for (const Query& query : group) json.value(query.text);
-    json.end_array().field("topk", group.front().k).field("return_scores", true);
-    if (group.size() == 1) json.field("query", group.front().text).field("top_k", group.front().k);
+    json.end_array().field("topk", first.k).field("return_scores", true);
+    if (options_.protocol == RetrievalProtocol::rerank)
+      json.field("topk_retrieval", std::max(first.k, options_.rerank_depth)).field("topk_rerank", first.k);
+    else if (group.size() == 1) json.field("query", first.text).field("top_k", first.k);
     json.end_object();
     return endpoint_;
   }
-  /// Reads {"result": [hits of each query]}, and for one query also a bare list of hits: the reply itself, or behind
-  /// "result" or "retrieval".
+  /// Reads {"result": [hits of each query]} and {"responses": [{"hits": {"hits"}} of each query]}; for one query also a bare
+  /// list of hits: the reply itself, or behind "result", "results", "retrieval", "candidates" or "hits".
   std::vector<std::optional<Passages>> read(std::span<const Query> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
-    simdjson::dom::array lists, hits;
-    const bool keyed = !root["result"].get(lists);
-    if (!keyed && root.get(lists) && root["retrieval"].get(lists)) throw BackendError("a reply without results");
-    const bool bare = group.size() == 1 && (lists.size() == 0 ? !keyed : lists.at(0).get(hits) != simdjson::SUCCESS);
-    if (!bare && lists.size() != group.size())
-      throw BackendError(std::to_string(lists.size()) + " results for " + std::to_string(group.size()) + " queries");
     std::vector<std::optional<Passages>> answers;
-    if (bare) answers.emplace_back(read_hits(lists, group.front().k));
-    else
+    simdjson::dom::array lists, hits;
+    if (!root["responses"].get(lists)) {
+      check_number(lists.size(), group.size());
       for (const auto list : lists) {
-        if (list.get(hits)) throw BackendError("a result that is not a list");
+        throw_if_error(list);
+        if (list["hits"]["hits"].get(hits)) throw BackendError("a response without hits");
         answers.emplace_back(read_hits(hits, group.front().k));
       }
+      return answers;
+    }
+    const bool keyed = !root["result"].get(lists);
+    if (!keyed && root.get(lists)) {
+      const auto found = first_field<simdjson::dom::array>(root, {"results", "retrieval", "candidates", "hits"});
+      if (!found) throw BackendError("a reply without results");
+      lists = *found;
+    }
+    const bool bare = group.size() == 1 && (lists.size() == 0 ? !keyed : lists.at(0).get(hits) != simdjson::SUCCESS);
+    if (bare) {
+      answers.emplace_back(read_hits(lists, group.front().k));
+      return answers;
+    }
+    check_number(lists.size(), group.size());
+    for (const auto list : lists) {
+      if (list.get(hits)) throw BackendError("a result that is not a list");
+      answers.emplace_back(read_hits(hits, group.front().k));
+    }
     return answers;
+  }
+  static void check_number(std::size_t results, std::size_t queries) {
+    if (results != queries) throw BackendError(std::to_string(results) + " results for " + std::to_string(queries) + " queries");
+  }
+  static std::string percent_encoded(const std::string& text) {
+    constexpr const char* digits = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) && byte < 0x80) encoded += c;
+      else encoded.append(1, '%').append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+    return encoded;
   }
 
   HttpRetrieverOptions options_;
+  std::string address_;
   JsonReader json_;
   std::shared_ptr<const HttpEndpoint> endpoint_;
 };

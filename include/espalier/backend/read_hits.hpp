@@ -6,6 +6,7 @@
 #include <espalier/core/passage.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,31 +25,39 @@ inline std::pair<std::string_view, std::string_view> split_contents(std::string_
   return {title, contents.substr(end + 1)};
 }
 
-/// A passage out of one hit of a retrieval server. Hits in use: a text; a document; {"document": text or document,
-/// "score"}. A document has `contents` or `text` or `paragraph_text`, perhaps `title`, `id` and `score`. Without an id
-/// it gets the hash of title and text, without a score 0. Throws BackendError (transport) for anything else.
+/// The value behind the first of `names` that `object` has.
+template <class T>
+std::optional<T> first_field(simdjson::dom::element object, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const auto found = field<T>(object, name)) return found;
+  return std::nullopt;
+}
+
+/// A passage out of one hit of a retrieval server. Hits in use: a text; a document; an envelope with the document, which may
+/// be a text, under "document", "doc" (Pyserini) or "_source" (Elasticsearch), and id and score beside it. A document has
+/// `contents`, `text`, `paragraph_text` or `snippet`, perhaps `title`, `id` and `score`. Without an id it gets the hash of
+/// title and text, without a score 0. Throws BackendError (transport) for anything else.
 inline Passage read_hit(simdjson::dom::element hit) {
-  simdjson::dom::element document = hit;
-  if (hit["document"].get(document)) document = hit;
-  std::string_view contents, text, title;
-  if (document.get(contents) && document["contents"].get(contents) && document["text"].get(text) &&
-      document["paragraph_text"].get(text))
-    throw BackendError("a hit without a text");
-  const bool titled = !document["title"].get(title);
-  if (contents.data()) {
-    const auto [first, rest] = split_contents(contents);
-    if (!titled) title = first;
-    text = title == first ? rest : contents;
+  const auto document = first_field<simdjson::dom::element>(hit, {"document", "doc", "_source"}).value_or(hit);
+  auto text = first_field<std::string_view>(document, {"text", "paragraph_text", "snippet"});
+  auto title = first_field<std::string_view>(document, {"title"});
+  auto contents = first_field<std::string_view>(document, {"contents"});
+  if (std::string_view whole; !document.get(whole)) contents = whole;
+  if (contents) {
+    const auto [first, rest] = split_contents(*contents);
+    if (!title) title = first;
+    text = *title == first ? rest : *contents;
   }
+  if (!text) throw BackendError("a hit without a text");
   std::string id;
-  std::string_view name;
-  std::int64_t number = 0;
-  if (!document["id"].get(name)) id = name;
-  else if (!document["id"].get(number)) id = std::to_string(number);
-  else id = Hasher().add(title).add(text).finish().hex();
-  double score = 0;
-  if (hit["score"].get(score) && document["score"].get(score)) score = 0;
-  return Passage(std::move(id), std::string(title), std::string(text), score);
+  for (const auto& holder : {document, hit}) {
+    if (!id.empty()) break;
+    if (const auto name = first_field<std::string_view>(holder, {"id", "docid", "_id"})) id = *name;
+    else if (const auto number = first_field<std::int64_t>(holder, {"id", "docid"})) id = std::to_string(*number);
+  }
+  if (id.empty()) id = Hasher().add(title.value_or("")).add(*text).finish().hex();
+  const auto score = first_field<double>(hit, {"score", "_score"});
+  return Passage(std::move(id), std::string(title.value_or("")), std::string(*text), score ? *score : first_field<double>(document, {"score"}).value_or(0));
 }
 
 /// The ranked hits of one query, at most k.

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <espalier/backend/http_client.hpp>
+#include <espalier/backend/http_service.hpp>
+#include <espalier/backend/json_reader.hpp>
+#include <espalier/backend/rerank.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/json_writer.hpp>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM).
+struct HttpRerankerOptions {
+  std::string url = "http://127.0.0.1:8000/rerank";  ///< its path says which protocol; without a path /rerank is added
+  std::string model = {};                            ///< the model's name at the server, not empty
+  std::string revision = {};                         ///< of the model's weights, for the fingerprint; "" = none
+  std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key; unset or "" = no key is sent
+  std::string api_key_file = {};                     ///< file with the key, goes before api_key_env
+  HttpOptions http = {};
+};
+
+/// A message a query. Throws std::invalid_argument for bad options.
+class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
+ public:
+  explicit HttpReranker(HttpRerankerOptions options, std::shared_ptr<HttpClient> client = nullptr)
+      : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
+    if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
+    const Url url(options_.url);
+    const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
+    pairs_ = path.ends_with("/score");
+    if (!pairs_ && !path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank or /score");
+    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+  }
+  [[nodiscard]] Hash fingerprint() const { return Hasher().add(std::string_view("http reranker")).add(options_.model).add(options_.revision).finish(); }
+
+ private:
+  [[nodiscard]] bool joins(std::span<const RerankRequest>, const RerankRequest&) const override { return false; }
+  std::shared_ptr<const HttpEndpoint> write(std::span<const RerankRequest> group, std::string& body) override {
+    const RerankRequest& request = group.front();
+    JsonWriter json(body);
+    json.begin_object().field("model", options_.model).field(pairs_ ? "text_1" : "query", request.query);
+    json.key(pairs_ ? "text_2" : "documents").begin_array();
+    for (const std::string& text : request.texts) json.value(text);
+    json.end_array();
+    if (!pairs_) json.field("top_n", request.texts.size());  // some return fewer unless told
+    json.end_object();
+    return endpoint_;
+  }
+  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]} and a bare list of {"index", "score"}.
+  std::vector<std::optional<RerankScores>> read(std::span<const RerankRequest> group, std::string& body) override {
+    const simdjson::dom::element root = json_.read(body);
+    throw_if_error(root);
+    simdjson::dom::array items;
+    if (root.get(items) && root["results"].get(items) && root["data"].get(items)) throw BackendError("a reply without results");
+    RerankScores scores(group.front().texts.size(), std::nan(""));
+    if (items.size() != scores.size()) throw BackendError("not one score for each text");
+    for (const auto item : items) {
+      const auto index = field<std::uint64_t>(item, "index");
+      if (!index || *index >= scores.size() || !std::isnan(scores[*index])) throw BackendError("a score under a wrong index");
+      double score = 0;
+      if (item["relevance_score"].get(score) && item["score"].get(score)) throw BackendError("a result without a score");
+      scores[*index] = score;
+    }
+    return {std::move(scores)};
+  }
+
+  HttpRerankerOptions options_;
+  bool pairs_ = false;  ///< the protocol of /score
+  JsonReader json_;
+  std::shared_ptr<const HttpEndpoint> endpoint_;
+};
+
+}  // namespace espalier::backend

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/service.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// One request to a reranker: how well does each text answer the query?
+class RerankRequest {
+ public:
+  RerankRequest(std::string question, std::vector<std::string> documents) : query(std::move(question)), texts(std::move(documents)) {}
+  std::string query;
+  std::vector<std::string> texts;
+};
+/// A score for each text, higher is better.
+using RerankScores = std::vector<double>;
+
+/// A retriever whose best `depth` passages a reranker puts in a new order. Its scores are the reranker's; equal ones keep
+/// the retriever's order. The reranker sees a passage's title, if it has one, and its text, a line each.
+class Reranked final : public Service<Query, Passages> {
+ public:
+  using Retriever = std::unique_ptr<Service<Query, Passages>>;
+  using Reranker = std::unique_ptr<Service<RerankRequest, RerankScores>>;
+  /// Throws std::invalid_argument for a depth of 0.
+  Reranked(Retriever retriever, Reranker reranker, std::uint32_t depth) : retriever_(std::move(retriever)), reranker_(std::move(reranker)), depth_(depth) {
+    if (depth_ == 0) bad_option("depth", depth_, "1 or more");
+  }
+
+  void submit(Ticket ticket, const Query& query) override {
+    open_.emplace(ticket, Open(query));
+    retriever_->submit(ticket, Query(query.text, std::max(query.k, depth_)));
+  }
+  std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
+    std::vector<Reply<Passages>> replies;
+    const bool nothing_to_rerank = std::none_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    for (auto& reply : retriever_->poll(nothing_to_rerank ? wait : std::chrono::milliseconds(0))) found(reply, replies);
+    const bool all_reranking = std::all_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    const auto patience = !replies.empty() ? std::chrono::milliseconds(0) : all_reranking ? wait : std::min(wait, std::chrono::milliseconds(20));
+    if (!open_.empty())
+      for (auto& reply : reranker_->poll(patience)) scored(reply, replies);
+    return replies;
+  }
+  [[nodiscard]] bool batch() const override { return retriever_->batch() && reranker_->batch(); }
+  void cancel(Ticket ticket) override {
+    if (open_.erase(ticket) == 0) return;
+    retriever_->cancel(ticket);
+    reranker_->cancel(ticket);
+  }
+
+ private:
+  struct Open {
+    explicit Open(Query asked) : query(std::move(asked)) {}
+    Query query;
+    Passages passages = {};
+    bool reranking = false;
+  };
+
+  void found(Reply<Passages>& reply, std::vector<Reply<Passages>>& replies) {
+    const auto at = open_.find(reply.ticket);
+    if (at == open_.end()) return;
+    if (!reply.outcome.ok() || reply.outcome.value().empty()) {
+      open_.erase(at);
+      replies.push_back(std::move(reply));
+      return;
+    }
+    at->second.passages = std::move(reply.outcome).value();
+    at->second.reranking = true;
+    std::vector<std::string> texts;
+    for (const Passage& passage : at->second.passages) texts.push_back(passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text());
+    reranker_->submit(reply.ticket, RerankRequest(at->second.query.text, std::move(texts)));
+  }
+  void scored(Reply<RerankScores>& reply, std::vector<Reply<Passages>>& replies) {
+    const auto at = open_.find(reply.ticket);
+    if (at == open_.end()) return;
+    const Open open = std::move(at->second);
+    open_.erase(at);
+    if (!reply.outcome.ok()) {
+      replies.emplace_back(reply.ticket, reply.outcome.error());
+      return;
+    }
+    const RerankScores scores = std::move(reply.outcome).value();
+    if (scores.size() != open.passages.size()) {
+      replies.emplace_back(reply.ticket, std::make_exception_ptr(BackendError("a reranker gave " + std::to_string(scores.size()) + " scores for " +
+                                                                                  std::to_string(open.passages.size()) + " passages",
+                                                                              BackendError::Kind::permanent)));
+      return;
+    }
+    std::vector<std::size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    Passages best;
+    for (const std::size_t i : order)
+      if (best.size() < open.query.k) best.push_back(open.passages[i].scored(scores[i]));
+    replies.emplace_back(reply.ticket, std::move(best));
+  }
+
+  Retriever retriever_;
+  Reranker reranker_;
+  std::uint32_t depth_;
+  std::map<Ticket, Open> open_;
+};
+
+}  // namespace espalier::backend
