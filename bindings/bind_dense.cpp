@@ -1,8 +1,7 @@
 #include "parts.hpp"
+#include <pybind11/functional.h>
 
-#ifdef ESPALIER_HAS_EIGEN
-#include <espalier/backend/dense.hpp>
-#endif
+#include <espalier/backend/index/dense_file.hpp>
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif
@@ -19,8 +18,6 @@ class Faiss : public RetrieverPart {
  public:
   using RetrieverPart::RetrieverPart;
 };
-
-#if defined(ESPALIER_HAS_EIGEN) || defined(ESPALIER_HAS_FAISS)
 
 /// An encoder as a batch function; a part is asked and waited for.
 backend::AnyEncoder make_encoder(const py::object& encoder) {
@@ -61,13 +58,25 @@ backend::Metric metric_of(const std::string& name) {
   bad_option("metric", name, "inner_product, cosine, l2");
 }
 
+void write_vectors(const std::string& file, const std::vector<Passage>& passages, backend::AnyEncoder encoder,
+                   backend::Metric metric, std::size_t batch, const std::function<void(std::size_t)>& progress) {
+  std::optional<backend::DenseFileWriter> writer;
+  backend::encode_each(
+      passages, std::move(encoder),
+      [&](std::span<const float> vector) {
+        if (!writer) writer.emplace(file, vector.size(), metric);
+        writer->add(vector);
+        if (progress && (writer->rows() % batch == 0 || writer->rows() == passages.size())) progress(writer->rows());
+      },
+      batch);
+  writer->commit();
+}
+
 /// Every run searches the same index.
 template <class Retriever>
 RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
   return opens<Query, Passages>([retriever](std::span<const Query> queries) { return (*retriever)(queries); });
 }
-
-#endif
 
 }  // namespace
 
@@ -75,25 +84,33 @@ void bind_dense(py::module_& m) {
   py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
   py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(
       m, "Faiss", "Search by an index of faiss that was read from a file or is built from a factory string.");
-#ifdef ESPALIER_HAS_EIGEN
   dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
-                        const std::string& metric, std::size_t threads) -> Dense {
+                        const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
               using Index = backend::VectorRetriever<backend::DenseIndex>;
               const backend::DenseOptions options{metric_of(metric), threads};
               auto encode = make_encoder(encoder);
+              if (!file.empty())
+                return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
+                                                            std::move(encode))));
               return Dense(shares(vectors.is_none()
                                       ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
                                       : std::make_shared<Index>(std::move(passages),
                                                                 backend::DenseIndex(make_vectors(vectors), options),
                                                                 std::move(encode))));
             }),
-            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(),
+            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(), py::arg("file") = "",
             py::arg("metric") = "inner_product", py::arg("threads") = 1,
-            "Without `vectors`, one row a passage, the encoder encodes the passages too.");
-
-#else
-  dense.def(left_out<Dense>("dense retrieval", "libeigen3-dev"));
-#endif
+            "`vectors`, one row a passage, or a `file` of write_vectors(), which says the metric itself; without either the "
+            "encoder encodes the passages too.");
+  m.def(
+      "write_vectors",
+      [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder, const std::string& metric,
+         std::size_t batch, const std::function<void(std::size_t)>& progress) {
+        write_vectors(file, passages, make_encoder(encoder), metric_of(metric), batch, progress);
+      },
+      py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
+      py::arg("batch") = 256, py::arg("progress") = py::none(),
+      "Encodes the passages into a file that Dense maps into memory. `progress` is called with the number done.");
 #ifdef ESPALIER_HAS_FAISS
   faiss.def(
       py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
@@ -104,7 +121,7 @@ void bind_dense(py::module_& m) {
         auto encode = make_encoder(encoder);
         return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
                                          : std::make_shared<Index>(std::move(passages),
-                                                                   backend::FaissIndex::load(file, false, options),
+                                                                   backend::FaissIndex::load(file, backend::FaissAccess::either, options),
                                                                    std::move(encode))));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",

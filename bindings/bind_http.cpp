@@ -3,6 +3,7 @@
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/http_retriever.hpp>
+#include <espalier/backend/http_scorer.hpp>
 #include <espalier/backend/openai.hpp>
 #endif
 
@@ -26,6 +27,10 @@ class HttpRetriever : public RetrieverPart {
   using RetrieverPart::RetrieverPart;
 };
 class HttpEncoder : public EncoderPart {
+ public:
+  using EncoderPart::EncoderPart;
+};
+class HttpScorer : public EncoderPart {
  public:
   using EncoderPart::EncoderPart;
 };
@@ -56,9 +61,11 @@ void bind_http(py::module_& m) {
   py::class_<OpenAi, ModelPart, std::shared_ptr<OpenAi>> openai(
       m, "OpenAi", "A language model behind a server that speaks OpenAI's protocol.");
   py::class_<HttpRetriever, RetrieverPart, std::shared_ptr<HttpRetriever>> retriever(
-      m, "HttpRetriever", "A retriever behind a server that speaks Search-R1's protocol.");
+      m, "HttpRetriever", "A retriever behind a server.");
   py::class_<HttpEncoder, EncoderPart, std::shared_ptr<HttpEncoder>> encoder(
       m, "HttpEncoder", "An encoder behind a server with OpenAI's /embeddings.");
+  py::class_<HttpScorer, EncoderPart, std::shared_ptr<HttpScorer>> scorer(
+      m, "HttpScorer", "A reward or value model behind /classify or /pooling: a row of numbers a text.");
 #ifdef ESPALIER_HAS_CURL
   const auto in_flight_arg = py::arg("in_flight") = 64;
   const auto timeout_arg = py::arg("timeout") = 300.0;
@@ -101,40 +108,68 @@ void bind_http(py::module_& m) {
              "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in seconds, over all attempts "
              "of a request.");
 
-  retriever.def(py::init([](std::string url, std::string name, std::size_t batch, std::size_t in_flight, double timeout,
-                            double deadline, int attempts) -> HttpRetriever {
+  retriever.def(py::init([](std::string url, std::string name, const std::string& protocol, std::uint32_t rerank_depth,
+                            std::size_t batch, std::size_t in_flight, double timeout, double deadline,
+                            int attempts) -> HttpRetriever {
                   backend::HttpRetrieverOptions options;
                   options.url = std::move(url);
                   options.name = std::move(name);
+                  options.protocol = backend::retrieval_protocol(protocol);
+                  options.rerank_depth = rerank_depth;
                   options.batch = batch;
                   options.http = http_options(in_flight, timeout, deadline, attempts);
                   return make<HttpRetriever, backend::HttpRetriever>(std::move(options));
                 }),
-                py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("batch") = 16, in_flight_arg,
-                timeout_arg, deadline_arg, attempts_arg,
+                py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("protocol") = "search-r1",
+                py::arg("rerank_depth") = 100, py::arg("batch") = 16, in_flight_arg, timeout_arg, deadline_arg,
+                attempts_arg,
                 "`name` says what is searched, corpus and index; it is part of the journal's key.");
 
-  encoder.def(py::init([](std::string url, std::string model, std::string query_prefix, std::string passage_prefix,
-                          bool normalise, std::size_t batch, std::size_t in_flight, double timeout, double deadline,
+  encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
+                          std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
+                          std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
+                          std::size_t batch, std::size_t in_flight, double timeout, double deadline,
                           int attempts) -> HttpEncoder {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
-                options.query_prefix = std::move(query_prefix);
-                options.passage_prefix = std::move(passage_prefix);
-                options.normalise = normalise;
+                options.profile = backend::encoder_profile(profile);
+                if (query_prefix) options.profile.query_prefix = *query_prefix;
+                if (passage_prefix) options.profile.passage_prefix = *passage_prefix;
+                if (normalise) options.profile.normalise = *normalise;
+                if (max_tokens) options.profile.max_tokens = *max_tokens;
+                options.cut = backend::encoder_cut(cut);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
                 return make<HttpEncoder, backend::HttpEncoder>(std::move(options));
               }),
-              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("query_prefix") = "",
-              py::arg("passage_prefix") = "", py::arg("normalise") = false, py::arg("batch") = 64, in_flight_arg,
-              timeout_arg, deadline_arg, attempts_arg);
+              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
+              py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),
+              py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("cut") = "none",
+              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+              "`profile` says what the model was trained with; what else is given goes before it. `cut` says how texts "
+              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'.");
+
+  scorer.def(py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
+                         std::size_t in_flight, double timeout, double deadline, int attempts) -> HttpScorer {
+               backend::HttpScorerOptions options;
+               options.url = std::move(url);
+               options.model = std::move(model);
+               options.revision = std::move(revision);
+               options.task = std::move(task);
+               options.batch = batch;
+               options.http = http_options(in_flight, timeout, deadline, attempts);
+               return make<HttpScorer, backend::HttpScorer>(std::move(options));
+             }),
+             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
+             py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+             "`task` is /pooling's: 'embed', 'token_classify' ...");
 #else
   constexpr const char* packages = "libcurl4-openssl-dev and libsimdjson-dev";
   openai.def(left_out<OpenAi>("the client for language model servers", packages));
   retriever.def(left_out<HttpRetriever>("the client for retrieval servers", packages));
   encoder.def(left_out<HttpEncoder>("the client for embedding servers", packages));
+  scorer.def(left_out<HttpScorer>("the client for scoring servers", packages));
 #endif
 }
 

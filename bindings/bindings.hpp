@@ -16,6 +16,7 @@ void bind_local_backends(py::module_& m);
 void bind_dense(py::module_& m);
 void bind_http(py::module_& m);
 void bind_index(py::module_& m);
+void bind_ranking(py::module_& m);
 void bind_environment(py::module_& m);
 void bind_tree(py::module_& m);
 void bind_read(py::module_& m);

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, m) {
   python::bind_dense(m);
   python::bind_http(m);
   python::bind_index(m);
+  python::bind_ranking(m);
   python::bind_environment(m);
   python::bind_tree(m);
   python::bind_read(m);

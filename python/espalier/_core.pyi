@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ._errors import BackendError, Error
-from ._types import EncoderLike, LanguageModelLike, RetrieverLike, RewardLike
+from ._types import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
 
 class Passage:
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -215,9 +215,20 @@ class Dense(Retriever):
         encoder: EncoderLike,
         *,
         vectors: Any = ...,
+        file: str = ...,
         metric: str = ...,
         threads: int = ...,
     ) -> None: ...
+
+def write_vectors(
+    file: str,
+    passages: Sequence[Passage],
+    encoder: EncoderLike,
+    *,
+    metric: str = ...,
+    batch: int = ...,
+    progress: Callable[[int], object] | None = ...,
+) -> None: ...
 
 class Faiss(Retriever):
     def __init__(
@@ -255,12 +266,60 @@ class OpenAi(Model):
         attempts: int = ...,
     ) -> None: ...
 
+class RerankRequest:
+    def __init__(self, query: str, texts: Sequence[str]) -> None: ...
+    @property
+    def query(self) -> str: ...
+    @property
+    def texts(self) -> list[str]: ...
+
+class Reranker:
+    def __call__(self, requests: Sequence[RerankRequest]) -> list[list[float]]: ...
+
+class Hybrid(Retriever):
+    def __init__(self, retrievers: Sequence[RetrieverLike], *, depth: int = ..., constant: float = ...) -> None: ...
+
+class Reranked(Retriever):
+    def __init__(self, retriever: RetrieverLike, reranker: RerankerLike, *, depth: int = ...) -> None: ...
+
+class HttpReranker(Reranker):
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        revision: str = ...,
+        api_key_env: str = ...,
+        api_key_file: str = ...,
+        in_flight: int = ...,
+        timeout: float = ...,
+        deadline: float = ...,
+        attempts: int = ...,
+    ) -> None: ...
+
+class HttpScorer(Encoder):
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        revision: str = ...,
+        task: str = ...,
+        batch: int = ...,
+        in_flight: int = ...,
+        timeout: float = ...,
+        deadline: float = ...,
+        attempts: int = ...,
+    ) -> None: ...
+
 class HttpRetriever(Retriever):
     def __init__(
         self,
         url: str,
         name: str = ...,
         *,
+        protocol: str = ...,
+        rerank_depth: int = ...,
         batch: int = ...,
         in_flight: int = ...,
         timeout: float = ...,
@@ -274,9 +333,12 @@ class HttpEncoder(Encoder):
         url: str,
         model: str,
         *,
-        query_prefix: str = ...,
-        passage_prefix: str = ...,
-        normalise: bool = ...,
+        profile: str = ...,
+        query_prefix: str | None = ...,
+        passage_prefix: str | None = ...,
+        normalise: bool | None = ...,
+        max_tokens: int | None = ...,
+        cut: str = ...,
         batch: int = ...,
         in_flight: int = ...,
         timeout: float = ...,

@@ -20,8 +20,8 @@ def recorded(run: Path) -> dict[str, Any]:
     file = run / "run.json"
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
-        model, retriever, noted = record["model"], record["retriever"], record["noted"]
-        encoder_name, value_name = record["encoder"]["name"], record["value"]["name"]
+        model, retriever, encoder = record["model"], record["retriever"], record["encoder"]
+        noted, value_name = record["noted"], record["value"]["name"]
     except FileNotFoundError:
         raise InputError(f"{file}: there is no run in this folder") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -47,10 +47,15 @@ def recorded(run: Path) -> dict[str, Any]:
         },
         "retriever": NOWHERE if remote else retriever["kind"],
         "retriever_name": retriever["name"],
-        "encoder": NOWHERE if encoder_name or retriever["kind"].startswith("faiss:") else "",
-        "encoder_name": encoder_name,
+        "encoder": NOWHERE if encoder["name"] else "",
+        "encoder_name": encoder["name"],
+        "encoder_profile": encoder["profile"],
+        "encoder_cut": encoder["cut"],
         "value_server": NOWHERE if value_name else "",
         "value_name": value_name or None,
+        "reranker": f"{NOWHERE}/rerank" if retriever["reranker"] else "",
+        "reranker_name": retriever["reranker"],
+        "rerank_depth": retriever["rerank_depth"] or 1,
         "journal_file": noted["journal"] or str(run / "journal.sqlite"),
         "set": {name: value for name, value in record["options"].items() if value is not None},
     }

@@ -17,6 +17,8 @@ from ._core import (
     Passage,
     Prompt,
     Query,
+    Reranker,
+    RerankRequest,
     Retriever,
     State,
 )
@@ -32,6 +34,10 @@ RetrieverLike: TypeAlias = Retriever | RetrieverFunction
 # A matrix [n, dimension] of floats: an array, or rows of numbers.
 EncoderFunction: TypeAlias = Callable[[list[EncodeRequest]], Any]
 EncoderLike: TypeAlias = Encoder | EncoderFunction
+
+# A row of floats a request, one a text.
+RerankerFunction: TypeAlias = Callable[[list[RerankRequest]], Any]
+RerankerLike: TypeAlias = Reranker | RerankerFunction
 
 RewardFunction: TypeAlias = Callable[[list[State]], Sequence[float] | Awaitable[Sequence[float]]]
 RewardLike: TypeAlias = F1 | ExactMatch | Accuracy | Agreement | RewardFunction

@@ -100,10 +100,28 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         action="store_true",
         default=None,
     )
-    option("--retriever", "bm25 (default), faiss:INDEX or the URL of a retrieval server", metavar="RETRIEVER")
+    option(
+        "--retriever",
+        "bm25 (default), dense:FILE or hybrid:FILE (vectors), faiss:INDEX or the URL of a retrieval server",
+        metavar="RETRIEVER",
+    )
+    option(
+        "--retriever-protocol",
+        "which the retrieval server speaks (search-r1)",
+        choices=["search-r1", "rerank", "pyserini", "elasticsearch"],
+    )
     option("--retriever-name", "what a retrieval server searches; part of the journal's keys", metavar="NAME")
-    option("--encoder", "URL of an embeddings server: for faiss, value heads, choices by embedding", metavar="URL")
+    option("--reranker", "URL of a reranker, /rerank or /score, for what was retrieved", metavar="URL")
+    option("--reranker-name", "its model's name at the server", metavar="NAME")
+    option("--rerank-depth", "passages that the reranker sees (50)", type=int, metavar="N")
+    option(
+        "--encoder", "URL of an embeddings server: for dense, faiss, value heads, choices by embedding", metavar="URL"
+    )
     option("--encoder-name", "the encoder's name at its server", metavar="NAME")
+    option(
+        "--encoder-profile", "its prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none)", metavar="NAME"
+    )
+    option("--encoder-cut", "how texts are cut to that length (not at all)", choices=["none", "vllm", "llamacpp"])
     option("--value-server", "URL of a server that gives plan and search values (decouple)", metavar="URL")
     option("--value-name", "of the model behind the value server; part of the journal's keys", metavar="NAME")
     option("--value-head", "trained head over the encoder's embeddings (decouple)", metavar="FILE")

@@ -1,24 +1,19 @@
 #pragma once
 
-#include <espalier/backend/bm25.hpp>
 #include <espalier/backend/http_fleet.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>
-#include <espalier/output/dataset.hpp>
-#include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/model.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
+#include <espalier/backend/http_scorer.hpp>
 #include <espalier/backend/http_value.hpp>
-#include <espalier/backend/http_retriever.hpp>
 #include <espalier/backend/openai.hpp>
+#include <espalier/backend/scoring_model.hpp>
 #include <espalier/run/batch_requests.hpp>
 #include <espalier/run/known_servers.hpp>
-#endif
-#ifdef ESPALIER_HAS_FAISS
-#include <espalier/backend/faiss.hpp>
 #endif
 
 #include <filesystem>
@@ -60,6 +55,18 @@ inline backend::HttpOptions http_options(const Settings& settings) {
   http.proxy = settings.proxy;
   return http;
 }
+
+/// Whether an address is that of a server which answers with numbers.
+inline bool is_scorer(const std::string& url) { return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling")); }
+inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name, const std::string& task, const Settings& settings) {
+  backend::HttpScorerOptions options;
+  options.url = url;
+  options.model = model_name;
+  options.task = task;
+  options.api_key_file = settings.api_key_file;
+  options.http = http_options(settings);
+  return std::make_unique<backend::HttpScorer>(std::move(options));
+}
 #endif
 
 /// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
@@ -75,6 +82,11 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   const bool later = source == "batch" && !settings.batch_file.empty();
   if (!is_url(source) && !later) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
+  if (is_scorer(source)) {
+    auto scorer = make_scorer(source, model_name, "", settings);
+    const Hash fingerprint = scorer->fingerprint();
+    return {std::make_unique<backend::ScoringModel>(std::move(scorer)), fingerprint, model_name, true};
+  }
   backend::OpenAiOptions options;
   if (!later) options.url = source;
   options.model = model_name;
@@ -116,7 +128,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 #endif
 }
 
-#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+#ifdef ESPALIER_HAS_CURL
 /// An asynchronous service as a batch function that waits for all its answers.
 template <class In, class Out>
 class Blocking {
@@ -144,9 +156,16 @@ class Blocking {
 inline EncoderBackend make_encoder(const Settings& settings) {
   if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
+  if (is_scorer(settings.encoder)) {
+    auto hidden = make_scorer(settings.encoder, settings.encoder_name, "embed", settings);
+    const Hash fingerprint = hidden->fingerprint();
+    return {std::move(hidden), fingerprint, "encoder", true};
+  }
   backend::HttpEncoderOptions encoder;
   encoder.url = settings.encoder;
   encoder.model = settings.encoder_name;
+  encoder.profile = backend::encoder_profile(settings.encoder_profile);
+  encoder.cut = backend::encoder_cut(settings.encoder_cut);
   encoder.http = http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
@@ -169,48 +188,6 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   return {std::move(service), fingerprint, settings.value_name, true};
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
-#endif
-}
-
-/// A faiss index over the corpus; queries are encoded by the server that the settings name.
-inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
-#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
-  const std::string file = settings.retriever.substr(std::string("faiss:").size());
-  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, true), std::move(encode));
-  const Hash fingerprint = index.fingerprint();
-  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss", true};
-#else
-  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
-#endif
-}
-
-/// The passages that the settings name, in memory.
-inline std::vector<Passage> read_corpus(const Settings& settings) {
-  return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
-}
-
-/// The retriever that the settings name; a local one searches the index folder, or the corpus.
-inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
-  if (settings.retriever == "bm25") {
-    backend::Bm25 index = settings.index.empty()
-                              ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-                              : IndexFolder(settings.index).bm25();
-    const Hash fingerprint = index.fingerprint();
-    return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
-  }
-  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
-  if (!is_url(settings.retriever)) bad_option("retriever", settings.retriever, "'bm25', 'faiss:INDEX' or a URL that starts with http:// or https://");
-#ifdef ESPALIER_HAS_CURL
-  backend::HttpRetrieverOptions options;
-  options.url = settings.retriever;
-  options.name = settings.retriever_name;
-  options.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
-  const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, "remote", true};
-#else
-  throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
 

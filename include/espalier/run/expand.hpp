@@ -121,7 +121,11 @@ class Run {
     record.add_text("model.for", others);
     record.add_text("retriever.kind", is_url(settings_.retriever) ? "remote" : settings_.retriever);
     record.add_text("retriever.name", settings_.retriever_name);
+    record.add_text("retriever.reranker", settings_.reranker.empty() ? "" : settings_.reranker_name);
+    record.add("retriever.rerank_depth", settings_.reranker.empty() ? "0" : std::to_string(settings_.rerank_depth));
     record.add_text("encoder.name", settings_.encoder_name);
+    record.add_text("encoder.profile", settings_.encoder_profile);
+    record.add_text("encoder.cut", settings_.encoder_cut);
     record.add_text("value.name", settings_.value_server.empty() ? "" : settings_.value_name);
     record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);

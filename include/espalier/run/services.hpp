@@ -4,6 +4,7 @@
 #include <espalier/run/backends.hpp>
 #include <espalier/run/journaling.hpp>
 #include <espalier/run/method.hpp>
+#include <espalier/run/retrievers.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <memory>

@@ -49,9 +49,15 @@ struct Settings {
   std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
   std::string proxy;                    ///< on the way to all servers; "" = that of the environment
   std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
-  std::string retriever = "bm25";       ///< "bm25", "faiss:INDEX" or the URL of a retrieval server
+  std::string retriever = "bm25";       ///< "bm25", "dense:FILE", "hybrid:FILE" (vectors), "faiss:INDEX" or the URL of a retrieval server
   std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
-  std::string encoder;                  ///< URL of an embeddings server: for faiss, value heads, choices by embedding
+  std::string retriever_protocol = "search-r1";  ///< which the server speaks: search-r1, rerank, pyserini, elasticsearch
+  std::string reranker;                 ///< URL of a reranker that orders what the retriever found anew; "" = none
+  std::string reranker_name;            ///< its model's name at the server
+  std::uint32_t rerank_depth = 50;      ///< passages that it sees
+  std::string encoder_profile = "none"; ///< what the encoder was trained with: encoder_profile.hpp
+  std::string encoder_cut = "none";     ///< how texts are cut to the profile's length: none, vllm, llamacpp
+  std::string encoder;                  ///< URL of an embeddings server: for dense, faiss, value heads, choices by embedding
   std::string encoder_name;             ///< the encoder's name at its server
   std::string value_server;             ///< URL of a server that gives plan and search values
   std::string value_name = "default";   ///< of the model behind it, part of the journal's key

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/hybrid.hpp>
+#include <espalier/backend/index/dense_file.hpp>
+#include <espalier/core/batch_service.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/backends.hpp>
+#include <espalier/run/index_folder.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/http_reranker.hpp>
+#include <espalier/backend/http_retriever.hpp>
+#endif
+#ifdef ESPALIER_HAS_FAISS
+#include <espalier/backend/faiss.hpp>
+#endif
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// A faiss index over the corpus; queries are encoded by the server that the settings name.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
+  const std::string file = settings.retriever.substr(std::string("faiss:").size());
+  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, backend::FaissAccess::either), std::move(encode));
+  const Hash fingerprint = index.fingerprint();
+  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss", true};
+#else
+  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
+#endif
+}
+
+/// The passages that the settings name, in memory.
+inline std::vector<Passage> read_corpus(const Settings& settings) {
+  return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
+}
+
+/// BM25 over the index folder, or over the corpus.
+inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
+  backend::Bm25 index = settings.index.empty()
+                            ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
+                            : IndexFolder(settings.index).bm25();
+  const Hash fingerprint = index.fingerprint();
+  return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
+}
+
+/// Exact search over a file of vectors, whose row i is passage i; queries are encoded by the server that the settings name.
+template <class Corpus>
+RetrieverBackend make_dense([[maybe_unused]] const Settings& settings, [[maybe_unused]] Corpus corpus, [[maybe_unused]] const std::string& file) {
+#ifdef ESPALIER_HAS_CURL
+  const backend::DenseFile vectors(file);
+  EncoderBackend encoder = make_encoder(settings);
+  if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
+    bad_option("encoder_name", settings.encoder_name, "the encoder, with the profile, that made " + file);
+  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
+  using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
+  Dense index(std::move(corpus), vectors.index(), std::move(encode));
+  const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
+  return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
+#else
+  throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// The same over the index folder's passages, or the corpus.
+inline RetrieverBackend make_dense(const Settings& settings, const std::string& file) {
+  return settings.index.empty() ? make_dense(settings, read_corpus(settings), file) : make_dense(settings, IndexFolder(settings.index).corpus(), file);
+}
+
+/// The client of the retrieval server that the settings name.
+inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpRetrieverOptions options;
+  options.url = settings.retriever;
+  options.name = settings.retriever_name;
+  options.protocol = backend::retrieval_protocol(settings.retriever_protocol);
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, "remote", true};
+#else
+  throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// A retriever whose best passages the server that the settings name puts in a new order.
+inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever, [[maybe_unused]] const Settings& settings) {
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpRerankerOptions options;
+  options.url = settings.reranker;
+  options.model = settings.reranker_name;
+  options.api_key_file = settings.api_key_file;
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpReranker>(std::move(options));
+  const Hash fingerprint = Hasher().add(std::string_view("reranked")).add(*retriever.fingerprint).add(service->fingerprint()).add(std::uint64_t(settings.rerank_depth)).finish();
+  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), settings.rerank_depth), fingerprint,
+          retriever.label + ", reranked", true};
+#else
+  throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// The retriever that the settings name, without a reranker; a local one searches the index folder, or the corpus.
+inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
+  const auto file = [&](std::string_view kind) { return settings.retriever.substr(kind.size()); };
+  if (settings.retriever == "bm25") return make_bm25(settings, lexical);
+  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
+  if (settings.retriever.starts_with("dense:")) return make_dense(settings, file("dense:"));
+  if (settings.retriever.starts_with("hybrid:")) {
+    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file("hybrid:"));
+    const Hash fingerprint = Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
+    std::vector<backend::Hybrid::Part> parts;
+    parts.push_back(std::move(lexically.service));
+    parts.push_back(std::move(densely.service));
+    return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
+  }
+  if (!is_url(settings.retriever))
+    bad_option("retriever", settings.retriever, "'bm25', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that starts with http:// or https://");
+  return make_remote(settings);
+}
+
+inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
+  RetrieverBackend first = make_first_retriever(settings, lexical);
+  return settings.reranker.empty() ? std::move(first) : reranked(std::move(first), settings);
+}
+
+}  // namespace espalier::run

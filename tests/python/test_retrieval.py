@@ -1,0 +1,188 @@
+"""Dense and hybrid retrieval, rerankers, encoders and their servers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import numpy as np
+import pytest
+
+PASSAGES = [
+    esp.Passage("a", "Paris", "capital of France"),
+    esp.Passage("b", "Rome", "capital of Italy"),
+    esp.Passage("c", "Everest", "highest mountain"),
+]
+
+
+def letters(requests: list[esp.EncodeRequest]) -> np.ndarray:
+    """A count of each letter."""
+    rows = [[request.text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for request in requests]
+    return np.array(rows, dtype="float32")
+
+
+@contextmanager
+def server(reply: Callable[[str, Any], Any]) -> Iterator[str]:
+    """Answers each message with reply(path, body)."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            self.send(reply(self.path, json.loads(body)))
+
+        def do_GET(self) -> None:
+            self.send(reply(self.path, None))
+
+        def send(self, value: Any) -> None:
+            text = json.dumps(value).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}"
+    finally:
+        running.shutdown()
+        running.server_close()
+
+
+def ids(retriever: esp.Retriever, text: str, k: int = 3) -> list[str]:
+    return [passage.id for passage in retriever([esp.Query(text, k)])[0]]
+
+
+def test_dense_scores_are_inner_products() -> None:
+    found = esp.Dense(PASSAGES, letters)([esp.Query("mmmm", 1)])[0]
+    assert [(p.id, p.score) for p in found] == [("c", 4.0)]  # one m in "mountain"
+    nearest = esp.Dense(PASSAGES, letters, metric="l2")([esp.Query("Rome\ncapital of Italy", 1)])[0]
+    assert [(p.id, p.score) for p in nearest] == [("b", 0.0)]
+
+
+@pytest.mark.parametrize("metric", ["inner_product", "cosine", "l2"])
+def test_vectors_in_a_file_are_searched_as_in_memory(tmp_path: Path, metric: str) -> None:
+    done: list[int] = []
+    file = str(tmp_path / "vectors")
+    esp.write_vectors(file, PASSAGES, letters, metric=metric, batch=2, progress=done.append)
+    assert done == [2, 3]
+    queries = [esp.Query(text, 3) for text in ("capital", "mountain", "x")]
+    assert esp.Dense(PASSAGES, letters, file=file)(queries) == esp.Dense(PASSAGES, letters, metric=metric)(queries)
+    data = bytearray(Path(file).read_bytes())
+    data[5000] ^= 1
+    Path(file).write_bytes(data)
+    with pytest.raises(esp.InputError, match="vectors"):
+        esp.Dense(PASSAGES, letters, file=file)(queries)
+    with pytest.raises(ValueError, match="2 passages"):
+        esp.write_vectors(file, PASSAGES, letters, metric=metric)
+        esp.Dense(PASSAGES[:2], letters, file=file)
+
+
+def test_hybrid_sums_reciprocal_ranks() -> None:
+    def first(queries: list[esp.Query]) -> list[list[esp.Passage]]:
+        return [PASSAGES[: query.k] for query in queries]
+
+    def second(queries: list[esp.Query]) -> list[list[esp.Passage]]:
+        return [[PASSAGES[2], PASSAGES[0]] for _ in queries]
+
+    hybrid = esp.Hybrid([first, second])
+    found = hybrid([esp.Query("q", 3)])[0]
+    assert [p.id for p in found] == ["a", "c", "b"]
+    assert [p.score for p in found] == pytest.approx([1 / 61 + 1 / 62, 1 / 63 + 1 / 61, 1 / 62])
+    assert ids(esp.Hybrid([esp.Bm25(PASSAGES), esp.Dense(PASSAGES, letters)]), "mountain", 1) == ["c"]
+    with pytest.raises(ValueError, match="depth"):
+        esp.Hybrid([first], depth=0)
+    with pytest.raises(ValueError, match="retrievers"):
+        esp.Hybrid([])
+    with pytest.raises(TypeError, match="retriever"):
+        esp.Hybrid([3])  # type: ignore[list-item]
+
+
+def test_a_failing_part_fails_the_query() -> None:
+    def broken(queries: list[esp.Query]) -> list[esp.BackendError]:
+        return [esp.BackendError("no index", permanent=True) for _ in queries]
+
+    with pytest.raises(esp.BackendError, match="no index"):
+        esp.Hybrid([esp.Bm25(PASSAGES), broken])([esp.Query("q", 1)])
+
+
+def test_a_function_reranks() -> None:
+    seen: list[esp.RerankRequest] = []
+
+    def by_length(requests: list[esp.RerankRequest]) -> list[list[float]]:
+        seen.extend(requests)
+        return [[float(len(text)) for text in request.texts] for request in requests]
+
+    reranked = esp.Reranked(esp.Bm25(PASSAGES), by_length, depth=2)
+    assert ids(reranked, "capital", 2) == ["a", "b"]
+    assert seen[0].query == "capital"
+    assert sorted(seen[0].texts) == ["Paris\ncapital of France", "Rome\ncapital of Italy"]
+
+
+def test_a_server_reranks_inside_a_hybrid() -> None:
+    def reply(path: str, body: Any) -> Any:
+        assert path == "/v1/rerank"
+        return {"results": [{"index": i, "relevance_score": i} for i in range(len(body["documents"]))]}
+
+    with server(reply) as url:
+        reranker = esp.HttpReranker(f"{url}/v1/rerank", "m")
+        assert reranker([esp.RerankRequest("q", ["x", "y"])]) == [[0.0, 1.0]]
+        reranked = esp.Reranked(esp.Bm25(PASSAGES), reranker, depth=2)
+        last = esp.Bm25(PASSAGES)([esp.Query("capital", 2)])[0][-1].id
+        assert ids(esp.Hybrid([reranked, reranked]), "capital", 1) == [last]
+
+
+def test_encoders_know_profiles_by_name() -> None:
+    sent: list[Any] = []
+
+    def reply(path: str, body: Any) -> Any:
+        sent.append(body)
+        if path == "/tokenize":
+            return {"tokens": list(range(9))}
+        return {"data": [{"index": i, "embedding": [3.0, 4.0]} for i in range(len(body["input"]))]}
+
+    with server(reply) as url:
+        encoder = esp.HttpEncoder(f"{url}/v1", "m", profile="e5")
+        assert encoder([esp.EncodeRequest("who", "query")]) == [pytest.approx([0.6, 0.8])]
+        assert sent[-1]["input"] == ["query: who"]
+        cut = esp.HttpEncoder(f"{url}/v1", "m", profile="minilm", max_tokens=4, normalise=False, cut="llamacpp")
+        assert cut([esp.EncodeRequest("a long text", "passage")]) == [[3.0, 4.0]]
+        assert sent[-1]["input"] == [[0, 1, 2, 8]]
+    with pytest.raises(ValueError, match="profile"):
+        esp.HttpEncoder("http://127.0.0.1:1/v1", "m", profile="e6")
+    with pytest.raises(ValueError, match="cut"):
+        esp.HttpEncoder("http://127.0.0.1:1/v1", "m", cut="somehow")
+
+
+def test_scorers_read_numbers() -> None:
+    def reply(path: str, body: Any) -> Any:
+        return {"data": [{"index": i, "probs": [0.5, -1.0]} for i in range(len(body["input"]))]}
+
+    with server(reply) as url:
+        assert esp.HttpScorer(f"{url}/classify", "m")([esp.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+    with pytest.raises(ValueError, match="classify"):
+        esp.HttpScorer("http://127.0.0.1:1/other", "m")
+
+
+def test_pyserini_is_asked_by_get() -> None:
+    paths: list[str] = []
+
+    def reply(path: str, body: Any) -> Any:
+        paths.append(path)
+        return {"candidates": [{"docid": "d1", "score": 2.5, "doc": {"contents": "T\nx"}}]}
+
+    with server(reply) as url:
+        found = esp.HttpRetriever(f"{url}/v1/wiki/search", protocol="pyserini")([esp.Query("a b", 1)])[0]
+    assert found == [esp.Passage("d1", "T", "x", 2.5)]
+    assert paths == ["/v1/wiki/search?query=a%20b&hits=1"]
+    with pytest.raises(ValueError, match="protocol"):
+        esp.HttpRetriever("http://127.0.0.1:1", protocol="gopher")
