@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Progress
 from ._errors import InputError
 from ._job import RunResult, run_job
+
+if TYPE_CHECKING:
+    import argparse
 
 MOST_REQUESTS = 50_000
 """Requests that OpenAI takes in one file."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import Index, Passage, Query, build_index
 from ._errors import InputError
 from ._progress import ProgressView, shown_as
 from ._summary import table
+
+if TYPE_CHECKING:
+    import argparse
 
 STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings"}
 

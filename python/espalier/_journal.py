@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 import sys
@@ -10,11 +9,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from . import _core
 from ._errors import InputError, StoreError
 from ._summary import table
+
+if TYPE_CHECKING:
+    import argparse
 
 KINDS = {"generation": 1, "retrieval": 2, "embedding": 3, "score": 4}
 

@@ -112,6 +112,7 @@ class Run {
     record.add_text("inputs.corpus", settings_.corpus.empty() ? "" : hash_file(settings_.corpus).hex());
     if (!settings_.index.empty()) record.add_text("inputs.index", IndexFolder(settings_.index).corpus().hash().hex());
     record.add_text("inputs.prompts", texts.finish().hex());
+    record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);
     record.add_text("model.revision", settings_.model_revision);
     record.add_text("model.api", settings_.chat ? "chat" : "completions");
@@ -127,7 +128,6 @@ class Run {
     record.add_text("encoder.profile", settings_.encoder_profile);
     record.add_text("encoder.cut", settings_.encoder_cut);
     record.add_text("value.name", settings_.value_server.empty() ? "" : settings_.value_name);
-    record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     for (const auto& option : method_->options().help()) record.add("options." + option[0], option[1]);
     const std::pair<const char*, const std::string&> files[] = {{"questions", settings_.questions}, {"corpus", settings_.corpus}, {"index", settings_.index},
                                                                 {"prompts", settings_.prompts}, {"journal", settings_.journal_file}};
