@@ -30,14 +30,19 @@ void bind_build(py::module_& m) {
         part("journal", false, "libsqlite3-dev");
 #endif
 #ifdef ESPALIER_HAS_EIGEN
-        part("dense", true, "");
+        part("value heads", true, "");
 #else
-        part("dense", false, "libeigen3-dev");
+        part("value heads", false, "libeigen3-dev");
 #endif
 #ifdef ESPALIER_HAS_FAISS
         part("faiss", true, "");
 #else
         part("faiss", false, "libfaiss-dev and libopenblas-dev");
+#endif
+#ifdef ESPALIER_HAS_ZLIB
+        part("gzip", true, "");
+#else
+        part("gzip", false, "zlib1g-dev");
 #endif
         py::dict info;
         info["version"] = std::string(version);

@@ -141,8 +141,6 @@ def test_a_wrong_reply_of_a_reward_is_named(world, simulated, bm25, reply, messa
 
 
 def test_a_wrong_reply_of_an_encoder_is_named():
-    if esp.build_info()["parts"]["dense"] is not None:
-        pytest.skip("built without Eigen")
     passages = [esp.Passage("p", "t", "x")]
     with pytest.raises(
         esp.BackendError, match=r"the encoder must return a row of floats .* returned str for request 0"
