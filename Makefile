@@ -5,15 +5,14 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup install install-dev demo test test-cpp test-sanitize test-clang test-fuzz test-python test-readme test-servers lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-readme test-servers lint bench clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo           build everything and grow trees on a generated world"
 	@echo "make test           run every test: C++, C++ under sanitizers, Python, README"
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
-	@echo "make test-sanitize  the C++ unit tests under address and undefined-behaviour sanitizers"
-	@echo "make test-clang     the C++ unit tests built by $(CLANG)"
+	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
@@ -44,25 +43,21 @@ demo: install
 
 test: test-cpp test-sanitize test-python test-readme
 
+clang: setup
+	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
+	@tools/setup.sh libclang-rt-$(subst clang++-,,$(notdir $(CLANG)))-dev
+
 test-cpp: setup
 	cmake --preset release
 	cmake --build --preset release --parallel $(JOBS) -- -k0
 	ctest --preset release --parallel $(JOBS)
 
-test-sanitize: setup
-	cmake --preset sanitize
-	cmake --build --preset sanitize --parallel $(JOBS) -- -k0
-	ctest --preset sanitize --parallel $(JOBS)
+test-sanitize: clang
+	cmake --preset clang-sanitize -DCMAKE_CXX_COMPILER=$(CLANG)
+	cmake --build --preset clang-sanitize --parallel $(JOBS) -- -k0
+	ctest --preset clang-sanitize --parallel $(JOBS)
 
-test-clang: setup
-	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
-	cmake --preset clang -DCMAKE_CXX_COMPILER=$(CLANG)
-	cmake --build --preset clang --parallel $(JOBS) -- -k0
-	ctest --preset clang --parallel $(JOBS)
-
-test-fuzz: setup
-	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
-	@tools/setup.sh libclang-rt-$(subst clang++-,,$(notdir $(CLANG)))-dev
+test-fuzz: clang
 	cmake --preset fuzz -DCMAKE_CXX_COMPILER=$(CLANG)
 	cmake --build --preset fuzz --parallel $(JOBS)
 	$(PYTHON) tests/fuzz/run.py build/fuzz/tests/fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --junit build/fuzz/junit.xml
