@@ -59,5 +59,4 @@ print(f"{len(tree)} nodes by MCTS, {len(layers)} by layers")
 search = esp.Mcts(esp.Rollout(answered, n=1), simulations=4)
 [tree] = esp.run(search, [esp.Question("What do people say?")], model=model, retriever=retriever)
 print(esp.best_answer(tree))
-if esp.build_info()["parts"]["dense"] is None:  # built with Eigen
-    print(esp.Dense([esp.Passage("1", "Greetings", "Hello.")], encoder)([esp.Query("hello")]))
+print(esp.Dense([esp.Passage("1", "Greetings", "Hello.")], encoder)([esp.Query("hello")]))

@@ -184,10 +184,10 @@ def test_dense_and_faiss_find_the_nearest_rows(tmp_path: Path):
         return numpy.array([[0.1, 0.2, 0.9, 0.3]] * len(requests))
 
     parts = esp.build_info()["parts"]
-    found = []
-    if parts["dense"] is None:
-        found.append(esp.Dense(passages, encoder, vectors=vectors)([esp.Query("?", 2)])[0])
-        found.append(esp.Dense(passages, encoder, vectors=vectors.tolist())([esp.Query("?", 2)])[0])
+    found = [
+        esp.Dense(passages, encoder, vectors=vectors)([esp.Query("?", 2)])[0],
+        esp.Dense(passages, encoder, vectors=vectors.tolist())([esp.Query("?", 2)])[0],
+    ]
     if parts["faiss"] is None:
         built = esp.Faiss(
             passages, lambda requests: vectors[: len(requests)] if len(requests) == 4 else encoder(requests)
