@@ -1,7 +1,7 @@
 #include "parts.hpp"
 #include <pybind11/functional.h>
 
-#include <espalier/backend/index/dense_file.hpp>
+#include <espalier/backend/dense_file.hpp>
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif

@@ -1,4 +1,4 @@
-#include <espalier/backend/store.hpp>
+#include <espalier/backend/journal/store.hpp>
 
 #include "errors.hpp"
 

@@ -1,4 +1,4 @@
-#include <espalier/backend/dialect.hpp>
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/run/registry.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/world.hpp>

@@ -1,5 +1,5 @@
 #ifdef ESPALIER_HAS_SQLITE
-#include <espalier/backend/entry_json.hpp>
+#include <espalier/backend/journal/entry_json.hpp>
 #endif
 
 #include "errors.hpp"

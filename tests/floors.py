@@ -15,15 +15,23 @@ ROOT = Path(__file__).resolve().parent.parent
 # Folder -> the other folders it may include. The umbrella may include everything.
 ROOT_HEADERS = ("espalier.hpp", "version.hpp")
 FOLDERS = tuple(
-    "core policy search rag backend backend/index sim output toy method method/baselines run".split()  # noqa: SIM905
+    """
+    core policy search rag backend backend/chat backend/dense backend/http backend/index backend/journal
+    backend/lexical sim output toy method method/baselines run
+    """.split()  # noqa: SIM905
 )
 FLOORS = {
     "core": set(),
     "policy": {"core"},
     "search": {"core", "policy"},
     "rag": {"core"},
-    "backend": {"core", "backend/index"},
-    "backend/index": {"core", "backend"},
+    "backend": {"core"} | {folder for folder in FOLDERS if folder.startswith("backend/")},
+    "backend/http": {"core"},
+    "backend/chat": {"core", "backend/http"},
+    "backend/journal": {"core"},
+    "backend/index": {"core"},
+    "backend/lexical": {"core", "backend/index"},
+    "backend/dense": {"core", "backend/index"},
     "toy": {"core"},
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
@@ -40,12 +48,12 @@ LIBRARIES = {
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",
     "zlib.h": r"backend/index/",
-    "Eigen/": r"backend/dense",
-    "immintrin.h": r"backend/byte_dots",
-    "faiss/": r"backend/faiss",
+    "Eigen/": r"backend/dense_head",
+    "immintrin.h": r"backend/dense/byte_dots",
+    "faiss/": r"backend/(faiss|dense/faiss_build)",
 }
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
-POSIX_FOLDERS = {"backend", "backend/index", "output", "run"}
+POSIX_FOLDERS = {"backend/http", "backend/index", "backend/journal", "backend/lexical", "output", "run"}
 
 STANDARD = set(
     """

@@ -7,8 +7,8 @@
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
-#include <espalier/method/decex_rag.hpp>
 #include <espalier/method/baseline.hpp>
+#include <espalier/method/decex_rag.hpp>
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>

@@ -1,4 +1,4 @@
-#include <espalier/backend/analyzer.hpp>
+#include <espalier/backend/lexical/analyzer.hpp>
 
 #include <doctest/doctest.h>
 

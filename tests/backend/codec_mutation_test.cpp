@@ -1,4 +1,4 @@
-#include <espalier/backend/codec.hpp>
+#include <espalier/backend/journal/codec.hpp>
 #include <espalier/core/seed.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 #include "temporary_folder.hpp"
 
+#include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
-#include <espalier/backend/index/dense_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/seed.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http_options.hpp>
+#include <espalier/backend/http/options.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/service.hpp>
 

@@ -1,8 +1,8 @@
 #include "temporary_folder.hpp"
 
-#include <espalier/backend/entry_json.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/journal_reader.hpp>
+#include <espalier/backend/journal/entry_json.hpp>
+#include <espalier/backend/journal/reader.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/batch_service.hpp>
 

@@ -1,5 +1,5 @@
-#include <espalier/backend/index/lexical_builder.hpp>
-#include <espalier/backend/index/lexical_search.hpp>
+#include <espalier/backend/lexical/builder.hpp>
+#include <espalier/backend/lexical/search.hpp>
 #include <espalier/core/seed.hpp>
 
 #include "temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include <espalier/backend/porter.hpp>
+#include <espalier/backend/lexical/porter.hpp>
 
 #include <doctest/doctest.h>
 

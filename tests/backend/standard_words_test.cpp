@@ -1,4 +1,4 @@
-#include <espalier/backend/standard_words.hpp>
+#include <espalier/backend/lexical/standard_words.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include <espalier/backend/openai_reply.hpp>
-#include <espalier/backend/streamed_reply.hpp>
+#include <espalier/backend/chat/openai_reply.hpp>
+#include <espalier/backend/chat/streamed_reply.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 // that was edited last.
 #include "fuzzing.hpp"
 
-#include <espalier/backend/index/lexical_builder.hpp>
-#include <espalier/backend/index/lexical_search.hpp>
+#include <espalier/backend/lexical/builder.hpp>
+#include <espalier/backend/lexical/search.hpp>
 
 #include <array>
 #include <memory>

@@ -1,7 +1,7 @@
 // Records of a journal: what is accepted is what would have been written.
 #include "fuzzing.hpp"
 
-#include <espalier/backend/codec.hpp>
+#include <espalier/backend/journal/codec.hpp>
 #include <espalier/core/error.hpp>
 
 using namespace espalier;

@@ -1,11 +1,11 @@
 // What servers send: completions, hits, embeddings, scores, errors. The first byte chooses the reader.
 #include "fuzzing.hpp"
 
-#include <espalier/backend/ollama_reply.hpp>
-#include <espalier/backend/openai_reply.hpp>
-#include <espalier/backend/read_embedding.hpp>
-#include <espalier/backend/read_hits.hpp>
-#include <espalier/backend/read_score.hpp>
+#include <espalier/backend/chat/ollama_reply.hpp>
+#include <espalier/backend/chat/openai_reply.hpp>
+#include <espalier/backend/chat/read_score.hpp>
+#include <espalier/backend/http/read_embedding.hpp>
+#include <espalier/backend/http/read_hits.hpp>
 
 using namespace espalier;
 

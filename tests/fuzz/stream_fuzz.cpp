@@ -1,8 +1,8 @@
 // Streams of events, and replies that come as chunks.
 #include "fuzzing.hpp"
 
-#include <espalier/backend/openai_reply.hpp>
-#include <espalier/backend/streamed_reply.hpp>
+#include <espalier/backend/chat/openai_reply.hpp>
+#include <espalier/backend/chat/streamed_reply.hpp>
 
 using namespace espalier;
 

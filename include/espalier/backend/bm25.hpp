@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/backend/index/corpus.hpp>
-#include <espalier/backend/index/lexical_builder.hpp>
-#include <espalier/backend/index/lexical_index.hpp>
-#include <espalier/backend/index/lexical_search.hpp>
-#include <espalier/backend/parallel.hpp>
+#include <espalier/backend/index/parallel.hpp>
+#include <espalier/backend/lexical/builder.hpp>
+#include <espalier/backend/lexical/index.hpp>
+#include <espalier/backend/lexical/search.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/byte_codes.hpp>
-#include <espalier/backend/candidates.hpp>
+#include <espalier/backend/dense/byte_codes.hpp>
+#include <espalier/backend/dense/candidates.hpp>
 #include <espalier/backend/vector_retriever.hpp>
 
 #include <future>

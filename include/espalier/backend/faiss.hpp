@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/dense.hpp>
-#include <espalier/backend/faiss_build.hpp>
+#include <espalier/backend/dense/faiss_build.hpp>
 
 #include <faiss/AutoTune.h>
 #include <faiss/IndexFlat.h>

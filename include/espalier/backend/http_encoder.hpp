@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/encoder_profile.hpp>
-#include <espalier/backend/http_embeddings.hpp>
-#include <espalier/backend/http_tokenizer.hpp>
+#include <espalier/backend/http/embeddings.hpp>
+#include <espalier/backend/http/tokenizer.hpp>
 
 #include <algorithm>
 #include <cstddef>

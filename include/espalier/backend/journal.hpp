@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/codec.hpp>
-#include <espalier/backend/request_json.hpp>
+#include <espalier/backend/journal/codec.hpp>
+#include <espalier/backend/journal/request_json.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/service.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/store.hpp>
+#include <espalier/backend/journal/store.hpp>
 
 #include <unordered_map>
 

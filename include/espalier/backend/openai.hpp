@@ -1,16 +1,16 @@
 #pragma once
 
-#include <espalier/backend/dialect.hpp>
-#include <espalier/backend/http_client.hpp>
-#include <espalier/backend/http_fleet.hpp>
-#include <espalier/backend/http_service.hpp>
-#include <espalier/backend/json_reader.hpp>
-#include <espalier/backend/ollama_reply.hpp>
-#include <espalier/backend/openai_reply.hpp>
-#include <espalier/backend/openai_request.hpp>
-#include <espalier/backend/streamed_reply.hpp>
-#include <espalier/backend/replica.hpp>
-#include <espalier/backend/server_dialect.hpp>
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/backend/chat/ollama_reply.hpp>
+#include <espalier/backend/chat/openai_reply.hpp>
+#include <espalier/backend/chat/openai_request.hpp>
+#include <espalier/backend/chat/server_dialect.hpp>
+#include <espalier/backend/chat/streamed_reply.hpp>
+#include <espalier/backend/http/client.hpp>
+#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/json_reader.hpp>
+#include <espalier/backend/http/replica.hpp>
+#include <espalier/backend/http/service.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>

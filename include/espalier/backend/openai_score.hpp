@@ -1,11 +1,11 @@
 #pragma once
 
-#include <espalier/backend/http_service.hpp>
-#include <espalier/backend/json_reader.hpp>
+#include <espalier/backend/chat/read_score.hpp>
+#include <espalier/backend/chat/refusal.hpp>
+#include <espalier/backend/chat/server_dialect.hpp>
+#include <espalier/backend/http/json_reader.hpp>
+#include <espalier/backend/http/service.hpp>
 #include <espalier/backend/openai.hpp>
-#include <espalier/backend/read_score.hpp>
-#include <espalier/backend/refusal.hpp>
-#include <espalier/backend/server_dialect.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/score.hpp>

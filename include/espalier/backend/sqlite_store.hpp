@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/backend/journal_file.hpp>
-#include <espalier/backend/journal_row.hpp>
-#include <espalier/backend/store.hpp>
+#include <espalier/backend/journal/file.hpp>
+#include <espalier/backend/journal/row.hpp>
+#include <espalier/backend/journal/store.hpp>
 
 #include <ctime>
 #include <string>

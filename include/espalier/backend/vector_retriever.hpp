@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/vectors.hpp>
+#include <espalier/backend/index/vectors.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/passage.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/backend/chat/openai_request.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/openai_request.hpp>
 #include <espalier/core/outcome.hpp>
 #include <espalier/core/prompt.hpp>
 

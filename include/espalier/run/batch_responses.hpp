@@ -1,8 +1,8 @@
 #pragma once
 
+#include <espalier/backend/chat/openai_reply.hpp>
+#include <espalier/backend/http/json_fields.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/json_fields.hpp>
-#include <espalier/backend/openai_reply.hpp>
 #include <espalier/output/json_line.hpp>
 
 #include <charconv>

@@ -4,9 +4,9 @@
 #include <espalier/output/report.hpp>
 #include <espalier/run/annotate.hpp>
 #include <espalier/run/configure.hpp>
-#include <espalier/run/registry.hpp>
 #include <espalier/run/matched.hpp>
 #include <espalier/run/ordered_files.hpp>
+#include <espalier/run/registry.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/services.hpp>
 #include <espalier/run/stops.hpp>

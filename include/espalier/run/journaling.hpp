@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http_fleet.hpp>
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/replay.hpp>

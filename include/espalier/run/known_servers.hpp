@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/dialect.hpp>
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/bm25.hpp>
+#include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/hybrid.hpp>
-#include <espalier/backend/index/dense_file.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/backends.hpp>

@@ -42,7 +42,7 @@ struct Settings {
   std::string model_name;               ///< the model's name at the server
   std::string model_revision;           ///< of its weights, part of the journal's key
   bool chat = true;                     ///< chat completions, or plain ones
-  std::string server = "auto";          ///< what sort of server the model is behind (backend/dialect.hpp); "auto" = it is asked
+  std::string server = "auto";          ///< what sort of server the model is behind (backend/chat/dialect.hpp); "auto" = it is asked
   bool stream = false;                  ///< replies come in chunks
   bool native_n = false;                ///< a server of another sort knows `n`
   std::string extra_body;               ///< a JSON object merged into every request to a model; part of the journal's key

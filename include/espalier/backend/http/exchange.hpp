@@ -1,0 +1,56 @@
+#pragma once
+
+#include <espalier/backend/http/endpoint.hpp>
+#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/loop.hpp>
+#include <espalier/backend/http/transfer.hpp>
+#include <espalier/core/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace espalier::backend {
+
+/// Who asked for a request: hears of it from inside HttpClient::run_once.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  /// An attempt begins.
+  virtual void attempt() = 0;
+  /// The body of a reply with a status of 2xx. Throws BackendError if it is no good: transport = try again.
+  virtual void reply(std::string& body) = 0;
+  /// A copy of a request that has been answered was given up.
+  virtual void duplicate() {}
+  /// No attempt succeeded. The last call.
+  virtual void failure(const BackendError& error) = 0;
+};
+
+/// A request with all its attempts.
+struct HttpExchange {
+  using Time = HttpLoop::Clock::time_point;
+  static constexpr Time never = Time::max();
+
+  /// One under way.
+  struct Attempt {
+    std::unique_ptr<HttpTransfer> transfer;
+    std::uint64_t number;  ///< at its server
+  };
+  std::uint64_t id = 0;
+  std::shared_ptr<const HttpEndpoint> endpoint;
+  std::string body;
+  std::unique_ptr<HttpHandler> handler;
+  std::uint64_t affinity = 0;
+  std::optional<Time> deadline;  ///< counts from the first attempt on
+  int attempts = 0;
+  std::size_t moves = 0;                ///< attempts more, that do not count: their server was found to be down
+  std::size_t avoid = HttpFleet::none;  ///< where it failed last
+  Time due = never;                     ///< of the next attempt, or of a copy of the one under way
+  std::vector<Attempt> under_way;       ///< one, or two with a copy
+};
+
+}  // namespace espalier::backend

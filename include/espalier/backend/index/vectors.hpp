@@ -1,0 +1,127 @@
+#pragma once
+
+#include <espalier/backend/index/column.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// How two vectors are compared; a larger score is nearer. `l2` scores by the negative squared distance.
+enum class Metric : std::uint8_t { inner_product, cosine, l2 };
+
+/// A matrix [n, dimension], row after row. Copies share one storage, which may be a mapped file.
+class Vectors {
+ public:
+  /// Throws std::invalid_argument unless the values fill whole rows.
+  Vectors(std::vector<float> values, std::size_t dimension) : Vectors(Column<float>(std::move(values)), dimension) {}
+  Vectors(Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
+    if (dimension_ == 0 || values_.size() % dimension_ != 0)
+      bad_option("dimension", dimension_, "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
+  }
+  [[nodiscard]] std::size_t rows() const { return values_.size() / dimension_; }
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  [[nodiscard]] std::span<const float> values() const { return values_(0, values_.size()); }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const { return values_(i * dimension_, dimension_); }
+  /// Identity of shape and values.
+  [[nodiscard]] Hash fingerprint() const {
+    Hasher hasher;
+    hasher.add(std::uint64_t(dimension_)).add(std::uint64_t(values_.size()));
+    for (float value : values()) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      hasher.add(std::uint64_t(bits));
+    }
+    return hasher.finish();
+  }
+
+ private:
+  Column<float> values_;
+  std::size_t dimension_;
+};
+
+/// One search: a vector and the number of rows wanted. Does not own the vector.
+class VectorQuery {
+ public:
+  VectorQuery(std::span<const float> values, std::size_t wanted) : vector(values), k(wanted) {}
+  std::span<const float> vector;
+  std::size_t k;
+};
+
+/// A row of an index that was found.
+class Hit {
+ public:
+  Hit(std::uint32_t found, double value) : row(found), score(value) {}
+  std::uint32_t row;
+  double score;
+  /// Best first; equal scores by row.
+  friend bool operator<(const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.row < b.row; }
+  friend bool operator==(const Hit&, const Hit&) = default;
+};
+
+/// search(queries) -> for each query at most k hits, best first, the same whatever else is asked beside it.
+template <class I>
+concept VectorIndex = requires(const I& index, std::span<const VectorQuery> queries) {
+  { index.search(queries) } -> std::same_as<std::vector<std::vector<Hit>>>;
+  { index.rows() } -> std::convertible_to<std::size_t>;
+  { index.dimension() } -> std::convertible_to<std::size_t>;
+  { index.fingerprint() } -> std::same_as<Hash>;
+};
+
+/// The inner product in double precision. Products of floats are exact in it and the order of the sums is fixed, so every
+/// compiler gives the same bits, fused multiplication or not.
+inline double exact_dot(const float* a, const float* b, std::size_t n) {
+  double lanes[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t j = 0; j < 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
+  for (std::size_t j = 0; j < n % 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+/// The squared distance in double precision, in a fixed order of sums.
+inline double exact_square_distance(const float* a, const float* b, std::size_t n) {
+  double lanes[8] = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    const double apart = double(a[i]) - double(b[i]);
+    lanes[i % 8] += apart * apart;
+  }
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+/// The largest length that a vector may have, so that no inner product of two overflows.
+inline constexpr double longest_vector = 1e18;
+
+/// Why a vector cannot be compared with others of that dimension; "" if it can.
+inline std::string vector_fault(std::span<const float> vector, std::size_t dimension) {
+  if (vector.size() != dimension)
+    return "an embedding has " + std::to_string(vector.size()) + " dimensions, not " + std::to_string(dimension);
+  if (!(exact_dot(vector.data(), vector.data(), dimension) <= longest_vector * longest_vector))
+    return "an embedding holds a number that is not finite or too large";
+  return "";
+}
+
+/// Scales a vector to length 1; a zero vector stays as it is.
+inline void normalise(std::span<float> vector) {
+  const double length = std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
+  if (length > 0)
+    for (float& x : vector) x = static_cast<float>(double(x) / length);
+}
+
+/// The same rows scaled to length 1.
+inline Vectors normalised(const Vectors& vectors) {
+  std::vector<float> values(vectors.values().begin(), vectors.values().end());
+  for (std::size_t i = 0; i < vectors.rows(); ++i) normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
+  return Vectors(std::move(values), vectors.dimension());
+}
+
+}  // namespace espalier::backend

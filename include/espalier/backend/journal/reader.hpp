@@ -1,0 +1,98 @@
+#pragma once
+
+#include <espalier/backend/journal/file.hpp>
+#include <espalier/backend/journal/row.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// Which records of a journal are wanted; what is empty or 0 filters nothing.
+struct JournalFilter {
+  std::uint64_t kind = 0;    ///< a RecordKind
+  std::string source = {};   ///< model or index
+  std::string purpose = {};
+  std::uint64_t since = 0;   ///< seconds since 1970
+};
+
+/// A record with everything that the journal holds of it, for people.
+class JournalEntry {
+ public:
+  JournalEntry(const JournalRow& row, std::shared_ptr<const RequestText> request)
+      : record(row.key, static_cast<RecordKind>(row.number(JournalRow::Number::kind)), std::string(row.value)),
+        created(row.number(JournalRow::Number::created)) {
+    using Number = JournalRow::Number;
+    RecordNote& note = record.note;
+    note.source = row.source;
+    note.purpose = row.purpose;
+    note.request = std::move(request);
+    note.seed = row.number(Number::seed);
+    note.sample = static_cast<std::uint32_t>(row.number(Number::sample));
+    note.prompt_tokens = static_cast<std::uint32_t>(row.number(Number::prompt_tokens));
+    note.completion_tokens = static_cast<std::uint32_t>(row.number(Number::completion_tokens));
+    note.attempts = static_cast<std::uint32_t>(row.number(Number::attempts));
+    note.microseconds = row.number(Number::microseconds);
+  }
+  Record record;
+  std::uint64_t created;  ///< seconds since 1970
+};
+
+/// Reads a journal's records in the order in which they were written, each checked.
+class JournalReader {
+ public:
+  /// Throws StoreError if the file is no journal.
+  explicit JournalReader(std::string file, const JournalFilter& filter = {}) : file_(std::move(file)) {
+    rows_ = file_.prepare(std::string("SELECT ") + JournalRow::columns +
+                          ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request WHERE (?1 = 0 OR kind = ?1) AND "
+                          "(?2 = '' OR source = ?2) AND (?3 = '' OR purpose = ?3) AND created >= ?4 ORDER BY id");
+    sqlite3_bind_int64(rows_.get(), 1, static_cast<sqlite3_int64>(filter.kind));
+    bind_text(2, filter.source);
+    bind_text(3, filter.purpose);
+    sqlite3_bind_int64(rows_.get(), 4, static_cast<sqlite3_int64>(filter.since));
+  }
+  /// The next record; nothing at the end. Throws StoreError that names a damaged record, and can be called again after
+  /// it, or that names a damaged page, after which there is no more.
+  std::optional<JournalEntry> next() {
+    if (ended_) return std::nullopt;
+    ended_ = true;
+    if (!file_.step(rows_.get())) return std::nullopt;
+    ended_ = false;
+    const JournalRow row(rows_.get(), 0);
+    row.check(file_.name());
+    std::shared_ptr<const RequestText> request;
+    if (row.number(JournalRow::Number::request)) {
+      request = std::make_shared<const RequestText>(std::string(column_bytes(rows_.get(), JournalRow::count + 1)));
+      if (static_cast<sqlite3_int64>(request->hash.low) != sqlite3_column_int64(rows_.get(), JournalRow::count))
+        throw StoreError(file_.name() + ": record " + row.key.hex() + " is damaged: the checksum of its request does not match");
+    }
+    return JournalEntry(row, std::move(request));
+  }
+  /// What is wrong with the file's structure, page by page, as SQLite finds it; empty = nothing.
+  std::vector<std::string> damage() {
+    std::vector<std::string> found;
+    const auto check = file_.prepare("PRAGMA integrity_check");
+    while (file_.step(check.get())) {
+      std::string line(column_bytes(check.get(), 0));
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      if (line != "ok") found.push_back(file_.name() + ": is damaged: " + line);
+    }
+    return found;
+  }
+
+ private:
+  void bind_text(int index, const std::string& text) {
+    sqlite3_bind_text64(rows_.get(), index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+
+  JournalFile file_;
+  JournalFile::Statement rows_;
+  bool ended_ = false;
+};
+
+}  // namespace espalier::backend

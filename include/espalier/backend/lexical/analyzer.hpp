@@ -1,0 +1,117 @@
+#pragma once
+
+#include <espalier/backend/lexical/porter.hpp>
+#include <espalier/backend/lexical/standard_words.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/nearest.hpp>
+#include <espalier/core/nfkc.hpp>
+#include <espalier/core/unicode.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// The terms of a text, in order, repetitions included. One buffer holds them all, so that a used one costs no allocation.
+class Terms {
+ public:
+  void clear() {
+    text_.clear();
+    slices_.clear();
+  }
+  void add(std::string_view term) {
+    slices_.push_back({text_.size(), term.size()});
+    text_ += term;
+  }
+  /// Adds bytes [begin, end) of a text that keep() hands over; no other terms stand beside such ones.
+  void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
+  void keep(std::string text) { text_ = std::move(text); }
+  [[nodiscard]] std::size_t size() const { return slices_.size(); }
+  [[nodiscard]] std::string_view operator[](std::size_t i) const { return std::string_view(text_).substr(slices_[i].begin, slices_[i].size); }
+
+ private:
+  struct Slice {
+    std::size_t begin, size;
+  };
+  std::string text_;
+  std::vector<Slice> slices_;
+};
+
+/// Turns a text into the terms of a lexical index. The name stands for what it does in fingerprints, so two that differ
+/// need two names. Indexing may call it from several threads at once.
+class Analyzer {
+ public:
+  using Function = std::function<void(std::string_view, Terms&)>;  ///< adds to terms, which are empty
+  Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
+  void operator()(std::string_view text, Terms& terms) const {
+    terms.clear();
+    analyze_(text, terms);
+  }
+  /// The terms as strings of their own.
+  [[nodiscard]] std::vector<std::string> operator()(std::string_view text) const {
+    Terms terms;
+    analyze_(text, terms);
+    std::vector<std::string> words;
+    words.reserve(terms.size());
+    for (std::size_t i = 0; i < terms.size(); ++i) words.emplace_back(terms[i]);
+    return words;
+  }
+
+ private:
+  std::string name_;
+  Function analyze_;
+};
+
+/// `simple`: NFKC, case-folded, every longest run of letters and digits ([^\W_]+ of a Python regular expression).
+inline Analyzer simple_analyzer() {
+  return {"simple", [](std::string_view text, Terms& terms) {
+            std::string folded = casefold(nfkc(text));
+            for (std::size_t i = 0; i < folded.size();) {
+              const std::size_t begin = i;
+              std::size_t end = i;
+              for (bool word = true; word && i < folded.size();) {
+                const auto c = static_cast<unsigned char>(folded[i]);
+                if (c < 0x80) ++i;
+                if ((word = c < 0x80 ? is_alnum(c) : is_alnum(decode_utf8(folded, i)))) end = i;
+              }
+              if (end > begin) terms.add_slice(begin, end);
+            }
+            terms.keep(std::move(folded));
+          }};
+}
+
+/// `english-lucene`: Lucene's analyzer for English. Standard words, a possessive 's taken off, lower case, 33 stop
+/// words dropped, Porter stems.
+inline Analyzer english_lucene_analyzer() {
+  return {
+      "english-lucene", [](std::string_view text, Terms& terms) {
+        static constexpr std::string_view stop_words[] = {
+            "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
+            "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
+            "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
+        for (std::string_view word : standard_words(text)) {
+          for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
+            if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
+              word.remove_suffix(apostrophe.size() + 1);
+          std::string term = to_lower(word);
+          if (!std::ranges::binary_search(stop_words, std::string_view(term)))
+            terms.add(PorterStemmer::stem(std::move(term)));
+        }
+      }};
+}
+
+/// The analyzer of this name. Throws std::invalid_argument that lists the names and the nearest one.
+inline Analyzer analyzer(std::string_view name) {
+  if (name == "simple") return simple_analyzer();
+  if (name == "english-lucene") return english_lucene_analyzer();
+  constexpr std::string_view names[] = {"simple", "english-lucene"};
+  bad_option("analyzer", name, "simple, english-lucene (did you mean '" + nearest(name, names) + "'?)");
+}
+
+}  // namespace espalier::backend

@@ -1,0 +1,193 @@
+#pragma once
+
+#include <espalier/backend/index/checked_writer.hpp>
+#include <espalier/backend/index/parallel.hpp>
+#include <espalier/backend/lexical/analyzer.hpp>
+#include <espalier/backend/lexical/index.hpp>
+#include <espalier/backend/lexical/run.hpp>
+#include <espalier/backend/lexical/run_store.hpp>
+#include <espalier/core/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::backend {
+
+/// How an index is built and what it scores.
+struct Bm25Options {
+  double k1 = 1.2;                        ///< saturation of repeated terms, >= 0
+  double b = 0.75;                        ///< weight of the passage's length, [0, 1]
+  Analyzer analyzer = simple_analyzer();
+  unsigned threads = 0;                   ///< 0 = as many as the hardware runs at once; never changes a result
+  /// Told ("read", passages done, of all), then ("merge", postings done, of all); one thread calls it at a time. What it
+  /// throws stops the build.
+  std::function<void(std::string_view, std::uint64_t, std::uint64_t)> progress = {};
+};
+
+/// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. The same bytes for any number of
+/// threads.
+class LexicalBuilder {
+ public:
+  /// Runs are kept in memory, or, to save it, in a file that is removed at the end. Throws std::invalid_argument for an option
+  /// out of range.
+  explicit LexicalBuilder(const Bm25Options& options, const std::string& run_file = "") : options_(options), runs_(run_file) {
+    if (!(options.k1 >= 0 && std::isfinite(options.k1))) bad_option("k1", options.k1, "0 or more");
+    if (!(options.b >= 0 && options.b <= 1)) bad_option("b", options.b, "0 to 1");
+  }
+
+  template <PassageCorpus C, class Sink>
+  void operator()(const C& corpus, Sink& sink) {
+    if (corpus.size() >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 passages");
+    read(corpus);
+    weigh_lengths();
+    merge(sink);
+    write_rest(sink);
+  }
+
+ private:
+  static constexpr std::size_t part = 8192;  // passages; the corpus hash is of the hashes of such parts
+
+  template <PassageCorpus C>
+  void read(const C& corpus) {
+    const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
+    std::vector<LexicalRunWriter> writers(workers);
+    std::vector<Hash> hashes(parts);
+    lengths_.resize(corpus.size());
+    runs_.resize(parts);
+    std::mutex mutex;
+    std::uint64_t done = 0;
+    parallel_for(parts, workers, [&](std::size_t i, std::size_t worker) {
+      const std::size_t begin = i * part, end = std::min(begin + part, corpus.size());
+      LexicalRun run = writers[worker](corpus, begin, end, options_.analyzer);
+      std::copy(run.lengths.begin(), run.lengths.end(), lengths_.begin() + static_cast<std::ptrdiff_t>(begin));
+      hashes[i] = run.hash;
+      const std::scoped_lock lock(mutex);
+      facts_.postings += run.postings;
+      runs_.put(i, std::move(run.bytes));
+      tell("read", done += end - begin, corpus.size());
+    });
+    Hasher hasher;
+    for (Hash hash : hashes) hasher.add(hash);
+    facts_.corpus = hasher.finish();
+    facts_.passages = corpus.size();
+    facts_.k1 = options_.k1;
+    facts_.b = options_.b;
+  }
+
+  void weigh_lengths() {
+    for (std::uint32_t length : lengths_) facts_.words += length;
+    const double mean = facts_.words == 0 ? 1 : static_cast<double>(facts_.words) / static_cast<double>(lengths_.size());
+    norms_.reserve(lengths_.size());
+    // Floats on purpose: the rounding keeps compilers from fusing this product with the sum in the score.
+    for (std::uint32_t length : lengths_)
+      norms_.push_back(static_cast<float>(options_.k1 * (1 - options_.b + options_.b * length / mean)));
+    lengths_ = {};
+  }
+
+  template <class Sink>
+  void merge(Sink& sink) {
+    std::vector<LexicalRunReader> readers = runs_.readers();
+    // The runs by their next term; of the same term the earlier passages first. A heap, the first on top.
+    const auto behind = [&](std::size_t a, std::size_t b) {
+      const int order = readers[a].term().compare(readers[b].term());
+      return order != 0 ? order > 0 : a > b;
+    };
+    std::vector<std::size_t> heap;
+    for (std::size_t i = 0; i < readers.size(); ++i)
+      if (readers[i].next_term()) heap.push_back(i);
+    std::make_heap(heap.begin(), heap.end(), behind);
+
+    sink.begin("postings");
+    PostingListWriter list;
+    std::string bytes;
+    std::uint64_t done = 0, told = 0;
+    while (!heap.empty()) {
+      const std::string_view term = readers[heap.front()].term();  // its bytes stay where they are
+      do {
+        std::pop_heap(heap.begin(), heap.end(), behind);
+        LexicalRunReader& reader = readers[heap.back()];
+        reader.take_postings([&](Posting p) { list.add(p, norms_[p.passage]); });
+        if (reader.next_term()) std::push_heap(heap.begin(), heap.end(), behind);
+        else heap.pop_back();
+      } while (!heap.empty() && readers[heap.front()].term() == term);
+      done += list.size();
+      LexicalTerm record{text_.size(), sink.position() + bytes.size(), list.size(), 0};
+      record.share = list.finish(bytes);
+      terms_.push_back(record);
+      text_ += term;
+      if (bytes.size() >= std::size_t(1) << 20) {
+        sink.write(std::string_view(bytes));
+        bytes.clear();
+      }
+      if (done - told >= std::uint64_t(1) << 22 || heap.empty()) tell("merge", told = done, facts_.postings);
+    }
+    sink.write(std::string_view(bytes));
+    terms_.push_back({text_.size(), sink.position(), 0, 0});
+    facts_.terms = terms_.size() - 1;
+    if (facts_.terms >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 terms");
+  }
+
+  template <class Sink>
+  void write_rest(Sink& sink) {
+    std::vector<std::uint32_t> slots(std::bit_ceil(terms_.size() + terms_.size() / 4 + 1));  // number + 1, 0 = free
+    for (std::uint32_t t = 0; t < facts_.terms; ++t) {
+      const auto begin = static_cast<std::size_t>(terms_[t].text), end = static_cast<std::size_t>(terms_[t + 1].text);
+      std::uint64_t i = term_hash(std::string_view(text_).substr(begin, end - begin));
+      while (slots[i & (slots.size() - 1)] != 0) ++i;
+      slots[i & (slots.size() - 1)] = t + 1;
+    }
+    sink.begin("facts");
+    sink.write(std::span<const LexicalFacts>(&facts_, 1));
+    sink.begin("analyzer");
+    sink.write(std::string_view(options_.analyzer.name()));
+    sink.begin("norms");
+    sink.write(std::span<const float>(norms_));
+    sink.begin("terms");
+    sink.write(std::span<const LexicalTerm>(terms_));
+    sink.begin("text");
+    sink.write(std::string_view(text_));
+    sink.begin("slots");
+    sink.write(std::span<const std::uint32_t>(slots));
+  }
+
+  void tell(std::string_view step, std::uint64_t done, std::uint64_t all) const {
+    if (options_.progress) options_.progress(step, done, all);
+  }
+
+  const Bm25Options& options_;
+  RunStore runs_;
+  LexicalFacts facts_{};
+  std::vector<std::uint32_t> lengths_;
+  std::vector<float> norms_;
+  std::vector<LexicalTerm> terms_;
+  std::string text_;
+};
+
+/// An index in memory.
+template <PassageCorpus C>
+LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
+  IndexMemory memory;
+  LexicalBuilder{options}(corpus, memory);
+  return LexicalIndex(memory);
+}
+
+/// An index in a file, for LexicalIndex::open(). Runs lie in a file beside it until it is done, so that memory holds only the
+/// dictionary, four bytes a passage and what the threads have at hand.
+template <PassageCorpus C>
+void write_lexical_index(const C& corpus, const Bm25Options& options, const std::string& path) {
+  LexicalBuilder builder(options, path + ".runs");
+  CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
+  builder(corpus, file);
+  file.commit();
+}
+
+}  // namespace espalier::backend
