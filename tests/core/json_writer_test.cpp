@@ -42,6 +42,17 @@ TEST_CASE("strings are escaped where JSON asks for it and nowhere else") {
   CHECK(quoted("") == "\"\"");
 }
 
+TEST_CASE("a byte is escaped wherever it stands in a long text") {
+  for (int c = 0; c < 0x80; ++c) {
+    const std::string byte(1, static_cast<char>(c)), escaped = quoted(byte).substr(1, quoted(byte).size() - 2);
+    for (std::size_t before = 0; before < 20; ++before) {
+      const std::string left(before, 'x'), right(20 - before, '~');
+      CHECK(quoted(left + byte + right) == "\"" + left + escaped + right + "\"");
+    }
+  }
+  CHECK(quoted("0123456é0123456\x80 0123456789") == "\"0123456é0123456\xEF\xBF\xBD 0123456789\"");
+}
+
 TEST_CASE("UTF-8 passes, what is none becomes U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
   for (const char* good : {"é", "漢字", "😀", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80", "\xED\x9F\xBF"}) CHECK(quoted(good) == "\"" + std::string(good) + "\"");

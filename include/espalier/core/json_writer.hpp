@@ -3,6 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -99,12 +102,25 @@ inline std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   return 0;
 }
 
+/// Whether eight bytes are ASCII that stands in a JSON string as it is.
+inline bool plain_json(const char* bytes) {
+  const auto each = [](std::uint64_t byte) { return byte * 0x0101010101010101; };
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  const std::uint64_t control = word - each(0x20), quote = (word ^ each('"')) - each(1), backslash = (word ^ each('\\')) - each(1);
+  return ((word | control | quote | backslash) & each(0x80)) == 0;
+}
+
 inline void append_json_string(std::string& out, std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
   out.reserve(out.size() + text.size() + 2);
   out += '"';
   std::size_t clean = 0;  // [clean, i) needs no change
   for (std::size_t i = 0; i < text.size();) {
+    if (text.size() - i >= 8 && plain_json(text.data() + i)) {
+      i += 8;
+      continue;
+    }
     const auto c = static_cast<unsigned char>(text[i]);
     if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
       ++i;
