@@ -22,25 +22,10 @@ namespace {
 
 using RerankerPart = Part<RerankRequest, RerankScores>;
 
-/// A backend inside a service of ours, which other Python threads run beside: takes the lock that the backend expects to hold.
-template <class In, class Out>
-class Locked final : public Service<In, Out> {
- public:
-  explicit Locked(std::unique_ptr<Service<In, Out>> inner) : inner_(std::move(inner)) {}
-  void submit(Ticket ticket, const In& request) override { inner_->submit(ticket, request); }
-  std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
-    const py::gil_scoped_acquire lock;
-    return inner_->poll(wait);
-  }
-  [[nodiscard]] bool batch() const override { return inner_->batch(); }
-  void cancel(Ticket ticket) override { inner_->cancel(ticket); }
-
- private:
-  std::unique_ptr<Service<In, Out>> inner_;
-};
+/// A backend inside a service of ours, which other Python threads run beside.
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> open_inner(const py::object& part, const std::string& role) {
-  return std::make_unique<Locked<In, Out>>(open_backend<In, Out>(part, role));
+  return std::make_unique<Guarded<In, Out, py::gil_scoped_acquire>>(open_backend<In, Out>(part, role));
 }
 
 class Hybrid : public RetrieverPart {

@@ -14,14 +14,15 @@
 
 namespace espalier::python {
 
-/// Lets other Python threads run while a service of ours computes or waits.
-template <class In, class Out>
-class Unlocked final : public Service<In, Out> {
+/// Computes or waits under a guard of Python's lock: gil_scoped_release lets other Python threads run beside a service of ours,
+/// gil_scoped_acquire takes the lock that a service inside one of ours expects to hold.
+template <class In, class Out, class Guard>
+class Guarded final : public Service<In, Out> {
  public:
-  explicit Unlocked(std::unique_ptr<Service<In, Out>> inner) : inner_(std::move(inner)) {}
+  explicit Guarded(std::unique_ptr<Service<In, Out>> inner) : inner_(std::move(inner)) {}
   void submit(Ticket ticket, const In& request) override { inner_->submit(ticket, request); }
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
-    const py::gil_scoped_release unlock;
+    const Guard guard;
     return inner_->poll(wait);
   }
   [[nodiscard]] bool batch() const override { return inner_->batch(); }
@@ -41,7 +42,7 @@ class Part {
       : fingerprint(identity), open_(std::move(open)) {}
   std::optional<Hash> fingerprint;
 
-  [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const { return std::make_unique<Unlocked<In, Out>>(open_()); }
+  [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const { return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_()); }
 
   /// Answers a list of requests; raises the first error.
   std::vector<Out> operator()(const std::vector<In>& requests) const {
