@@ -17,8 +17,10 @@ using Kind = BackendError::Kind;
 
 namespace {
 
+using Exchange = test::Exchange<Completion>;
+
 OpenAiOptions options(const FaultServer& server, std::optional<Server> sort) {
-  return {.url = server.url("/v1"), .model = "m", .api_key_env = "", .server = sort, .http = test::quick()};
+  return test::served_at<OpenAiOptions>(server.url("/v1"), {.server = sort});
 }
 std::shared_ptr<const PromptBody> body(std::vector<Message> messages, Sampling sampling = Sampling()) {
   PromptBody body;
@@ -33,16 +35,8 @@ std::string chat_reply(const std::string& text, const std::string& more = "", in
   return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(},"finish_reason":"stop")" + more +
          R"(}],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}";
 }
-/// What a server of that sort gets to read, and the answer made of its `reply`.
-struct Exchange {
-  Received request;
-  Outcome<Completion> outcome;
-};
 Exchange exchange(Server sort, const Prompt& prompt, const std::string& reply) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
-  OpenAi model(options(server, sort));
-  const auto outcomes = test::ask(model, {prompt});
-  return {server.received().empty() ? Received() : server.received()[0], outcomes[0]};
+  return test::exchange<OpenAi>(OpenAiOptions{.server = sort}, "/v1", std::vector{prompt}, reply);
 }
 /// The request of a sampled chat with a stop string.
 Received chat_request(Server sort, Sampling sampling) {
@@ -52,7 +46,7 @@ Received chat_request(Server sort, Sampling sampling) {
 std::string why_not(Server sort, const std::shared_ptr<const PromptBody>& asked) {
   const Exchange refused = exchange(sort, Prompt(asked, 1, 0), chat_reply("a"));
   CHECK(refused.request.path == "");  // nothing was sent
-  const auto failure = test::failure_of(refused.outcome);
+  const auto failure = test::failure_of(refused.outcome());
   if (!failure.message.empty()) CHECK(failure.kind == Kind::permanent);
   return failure.message;
 }
@@ -83,7 +77,7 @@ TEST_CASE("raw prompts go to plain completions, where OpenAI's limit keeps its o
     const Exchange got = exchange(sort, raw, reply);
     CHECK(got.request.path == "/v1/completions");
     CHECK(got.request.body.starts_with(R"({"model":"m","prompt":"hello","temperature":0,"top_p":1,"max_tokens":512)"));
-    CHECK(got.outcome.value().text == " world");
+    CHECK(got.outcome().value().text == " world");
   }
 }
 
@@ -100,7 +94,7 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   CHECK(raw.request.body ==
         R"({"model":"m","prompt":"<s>Once","raw":true,"stream":false,"truncate":false,"shift":false,"logprobs":true,)"
         R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"min_p":0,"repeat_penalty":1}})");
-  const Completion& answer = raw.outcome.value();
+  const Completion& answer = raw.outcome().value();
   CHECK(answer.text == " upon");
   CHECK(answer.finish == Finish::length);
   CHECK(answer.prompt_tokens == 4);
@@ -171,7 +165,7 @@ TEST_CASE("log-probabilities are asked for where their meaning is known, and ref
   CHECK(exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a")).request.body.find(R"("logprobs":1})") !=
         std::string::npos);
   for (const Server sort : {Server::sglang, Server::openai}) {
-    for (const double sound : {0.0, 1.0}) CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome.ok());
+    for (const double sound : {0.0, 1.0}) CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome().ok());
     const std::string why = why_not(sort, chat(0.7));
     CHECK(why.find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for logprobs") != std::string::npos);
     CHECK(why.find("after temperature") != std::string::npos);
@@ -184,7 +178,7 @@ TEST_CASE("log-probabilities are asked for where their meaning is known, and ref
 TEST_CASE("log-probabilities are summed in both shapes; fewer than the tokens, or a missing one, leave none") {
   const auto logprob_of = [](const std::string& logprobs, int tokens = 2) {
     const auto asked = body({{"user", "q"}}, {.logprobs = true});
-    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("a", ",\"logprobs\":" + logprobs, tokens)).outcome.value().logprob;
+    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("a", ",\"logprobs\":" + logprobs, tokens)).outcome().value().logprob;
   };
   const std::string two = R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})";
   CHECK(logprob_of(two) == -1.75);
@@ -219,10 +213,10 @@ TEST_CASE("a last message of the assistant's is continued, and is not part of th
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp}) {
     const Exchange answer = got(sort, "ris");
     CHECK(answer.request.body.find(R"("continue_final_message":true,"add_generation_prompt":false)") != std::string::npos);
-    CHECK(answer.outcome.value().text == "ris</answer>");
+    CHECK(answer.outcome().value().text == "ris</answer>");
   }
-  CHECK(got(Server::llamacpp, "<answer>Paris").outcome.value().text == "ris</answer>");
-  CHECK(got(Server::vllm, "<answer>Paris").outcome.value().text == "<answer>Paris</answer>");  // that is what it said
+  CHECK(got(Server::llamacpp, "<answer>Paris").outcome().value().text == "ris</answer>");
+  CHECK(got(Server::vllm, "<answer>Paris").outcome().value().text == "<answer>Paris</answer>");  // that is what it said
   for (const Server sort : {Server::other, Server::openai, Server::ollama, Server::llamacpp_python})
     CHECK(why_not(sort, begun).find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") != std::string::npos);
 }
@@ -262,7 +256,7 @@ TEST_CASE("what a server does not take is refused by name before anything is sen
   }
   const Sampling five{.stop = {"a", "b", "c", "d", "e"}};
   CHECK(why_not(Server::openai, body({{"user", "q"}}, five)).find("at most 4 stop strings") != std::string::npos);
-  CHECK(exchange(Server::vllm, Prompt(body({{"user", "q"}}, five), 0, 0), chat_reply("a")).outcome.ok());
+  CHECK(exchange(Server::vllm, Prompt(body({{"user", "q"}}, five), 0, 0), chat_reply("a")).outcome().ok());
 }
 
 TEST_CASE("one refused request does not hold up its neighbours") {

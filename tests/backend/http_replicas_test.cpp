@@ -35,7 +35,7 @@ FaultServer::Script echoes() {
 }
 /// A model at these servers; the first is its own.
 OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {}) {
-  OpenAiOptions options{.url = servers[0]->url("/v1"), .model = "m", .api_key_env = "", .http = test::quick()};
+  auto options = test::served_at<OpenAiOptions>(servers[0]->url("/v1"));
   for (std::size_t i = 1; i < servers.size(); ++i) options.replicas.push_back({servers[i]->url("/v1"), weights.empty() ? 1 : weights[i - 1]});
   return options;
 }
@@ -162,7 +162,7 @@ TEST_CASE("a resting server is asked after its health and comes back") {
 }
 
 TEST_CASE("where all servers are down, requests fail as they do with one") {
-  OpenAiOptions options{.url = FaultServer::refusing_url() + "/v1", .model = "m", .api_key_env = "", .http = test::quick()};
+  auto options = test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1");
   options.replicas = {{FaultServer::refusing_url() + "/v1"}};
   options.http.max_attempts = 3;
   OpenAi model(options);
@@ -286,7 +286,7 @@ TEST_CASE("equal greedy prompts of several questions are asked once, sampled one
 TEST_CASE("a proxy that is named is used, before the environment's") {
   FaultServer proxy(echoes());
   setenv("http_proxy", FaultServer::refusing_url().c_str(), 1);
-  OpenAiOptions options{.url = "http://model.invalid/v1", .model = "m", .api_key_env = "", .http = test::quick()};
+  auto options = test::served_at<OpenAiOptions>("http://model.invalid/v1");
   options.http.proxy = proxy.url();
   OpenAi model(options);
   answers(model, {about(1, 0)});

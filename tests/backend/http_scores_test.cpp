@@ -9,33 +9,17 @@
 
 using namespace espalier;
 using namespace espalier::backend;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
 using Kind = BackendError::Kind;
 using Role = EncodeRequest::Role;
 
 namespace {
 
-/// The outcome of reranking texts "a", "b", "c" when the server sends `reply`, and what it was sent.
-std::pair<Outcome<RerankScores>, Received> reranked(const std::string& path, const std::string& reply) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
-  HttpRerankerOptions options{.url = server.url(path), .model = "m", .api_key_env = "", .http = test::quick()};
-  options.http.max_attempts = 2;
-  HttpReranker reranker(options);
-  auto outcomes = test::ask(reranker, {RerankRequest("q", {"a", "b", "c"})});
-  return {outcomes[0], server.received()[0]};
+/// Texts "a", "b", "c" are reranked.
+test::Exchange<RerankScores> reranked(const std::string& path, const std::string& reply) {
+  return test::exchange<HttpReranker>(HttpRerankerOptions(), path, std::vector{RerankRequest("q", {"a", "b", "c"})}, reply);
 }
-std::pair<std::vector<Outcome<Embedding>>, Received> scored(HttpScorerOptions options, const std::string& path, const std::string& reply) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
-  options.url = server.url(path);
-  options.model = "m";
-  options.api_key_env = "";
-  options.http = test::quick();
-  options.http.max_attempts = 2;
-  HttpScorer scorer(options);
-  auto outcomes = test::ask(scorer, {EncodeRequest("x", Role::query), EncodeRequest("y", Role::passage)});
-  return {std::move(outcomes), server.received()[0]};
+test::Exchange<Embedding> scored(const HttpScorerOptions& options, const std::string& path, const std::string& reply) {
+  return test::exchange<HttpScorer>(options, path, std::vector{EncodeRequest("x", Role::query), EncodeRequest("y", Role::passage)}, reply);
 }
 
 }  // namespace
@@ -43,15 +27,15 @@ std::pair<std::vector<Outcome<Embedding>>, Received> scored(HttpScorerOptions op
 TEST_CASE("rerankers are asked and read in each server's shape") {
   const RerankScores expected{0.25, -3, 9};
   for (const char* path : {"", "/rerank", "/v1/rerank", "/v2/rerank"}) {
-    const auto [scores, sent] = reranked(  // vLLM, llama.cpp
+    const auto [sent, scores] = reranked(  // vLLM, llama.cpp
         path, R"({"model":"m","results":[{"index":2,"relevance_score":9,"document":{"text":"c"}},{"index":0,"relevance_score":0.25},{"index":1,"relevance_score":-3}]})");
-    CHECK(scores.value() == expected);
+    CHECK(scores[0].value() == expected);
     CHECK(sent.path == (std::string(path).empty() ? "/rerank" : path));
     CHECK(sent.body == R"({"model":"m","query":"q","documents":["a","b","c"],"top_n":3})");
   }
-  CHECK(reranked("/v1/rerank", R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])").first.value() == expected);  // SGLang
-  const auto [scores, sent] = reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
-  CHECK(scores.value() == expected);
+  CHECK(reranked("/v1/rerank", R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])").outcome().value() == expected);  // SGLang
+  const auto [sent, scores] = reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
+  CHECK(scores[0].value() == expected);
   CHECK(sent.body == R"({"model":"m","text_1":"q","text_2":["a","b","c"]})");
 }
 
@@ -60,27 +44,27 @@ TEST_CASE("anything but one score for each text is damage") {
   for (const std::string& body : {std::string("[]"), std::string("{}"), "[" + good + R"({"index":1,"score":1}])", "[" + good + R"({"index":3,"score":1}])",
                                   "[" + good + R"({"index":2}])", "[" + good + R"({"score":2}])", "[" + good + R"({"index":2,"score":"high"}])"}) {
     CAPTURE(body);
-    CHECK(test::failure_of(reranked("/rerank", body).first).kind == Kind::transport);
-    CHECK(!reranked("/rerank", body).first.ok());
+    CHECK(test::failure_of(reranked("/rerank", body).outcome()).kind == Kind::transport);
+    CHECK(!reranked("/rerank", body).outcome().ok());
   }
   CHECK_THROWS_WITH_AS(HttpReranker({.url = "http://a/other", .model = "m"}), doctest::Contains("/rerank or /score"), std::invalid_argument);
   CHECK_THROWS_AS(HttpReranker({.model = ""}), std::invalid_argument);
 }
 
 TEST_CASE("scores of texts are read as vLLM and SGLang send them") {
-  auto [found, sent] = scored({}, "/classify", R"({"data":[{"index":1,"label":"b","probs":[0.5,-2]},{"index":0,"probs":[3,4]}]})");
+  auto [sent, found] = scored({}, "/classify", R"({"data":[{"index":1,"label":"b","probs":[0.5,-2]},{"index":0,"probs":[3,4]}]})");
   CHECK(found[0].value() == Embedding{3, 4});
   CHECK(found[1].value() == Embedding{0.5F, -2});
   CHECK(sent.body == R"({"model":"m","input":["x","y"],"text":["x","y"],"use_activation":false})");
-  CHECK(scored({}, "/classify", R"([{"embedding":[1.5]},{"embedding":[-1]}])").first[1].value() == Embedding{-1});
+  CHECK(scored({}, "/classify", R"([{"embedding":[1.5]},{"embedding":[-1]}])").outcomes[1].value() == Embedding{-1});
 }
 
 TEST_CASE("of numbers a token the last ones count") {
-  auto [found, sent] = scored({.task = "token_classify"}, "/pooling", R"({"data":[{"index":0,"data":[[0.1,0.9],[0.2,0.8]]},{"index":1,"data":[[0.5,0.5]]}]})");
+  auto [sent, found] = scored({.task = "token_classify"}, "/pooling", R"({"data":[{"index":0,"data":[[0.1,0.9],[0.2,0.8]]},{"index":1,"data":[[0.5,0.5]]}]})");
   CHECK(found[0].value() == Embedding{0.2F, 0.8F});
   CHECK(found[1].value() == Embedding{0.5F, 0.5F});
   CHECK(sent.body == R"({"model":"m","input":["x","y"],"task":"token_classify","use_activation":false})");
-  found = scored({.task = "embed"}, "/pooling", R"({"data":[{"index":0,"data":[1,2,3]},{"index":1,"data":[4,5,6]}]})").first;
+  found = scored({.task = "embed"}, "/pooling", R"({"data":[{"index":0,"data":[1,2,3]},{"index":1,"data":[4,5,6]}]})").outcomes;
   CHECK(found[1].value() == Embedding{4, 5, 6});
 }
 
@@ -88,7 +72,7 @@ TEST_CASE("damaged scores are sent for again, and bad options are refused") {
   for (const std::string body : {R"({"data":[]})", R"({"data":[{"index":0,"probs":[1]},{"index":0,"probs":[1]}]})", R"({"data":[{"index":0,"probs":[1]},{"index":1}]})",
                                  R"([{"embedding":[1]}])", R"([{"embedding":[1]},{"embedding":[]}])", "7"}) {
     CAPTURE(body);
-    const auto outcomes = scored({}, "/classify", body).first;
+    const auto outcomes = scored({}, "/classify", body).outcomes;
     CHECK(!outcomes[0].ok());
     CHECK(test::failure_of(outcomes[0]).kind == Kind::transport);
   }

@@ -10,6 +10,7 @@
 #include <exception>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::test {
@@ -17,6 +18,16 @@ namespace espalier::test {
 /// Options for a server that fails on purpose: waits of a millisecond between attempts.
 inline backend::HttpOptions quick() {
   return {.timeout_s = 20, .deadline_s = 30, .backoff_s = 0.001, .backoff_limit_s = 0.002};
+}
+
+/// Options of a service for the model "m" at that address, without a key.
+template <class Options>
+Options served_at(const std::string& url, Options options = {}) {
+  options.url = url;
+  options.model = "m";
+  options.api_key_env = "";
+  options.http = quick();
+  return options;
 }
 
 /// Asks for everything at once and returns the outcomes in order.
@@ -29,6 +40,25 @@ std::vector<Outcome<Out>> ask(Service<In, Out>& service, const std::vector<In>& 
   std::vector<Outcome<Out>> outcomes;
   for (auto& [ticket, outcome] : arrived) outcomes.push_back(outcome);
   return outcomes;
+}
+
+/// What a server got to read first, "" if nothing was sent, and what came of its replies.
+template <class Out>
+struct Exchange {
+  Received request;
+  std::vector<Outcome<Out>> outcomes;
+  [[nodiscard]] const Outcome<Out>& outcome() const { return outcomes.front(); }
+};
+
+/// Asks a service with such options, at `path` of a server that always sends `reply`; damage is given up after two attempts.
+template <class Asked, class Options, class In>
+auto exchange(const Options& options, const std::string& path, const std::vector<In>& requests, const std::string& reply) {
+  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+  Options chosen = served_at(server.url(path), options);
+  chosen.http.max_attempts = 2;
+  Asked service(std::move(chosen));
+  auto outcomes = ask(service, requests);
+  return Exchange{server.received().empty() ? Received() : server.received()[0], std::move(outcomes)};
 }
 
 /// The BackendError of an outcome: its kind and its message. A value has the message "".

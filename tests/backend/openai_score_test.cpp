@@ -18,25 +18,20 @@ using Ids = ScoreRequest::Ids;
 
 namespace {
 
+using Exchange = test::Exchange<Score>;
+
 OpenAiOptions options(const FaultServer& server, Server sort) {
-  return {.url = server.url("/v1"), .model = "m", .api_key_env = "", .server = sort, .http = test::quick()};
+  return test::served_at<OpenAiOptions>(server.url("/v1"), {.server = sort});
 }
 std::string reply(const std::string& tokens, const std::string& logprobs, int prompt_tokens) {
   return R"({"choices":[{"index":0,"text":"t","logprobs":{"tokens":)" + tokens + R"(,"token_logprobs":)" + logprobs +
          R"(}}],"usage":{"prompt_tokens":)" + std::to_string(prompt_tokens) + R"(,"completion_tokens":1}})";
 }
-struct Exchange {
-  Received request;
-  Outcome<Score> outcome;
-};
 Exchange exchange(Server sort, const ScoreRequest& request, const std::string& body) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
-  OpenAiScore model(options(server, sort));
-  const auto outcomes = test::ask(model, {request});
-  return {server.received().empty() ? Received() : server.received()[0], outcomes[0]};
+  return test::exchange<OpenAiScore>(OpenAiOptions{.server = sort}, "/v1", std::vector{request}, body);
 }
 std::string refused(Server sort, const ScoreRequest& request, const std::string& body) {
-  const auto failure = test::failure_of(exchange(sort, request, body).outcome);
+  const auto failure = test::failure_of(exchange(sort, request, body).outcome());
   CHECK(failure.kind == Kind::permanent);
   return failure.message;
 }
@@ -49,13 +44,13 @@ TEST_CASE("a continuation's score is the sum over its own tokens") {
   const Exchange vllm = exchange(Server::vllm, request, reply(tokens, "[null,-3,-1,-2,-0.5,-0.25]", 6));
   CHECK(vllm.request.path == "/v1/completions");
   CHECK(vllm.request.body == R"({"model":"m","prompt":"The capital is Paris.","max_tokens":0,"temperature":0,"echo":true,"logprobs":1})");
-  CHECK(vllm.outcome.value().logprob == -2.75);
-  CHECK(vllm.outcome.value().tokens == 3);
-  CHECK(vllm.outcome.value().prompt_tokens == 6);
+  CHECK(vllm.outcome().value().logprob == -2.75);
+  CHECK(vllm.outcome().value().tokens == 3);
+  CHECK(vllm.outcome().value().prompt_tokens == 6);
   // SGLang has to generate a token, which is not the continuation's.
   const Exchange sglang = exchange(Server::sglang, request, reply(R"(["The"," capital"," is"," Par","is","."," It"])", "[null,-3,-1,-2,-0.5,-0.25,-9]", 6));
   CHECK(sglang.request.body.find(R"("max_tokens":1,)") != std::string::npos);
-  CHECK(sglang.outcome.value().logprob == -2.75);
+  CHECK(sglang.outcome().value().logprob == -2.75);
 }
 
 TEST_CASE("token ids are scored as they were sent, whatever they spell") {
@@ -63,8 +58,8 @@ TEST_CASE("token ids are scored as they were sent, whatever they spell") {
   const std::string tokens = R"(["<s>","a","\ufffd","\ufffd","b"])";
   const Exchange got = exchange(Server::vllm, request, reply(tokens, "[null,-1,-2,-4,-8]", 5));
   CHECK(got.request.body.find(R"("prompt":[1,5,6,7,8],)") != std::string::npos);
-  CHECK(got.outcome.value().logprob == -12);
-  CHECK(got.outcome.value().tokens == 2);
+  CHECK(got.outcome().value().logprob == -12);
+  CHECK(got.outcome().value().tokens == 2);
   CHECK(refused(Server::vllm, request, reply(R"(["<s>","<s>","a","b","c","d"])", "[null,-1,-1,-1,-1,-1]", 6)).find("where 5 were sent") != std::string::npos);
 }
 
@@ -86,7 +81,7 @@ TEST_CASE("a continuation that does not begin with a token is refused, and so is
   CHECK(refused(Server::vllm, ScoreRequest("The ", "capital"), body).find("not made of whole tokens") != std::string::npos);
   CHECK(refused(Server::vllm, ScoreRequest("The cap", "ITAL"), body).find("give prompt and continuation as token ids") != std::string::npos);
   CHECK(refused(Server::vllm, ScoreRequest("", "The capital"), body).find("has no log-probability") != std::string::npos);
-  CHECK(exchange(Server::vllm, ScoreRequest("The cap", "ital"), body).outcome.value().logprob == -2);
+  CHECK(exchange(Server::vllm, ScoreRequest("The cap", "ital"), body).outcome().value().logprob == -2);
   CHECK(refused(Server::vllm, ScoreRequest("The cap", "ital"), reply(R"(["The"," cap","ital"])", "[null,-1,0.5]", 3)).find("no log-probability") != std::string::npos);
 }
 
@@ -95,20 +90,14 @@ TEST_CASE("servers without scores of a prompt are refused by name, and nothing i
     if (dialect.score_max_tokens) continue;
     const Exchange got = exchange(dialect.server, ScoreRequest("a", "b"), "{}");
     CHECK(got.request.path == "");
-    const auto failure = test::failure_of(got.outcome);
+    const auto failure = test::failure_of(got.outcome());
     CHECK(failure.kind == Kind::permanent);
     CHECK(failure.message.find("'" + std::string(dialect.name) + "' cannot be asked for prompt scores (echo)") != std::string::npos);
   }
 }
 
 TEST_CASE("damage and errors are told apart as everywhere") {
-  const auto kind = [](const std::string& body) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
-    OpenAiOptions chosen = options(server, Server::vllm);
-    chosen.http.max_attempts = 2;
-    OpenAiScore model(chosen);
-    return test::failure_of(test::ask(model, {ScoreRequest("a", "b")})[0]).kind;
-  };
+  const auto kind = [](const std::string& body) { return test::failure_of(exchange(Server::vllm, ScoreRequest("a", "b"), body).outcome()).kind; };
   CHECK(kind("<html>") == Kind::transport);
   CHECK(kind(R"({"error":{"message":"busy","code":503}})") == Kind::transport);
   CHECK(kind(R"({"error":{"message":"no","code":400}})") == Kind::permanent);

@@ -38,9 +38,7 @@ std::string choices(const std::vector<int>& indices, const std::string& usage = 
            std::to_string(indices[i]) + R"("},"finish_reason":"stop"})";
   return out + R"(],"usage":)" + usage + "}";
 }
-OpenAiOptions options(const FaultServer& server) {
-  return {.url = server.url("/v1"), .model = "m", .api_key_env = "", .http = test::quick()};
-}
+OpenAiOptions options(const FaultServer& server) { return test::served_at<OpenAiOptions>(server.url("/v1")); }
 /// `count` samples of one sampled prompt.
 std::vector<Prompt> samples(std::uint32_t count, std::uint64_t seed = 100, std::vector<std::string> stop = {}) {
   PromptBody body;
