@@ -28,7 +28,7 @@ namespace espalier::backend {
 
 /// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread: keep-alive, TLS, HTTP/2 where a
 /// TLS server offers it, proxies, no redirects, limits and retries as the endpoint's options say (contracts: failures); which server of a fleet
-/// gets what is the fleet's to say (http_fleet.hpp). Several services may share one client; one thread at a time uses it.
+/// gets what is the fleet's to say. Several services may share one client; one thread at a time uses it.
 class HttpClient {
  public:
   using Id = std::uint64_t;
