@@ -59,9 +59,9 @@ TEST_CASE("every sort of server gets its filters and penalties in full, by its o
   const auto sent = [](Server sort) { return chat_request(sort, {.temperature = 0.5, .max_tokens = 9}).body; };
   CHECK(sent(Server::other) == head + R"("max_tokens")" + rest + R"(,"seed":7})");
   CHECK(sent(Server::openai) == head + R"("max_completion_tokens")" + rest + R"(,"seed":7})");
-  const std::string full = R"(,"top_k":-1,"min_p":0,"repetition_penalty":1,"skip_special_tokens":false,"seed":7})";
-  CHECK(sent(Server::vllm) == head + R"("max_tokens")" + rest + full);
-  CHECK(sent(Server::sglang) == head + R"("max_tokens")" + rest + full);
+  const std::string full = R"(,"top_k":-1,"min_p":0,"repetition_penalty":1,"skip_special_tokens":false)";
+  CHECK(sent(Server::vllm) == head + R"("max_tokens")" + rest + full + R"(,"return_token_ids":true,"seed":7})");
+  CHECK(sent(Server::sglang) == head + R"("max_tokens")" + rest + full + R"(,"seed":7})");
   const std::string llama = R"(,"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7})";
   CHECK(sent(Server::llamacpp) == head + R"("max_tokens")" + rest + llama);
   CHECK(sent(Server::llamacpp_python) == head + R"("max_tokens")" + rest + llama);
@@ -78,6 +78,34 @@ TEST_CASE("raw prompts go to plain completions, where OpenAI's limit keeps its o
     CHECK(got.request.path == "/v1/completions");
     CHECK(got.request.body.starts_with(R"({"model":"m","prompt":"hello","temperature":0,"top_p":1,"max_tokens":512)"));
     CHECK(got.outcome().value().text == " world");
+  }
+}
+
+TEST_CASE("samples count their own tokens where the server lists them, whoever shares their message") {
+  const auto shared = body({{"user", "q"}}, {.temperature = 1});
+  const std::vector<Prompt> three{Prompt(shared, 5, 0), Prompt(shared, 5, 1), Prompt(shared, 5, 2)};
+  const auto choice = [](int index, const std::string& more) {
+    return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"finish_reason":"stop")" + more + "}";
+  };
+  const auto counts = [&](const std::vector<std::string>& lists, int sum) {
+    const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = Server::vllm}, "/v1", three,
+                                            R"({"choices":[)" + choice(1, lists[1]) + "," + choice(0, lists[0]) + "," + choice(2, lists[2]) +
+                                                R"(],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(sum) + "}}");
+    std::vector<std::uint32_t> tokens;
+    for (const auto& outcome : got.outcomes) tokens.push_back(outcome.value().completion_tokens);
+    return tokens;
+  };
+  using Counts = std::vector<std::uint32_t>;
+  const std::string logprobs = R"(,"logprobs":{"content":[{"logprob":-1},{"logprob":-1}]})";
+  CHECK(counts({R"(,"token_ids":[4,5,6,7,8])", R"(,"token_ids":[4])", R"(,"token_ids":[9,9])"}, 8) == Counts{5, 1, 2});
+  CHECK(counts({logprobs, R"(,"logprobs":{"content":[{"logprob":-1}]})", R"(,"logprobs":{"token_logprobs":[-1,-1,-1,-1,-1]})"}, 8) == Counts{2, 1, 5});
+  CHECK(counts({"", "", ""}, 8) == Counts{3, 3, 2});                            // a sum is all there is
+  CHECK(counts({logprobs, logprobs, logprobs}, 8) == Counts{3, 3, 2});          // lists of other tokens than those that usage counts
+  CHECK(counts({R"(,"token_ids":null)", logprobs, ""}, 2) == Counts{0, 2, 0});  // one text is empty
+  CHECK(counts({"", "", ""}, 0) == Counts{0, 0, 0});
+  for (const int sample : {0, 1, 2}) {  // alone, a sample's tokens are the message's
+    const Exchange alone = exchange(Server::vllm, three[std::size_t(sample)], chat_reply("a", R"(,"token_ids":[4,5,6])", 3));
+    CHECK(alone.outcome().value().completion_tokens == 3);
   }
 }
 
@@ -100,6 +128,22 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   CHECK(answer.prompt_tokens == 4);
   CHECK(answer.completion_tokens == 1);
   CHECK(answer.logprob == -0.5);
+}
+
+TEST_CASE("Ollama's replies may come in lines, and are asked for again if they break off") {
+  FaultServer server([](const Received&, std::size_t number) {
+    const std::string lines = R"({"message":{"content":"he"},"done":false})" "\n" R"({"message":{"content":"llo"},"done":false})" "\n";
+    return Answer{.body = number == 0 ? lines : lines + R"({"message":{"content":""},"done":true,"done_reason":"length","eval_count":2})" "\n"};
+  });
+  OpenAiOptions chosen = options(server, Server::ollama);
+  chosen.stream = true;
+  OpenAi model(chosen);
+  const Completion answer = test::ask(model, {Prompt("q")})[0].value();
+  CHECK(answer.text == "hello");
+  CHECK(answer.finish == Finish::length);
+  CHECK(answer.completion_tokens == 2);
+  REQUIRE(server.received().size() == 2);
+  CHECK(server.received()[0].body.find(R"("stream":true,"truncate":false)") != std::string::npos);
 }
 
 TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors, damage") {

@@ -124,6 +124,15 @@ TEST_CASE("a reply that was asked for in chunks is put together, and asked for a
   CHECK(server.received()[0].body.find(R"("stream":true,"stream_options":{"include_usage":true})") != std::string::npos);
 }
 
+TEST_CASE("a server that does not know of chunks is taken at its word") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("hello")}; });
+  OpenAiOptions chosen = options(server);
+  chosen.stream = true;
+  OpenAi model(chosen);
+  CHECK(test::ask(model, {Prompt("q")})[0].value().text == "hello");
+  CHECK(server.received().size() == 1);
+}
+
 TEST_CASE("a greedy request has no seed, and fields that are off are not sent") {
   FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
   OpenAi model(options(server));

@@ -1,3 +1,4 @@
+#include <espalier/backend/chat/ollama_stream.hpp>
 #include <espalier/backend/chat/openai_reply.hpp>
 #include <espalier/backend/chat/streamed_reply.hpp>
 
@@ -63,6 +64,34 @@ TEST_CASE("chunks add up to the reply that would have come whole") {
   CHECK(*plain[0]->logprob == -3);
 }
 
+TEST_CASE("token ids add up too, and count each sample's tokens") {
+  const auto chat = completions(
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a \"},\"token_ids\":[5,6]}]}\n\n"
+      "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"},\"token_ids\":[5]}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"c\"},\"token_ids\":[7,8],\"finish_reason\":\"stop\"}]}\n\n"
+      "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n"
+      "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n",
+      2);
+  CHECK(chat[0]->completion_tokens == 4);
+  CHECK(chat[1]->completion_tokens == 1);
+}
+
+TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
+  backend::JsonReader json;
+  const auto whole = [&](const std::string& lines) { return backend::whole_ollama(lines, json); };
+  CHECK(whole("{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
+              "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
+              "{\"message\":{\"content\":\"b\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_count\":2,\"logprobs\":[{\"logprob\":-2}]}") ==
+        R"({"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2,"logprobs":[{"logprob":-1},{"logprob":-2}],)"
+        R"("message":{"content":"a b","thinking":"hm"}})");
+  CHECK(whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n") == R"({"done":true,"done_reason":"","response":"xy","thinking":""})");
+  const std::string begun = "{\"response\":\"x\",\"done\":false}\n";
+  for (const std::string& bad : {std::string(), begun, begun + "{\"response\":\"y\",\"do", begun + "<html>\n", begun + "{\"error\":\"out of memory\"}\n"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS(whole(bad), BackendError);
+  }
+}
+
 TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") {
   backend::JsonReader json;
   const std::string chunk = "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n";
@@ -80,4 +109,7 @@ TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") 
   CHECK(kind(chunk + "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n") == std::string("transport"));
   CHECK(kind(chunk + "data: {\"error\":{\"message\":\"no\",\"code\":400}}\n\n") == std::string("permanent"));
   CHECK(kind(chunk + "data: [DONE]\n\n") == std::string("none"));
+  const std::string last = "data: {\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"stop\"}]}\n\n";
+  CHECK(kind(last + chunk + "data: [DONE]\n\n") == std::string("transport"));  // a choice that goes on after its end
+  CHECK(kind(chunk + last + "data: {\"choices\":[{\"index\":0,\"text\":\"\"}]}\n\ndata: [DONE]\n\n") == std::string("none"));
 }

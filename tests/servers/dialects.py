@@ -34,6 +34,7 @@ class Dialect:
     cuts_prompts: bool = False  # a prompt beyond the context is cut without a word
     most_stops: int = 1000
     refused_fields: tuple[str, ...] = ()
+    token_ids: bool = False  # sends each choice's token ids where they are asked for
 
 
 def _openai_error(status: int, message: str, code: str) -> Json:
@@ -58,7 +59,7 @@ def _llama_cpp_error(status: int, message: str, code: str) -> Json:
 
 
 DIALECTS: Mapping[str, Dialect] = {
-    "vllm": Dialect(_vllm_error, "vllm", stop_field="stop_reason"),
+    "vllm": Dialect(_vllm_error, "vllm", stop_field="stop_reason", token_ids=True),
     "sglang": Dialect(_sglang_error, "sglang", stop_field="matched_stop"),
     "llama.cpp": Dialect(_llama_cpp_error, "llamacpp", logprobs="chat", knows_models=False),
     "ollama": Dialect(
@@ -74,7 +75,7 @@ DIALECTS: Mapping[str, Dialect] = {
 
 MODEL = "m"
 CONTEXT = 100_000  # tokens; in a prompt, a word is a token
-TOKENS = 8  # that each text counts as, whatever it says: servers report a message's sum, which is split evenly
+TOKENS = 8  # that each text counts as where the client hears of a message's sum alone, which it splits evenly
 
 
 def prompt_of(request: Json) -> str:
@@ -125,6 +126,10 @@ def cut(request: Json, text: str) -> tuple[str, str | None]:
     return (text[: text.index(stop)], stop) if stop else (text, None)
 
 
+def tokens_of(dialect: Dialect, text: str) -> int:
+    return len(text.split()) if dialect.token_ids else TOKENS
+
+
 def _logprobs(dialect: Dialect, request: Json, text: str) -> Json | None:
     if not request.get("logprobs") or not dialect.logprobs:
         return None
@@ -137,13 +142,17 @@ def _logprobs(dialect: Dialect, request: Json, text: str) -> Json | None:
 def reply_to(dialect: Dialect, request: Json, golds: Mapping[str, str]) -> Json:
     """The whole reply on OpenAI's two routes. Raises Refused."""
     check(dialect, request)
-    chat, choices = "messages" in request, []
+    chat, choices, made = "messages" in request, [], 0
     for index in range(request.get("n", 1) if dialect.native_n else 1):
         text, stop = cut(request, written(request, index, golds))
         choice: Json = {"index": index, "finish_reason": "stop", "logprobs": _logprobs(dialect, request, text)}
         choice |= {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
+        tokens = tokens_of(dialect, text)
+        if dialect.token_ids and request.get("return_token_ids"):
+            choice["token_ids"] = list(range(tokens))
+        made += tokens
         choices.append(choice | ({dialect.stop_field: stop} if dialect.stop_field else {}))
-    made, read = TOKENS * len(choices), len(prompt_of(request).split())
+    read = len(prompt_of(request).split())
     return {
         "id": "cmpl-1",
         "object": "chat.completion" if chat else "text_completion",

@@ -16,14 +16,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialects import DIALECTS, MODEL, Json, Refused, ollama_reply_to, reply_to
-from faults import DAMAGED, PERMANENT, REPLACED, Answer, encode
+from faults import DAMAGED, PERMANENT, RELISTED, REPLACED, STREAMED, Answer
+from streams import cut_anywhere, encode, ollama_stream_of, stream_of
 
 
 class FaultServer:
     """Answers as `dialect` does; the share `rate` of all attempts meets one of `faults` instead, drawn from the seed,
     the request and the number of the attempt, so that the order of arrival changes nothing. Serves the model's routes,
-    and /retrieve: the `passages` that have most words of the query. With `tls`, each attempt has a connection of its
-    own and "TLS" is the only fault: it breaks the handshake."""
+    whole or as streams, and /retrieve: the `passages` that have most words of the query. With `tls`, each attempt has
+    a connection of its own and "TLS" is the only fault: it breaks the handshake."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class FaultServer:
     ) -> None:
         self.dialect = DIALECTS[dialect]
         self.met: Counter[str] = Counter()  # attempts by fault, "" = served
+        self.streams = 0  # replies that came in pieces
         self.followed = False  # somebody went where a redirect points
         self._faults, self._rate, self._seed = list(faults), rate, seed
         self._golds, self._tls = dict(golds or {}), tls
@@ -97,7 +99,9 @@ class FaultServer:
         with contextlib.suppress(OSError):  # the client is gone, or we stop
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls:
-                if self._draw(b"%d" % number) == "TLS":
+                fault = self._draw(b"%d" % number)
+                self._count(fault)
+                if fault == "TLS":
                     connection.sendall(b"this is no handshake")
                     _shut(connection)
                 connection = self._tls.wrap_socket(connection, server_side=True)
@@ -115,9 +119,11 @@ class FaultServer:
             text = b"%d %d " % (self._seed, self._attempts[key]) + key
             draw = int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
             hit = bool(self._faults) and draw / 2**64 < self._rate
-            fault = self._faults[draw % len(self._faults)] if hit else ""
+            return self._faults[draw % len(self._faults)] if hit else ""
+
+    def _count(self, fault: str) -> None:
+        with self._lock:
             self.met[fault] += 1
-        return fault
 
     def _answer(self, connection: socket.socket, incoming: Any) -> bool:
         """Answers one request. True if the connection stays open."""
@@ -133,16 +139,38 @@ class FaultServer:
             self.followed = True
         fault = "" if self._tls else self._draw(path[0] + body)
         if instead := REPLACED.get(fault) or PERMANENT.get(fault):
-            status, headers, reply = instead(self.dialect)
+            (status, headers, reply), stream = instead(self.dialect), []
         else:
-            status, headers, reply = self._good(path[0].decode(), body)
-        if fault in DAMAGED and status == 200:
-            reply = DAMAGED[fault](reply)
+            (status, headers, reply), stream = self._good(path[0].decode(), body, fault)
+        if fault in STREAMED and not stream:
+            fault = ""
         if self._tls:
             headers["Connection"] = "close"
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        head = f"HTTP/1.1 {status} Answer\r\n{head}Content-Length: {len(reply)}\r\n\r\n"
-        return self._send(connection, head.encode(), reply, fault) and not self._tls
+        else:
+            self._count(fault)
+        headers["Transfer-Encoding" if stream else "Content-Length"] = "chunked" if stream else str(len(reply))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = f"HTTP/1.1 {status} Answer\r\n{lines}\r\n".encode()
+        if stream:
+            return self._send_stream(connection, head, stream, fault) and not self._tls
+        return self._send(connection, head, reply, fault) and not self._tls
+
+    def _send_stream(self, connection: socket.socket, head: bytes, stream: list[bytes], fault: str) -> bool:
+        """Sends lines in chunks that begin and end anywhere. A stream that is cut or stalls has no last chunk."""
+        whole = DAMAGED[fault](b"".join(stream)) if fault in DAMAGED else b"".join(stream)
+        chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in cut_anywhere(whole, self._seed)]
+        if fault in ("refuse", "stall", "reset", "drip"):
+            return self._send(connection, head, b"".join(chunks) + b"0\r\n\r\n", fault)
+        connection.sendall(head)
+        for chunk in chunks:
+            connection.sendall(chunk)
+        if fault == "stream stalled":
+            return self._send(connection, b"", b"", "stall")
+        if fault == "stream cut":
+            return False
+        connection.sendall(b"0\r\n\r\n")
+        self.streams += 1
+        return True
 
     def _send(self, connection: socket.socket, head: bytes, reply: bytes, fault: str) -> bool:
         if fault == "stall":
@@ -167,21 +195,34 @@ class FaultServer:
             connection.sendall(part)
         return True
 
-    def _good(self, path: str, body: bytes) -> Answer:
-        if path == "/v1/models":
-            return 200, {}, encode({"object": "list", "data": [{"id": MODEL, "owned_by": self.dialect.owner}]})
+    def _good(self, path: str, body: bytes, fault: str) -> tuple[Answer, list[bytes]]:
+        """An answer, or its head and the lines of a stream. Its content may be damaged."""
+        request = json.loads(body or b"null")
         try:
-            request = json.loads(body or b"null")
-            if path == "/retrieve":
-                found = [self._search(query, request["topk"]) for query in request["queries"]]
-                return 200, {}, encode({"result": found})
-            if path in ("/v1/chat/completions", "/v1/completions"):
-                return 200, {}, encode(reply_to(self.dialect, request, self._golds))
-            if path in ("/api/chat", "/api/generate") and self.dialect is DIALECTS["ollama"]:
-                return 200, {}, encode(ollama_reply_to(request, self._golds))
-            raise Refused(404, "Not Found")
+            reply = RELISTED.get(fault, dict)(self._reply_to(path, request))
         except Refused as refusal:
-            return refusal.status, {}, encode(self.dialect.error(refusal.status, str(refusal), refusal.code))
+            return (refusal.status, {}, encode(self.dialect.error(refusal.status, str(refusal), refusal.code))), []
+        if not (request and request.get("stream")):
+            return (200, {}, DAMAGED.get(fault, bytes)(encode(reply))), []
+        if path.startswith("/api/"):
+            kind, stream = "application/x-ndjson", ollama_stream_of(reply)
+        else:
+            kind, stream = "text/event-stream", stream_of(request, reply)
+        if fault in STREAMED:
+            stream = STREAMED[fault](self.dialect, stream)
+        return (200, {"Content-Type": kind}, b""), stream
+
+    def _reply_to(self, path: str, request: Json) -> Json:
+        """Raises Refused."""
+        if path == "/v1/models":
+            return {"object": "list", "data": [{"id": MODEL, "owned_by": self.dialect.owner}]}
+        if path == "/retrieve":
+            return {"result": [self._search(query, request["topk"]) for query in request["queries"]]}
+        if path in ("/v1/chat/completions", "/v1/completions"):
+            return reply_to(self.dialect, request, self._golds)
+        if path in ("/api/chat", "/api/generate") and self.dialect is DIALECTS["ollama"]:
+            return ollama_reply_to(request, self._golds)
+        raise Refused(404, "Not Found")
 
     def _search(self, query: str, k: int) -> list[Json]:
         words = set(query.lower().split())

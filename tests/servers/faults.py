@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 
 from dialects import TOKENS, Dialect, Json
+from streams import encode, is_event, lines_of
 
 Answer = tuple[int, dict[str, str], bytes]
 Status = Callable[[Dialect], Answer]
-
-
-def encode(reply: object) -> bytes:
-    return json.dumps(reply, ensure_ascii=False).encode()
 
 
 @functools.cache
@@ -57,15 +53,15 @@ REPLACED: Mapping[str, Status] = {
 }
 
 
-def _relisted(change: Callable[[list[Json]], list[Json]]) -> Callable[[bytes], bytes]:
+def _relisted(change: Callable[[list[Json]], list[Json]]) -> Callable[[Json], Json]:
     """Changes the list of choices, or that of a retrieval server's results, where a reply has one."""
 
-    def changed(body: bytes) -> bytes:
-        reply = json.loads(body)
-        reply |= {name: change(reply[name]) for name in ("choices", "result") if name in reply}
+    def changed(reply: Json) -> Json:
+        reply = reply | {name: change(reply[name]) for name in ("choices", "result") if name in reply}
         if "choices" in reply:  # the server counts what it sends
-            reply["usage"]["completion_tokens"] = TOKENS * len(reply["choices"])
-        return encode(reply)
+            made = sum(len(choice["token_ids"]) if "token_ids" in choice else TOKENS for choice in reply["choices"])
+            reply["usage"] = reply["usage"] | {"completion_tokens": made}
+        return reply
 
     return changed
 
@@ -76,11 +72,15 @@ def _inserted(damage: bytes) -> Callable[[bytes], bytes]:
     return lambda body: begin.sub(lambda found: found[0] + damage, body, count=1)
 
 
-# What happens to a good reply's bytes.
-DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
+# What happens to a good reply's lists.
+RELISTED: Mapping[str, Callable[[Json], Json]] = {
     "too short a list": _relisted(lambda items: items[1:]),
     "too long a list": _relisted(lambda items: [*items, {"index": len(items)}]),
     "duplicate choices": _relisted(lambda items: [*items, *items[:1]]),
+}
+
+# What happens to its bytes.
+DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
     "invalid UTF-8": _inserted(b"\xff\xc3"),
     "lone surrogate": _inserted(rb"\ud83d"),
 }
@@ -88,4 +88,24 @@ DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
 # What happens to the connection.
 BROKEN: Sequence[str] = ("refuse", "stall", "reset", "drip")
 
-TRANSIENT: Sequence[str] = (*BROKEN, *REPLACED, *DAMAGED)  # and "TLS", which only a server that speaks it can inject
+TRANSIENT: Sequence[str] = (*BROKEN, *REPLACED, *RELISTED, *DAMAGED)  # and "TLS", for a server that speaks it
+
+
+def _after_half(*more: bytes) -> Callable[[Dialect, list[bytes]], list[bytes]]:
+    return lambda _, stream: [*stream[: len(stream) // 2], *more]
+
+
+def _error_after_half(dialect: Dialect, stream: list[bytes]) -> list[bytes]:
+    error = dialect.error(500, "injected", "")
+    return [*stream[: len(stream) // 2], *lines_of([error], events=is_event(stream[-1]))]
+
+
+# What happens to a reply that comes as a stream.
+STREAMED: Mapping[str, Callable[[Dialect, list[bytes]], list[bytes]]] = {
+    "stream with an error": _error_after_half,
+    "stream without an end": lambda _, stream: stream[:-1],
+    "stream with garbage": lambda _, stream: [*stream[:-1], stream[0][:-9] + b"\n\n", *stream[-1:]],
+    "stream with HTML": _after_half(b"<html><h1>Bad Gateway</h1></html>\n\n"),
+    "stream cut": _after_half(),
+    "stream stalled": _after_half(),
+}

@@ -2,6 +2,7 @@
 
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/chat/ollama_reply.hpp>
+#include <espalier/backend/chat/ollama_stream.hpp>
 #include <espalier/backend/chat/openai_reply.hpp>
 #include <espalier/backend/chat/openai_request.hpp>
 #include <espalier/backend/chat/server_dialect.hpp>
@@ -106,7 +107,8 @@ class OpenAi final : public HttpService<Prompt, Completion> {
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
-    if (options_.stream && !ollama()) body = StreamedReply::whole(body, json_);
+    if (options_.stream && ollama()) body = whole_ollama(body, json_);
+    else if (options_.stream && !body.starts_with('{')) body = StreamedReply::whole(body, json_);  // "{": it came whole all the same
     const auto root = json_.read(body);
     if (ollama()) return {read_ollama(root, group.front())};
     return read_completions(root, group, server_.dialect());

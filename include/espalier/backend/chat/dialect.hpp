@@ -41,6 +41,7 @@ struct Dialect {
   bool special_tokens = false;                  ///< takes skip_special_tokens, sent as false so that tags survive
   Logprobs logprobs = Logprobs::unknown;
   Prefill prefill = Prefill::absent;
+  bool token_ids = false;                              ///< takes return_token_ids, which counts each sample's tokens by itself
   bool ids = false;                                    ///< takes a raw prompt as token ids
   std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` under this max_tokens
 };
@@ -56,6 +57,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .special_tokens = true,
      .logprobs = Dialect::Logprobs::raw,
      .prefill = Dialect::Prefill::continued,
+     .token_ids = true,
      .ids = true,
      .score_max_tokens = 0},
     // Emulates n: under deterministic inference the choices of one message are drawn under one seed, and are equal.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,19 +82,40 @@ inline std::uint32_t read_count(simdjson::simdjson_result<simdjson::dom::element
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
 }
 
+/// How many tokens a choice has by its token ids or log-probabilities; 0 = it does not say.
+inline std::uint32_t listed_tokens(simdjson::dom::element choice) {
+  simdjson::dom::array list;
+  if (!choice["token_ids"].get(list) || !choice["logprobs"]["content"].get(list) || !choice["logprobs"]["token_logprobs"].get(list))
+    return static_cast<std::uint32_t>(list.size());
+  return 0;
+}
+
+/// Gives the choices of a message their tokens, of which usage tells the sum: each its own where the lists add up to that
+/// sum, so that nothing depends on who shared the message; else equal parts, the remainder on the first ones. `listed`:
+/// listed_tokens of each, in order of index.
+inline void count_tokens(std::vector<std::optional<Completion>>& completions, const std::vector<std::uint32_t>& listed, std::uint32_t sum) {
+  const auto count = static_cast<std::uint32_t>(std::count_if(completions.begin(), completions.end(), [](const auto& c) { return c.has_value(); }));
+  const bool told = std::accumulate(listed.begin(), listed.end(), std::uint64_t(0)) == sum;
+  std::uint32_t nth = 0;
+  for (std::size_t i = 0; i < completions.size(); ++i)
+    if (completions[i]) {
+      completions[i]->completion_tokens = told ? listed[i] : sum / count + (nth < sum % count ? 1 : 0);
+      ++nth;
+    }
+}
+
 /// The completions of a reply, one place for each of `samples` by choice index; a place stays empty if the server sent
-/// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone; the completion tokens
-/// of a message, known as a sum only, are split evenly, the remainder on the first ones. Log-probabilities of fewer tokens
-/// than that sum are those of a part of the texts, and left out. Throws BackendError for an error sent as a reply, and
-/// for no, surplus or repeated choices.
+/// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone. Log-probabilities of
+/// fewer tokens than usage counts are those of a part of the texts, and left out. Throws BackendError for an error sent
+/// as a reply, and for no, surplus or repeated choices.
 inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root, std::span<const Prompt> samples, const Dialect& dialect) {
   throw_if_error(root);
   simdjson::dom::array choices;
   if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");
   const std::uint32_t prompt_tokens = read_count(root["usage"]["prompt_tokens"]);
   const std::uint32_t completion_tokens = read_count(root["usage"]["completion_tokens"]);
-  const auto count = static_cast<std::uint32_t>(choices.size());
   std::vector<std::optional<Completion>> completions(samples.size());
+  std::vector<std::uint32_t> listed(samples.size());
   std::uint64_t position = 0, scored = 0;
   for (const auto choice : choices) {
     std::uint64_t index = position++;
@@ -110,14 +132,11 @@ inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::el
       scored += logprobs->tokens;
     }
     completions[index] = std::move(completion);
+    listed[index] = listed_tokens(choice);
   }
-  std::uint32_t nth = 0;
   for (auto& completion : completions)
-    if (completion) {
-      if (scored < completion_tokens) completion->logprob.reset();
-      completion->completion_tokens = completion_tokens / count + (nth < completion_tokens % count ? 1 : 0);
-      ++nth;
-    }
+    if (completion && scored < completion_tokens) completion->logprob.reset();
+  count_tokens(completions, listed, completion_tokens);
   return completions;
 }
 

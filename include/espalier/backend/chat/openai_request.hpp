@@ -26,7 +26,7 @@ class OpenAiRequest {
   /// `chat` false sends prompts with roles as raw ones too, their messages joined by blank lines. Fields of `extra_body`
   /// ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
   /// std::invalid_argument if it is no object or touches model, messages, prompt, n, seed or stream.
-  /// `stream`: replies shall come in chunks (streamed_reply.hpp); not by Ollama's own routes.
+  /// `stream`: replies shall come in chunks (streamed_reply.hpp).
   OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false)
       : model_(std::move(model)), chat_(chat), stream_(stream), extra_body_(std::move(extra_body)) {
     JsonFields probe;
@@ -61,6 +61,7 @@ class OpenAiRequest {
     if (!sampling.stop.empty()) fields.set_json("stop", array(sampling.stop));
     set_filters(fields, sampling, dialect);
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
+    if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);  // greedy samples share no message
     if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
@@ -74,7 +75,7 @@ class OpenAiRequest {
     const Sampling& sampling = body.sampling;
     JsonFields fields = asked(body), options;
     if (!chat(body)) fields.set("raw", true);
-    fields.set("stream", false).set("truncate", false).set("shift", false);
+    fields.set("stream", stream_).set("truncate", false).set("shift", false);
     if (sampling.logprobs) fields.set("logprobs", true);
     options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", sampling.max_tokens);
     if (!sampling.stop.empty()) options.set_json("stop", array(sampling.stop));

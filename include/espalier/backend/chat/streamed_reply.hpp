@@ -34,7 +34,7 @@ class StreamedReply {
 
  private:
   struct Choice {
-    std::string text, thought, finish, stop, logprobs;
+    std::string text, thought, finish, stop, logprobs, ids;
     bool chat = false;
   };
 
@@ -47,7 +47,9 @@ class StreamedReply {
       Choice& choice = choices_[field<std::uint64_t>(part, "index").value_or(0)];
       simdjson::dom::element delta = part;
       if (!part["delta"].get(delta)) choice.chat = true;
+      const std::size_t before = choice.text.size();
       for (const char* name : {"content", "text"}) choice.text += field<std::string_view>(delta, name).value_or("");
+      if (choice.text.size() > before && !choice.finish.empty()) throw BackendError("a choice that goes on after its end");
       for (const char* name : {"reasoning_content", "reasoning"}) choice.thought += field<std::string_view>(delta, name).value_or("");
       if (const auto finish = field<std::string_view>(part, "finish_reason")) choice.finish = *finish;
       for (const char* name : {"stop_reason", "matched_stop"}) {
@@ -55,6 +57,9 @@ class StreamedReply {
         if (!part[name].get(stop) && !stop.is_null()) choice.stop = simdjson::minify(stop);
       }
       add_logprobs(part, choice.logprobs);
+      simdjson::dom::array ids;
+      if (!part["token_ids"].get(ids))
+        for (const auto id : ids) choice.ids.append(choice.ids.empty() ? "" : ",").append(simdjson::minify(id));
     }
   }
   /// Log-probabilities of further tokens, as the list that the chat route has.
@@ -75,6 +80,7 @@ class StreamedReply {
       json.begin_object().field("index", index).field("finish_reason", choice.finish);
       if (!choice.stop.empty()) json.key("stop_reason").raw(choice.stop);
       if (!choice.logprobs.empty()) json.key("logprobs").raw("{\"content\":[" + choice.logprobs + "]}");
+      if (!choice.ids.empty()) json.key("token_ids").raw("[" + choice.ids + "]");
       if (choice.chat) {
         json.key("message").begin_object().field("content", choice.text);
         if (!choice.thought.empty()) json.field("reasoning_content", choice.thought);
