@@ -1,6 +1,8 @@
-// Streams of events, and replies that come as chunks.
+// Streams of events, and replies that come as chunks or in lines.
 #include "fuzzing.hpp"
 
+#include <espalier/backend/chat/ollama_reply.hpp>
+#include <espalier/backend/chat/ollama_stream.hpp>
 #include <espalier/backend/chat/openai_reply.hpp>
 #include <espalier/backend/chat/streamed_reply.hpp>
 
@@ -13,11 +15,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t length = 0;
   backend::for_each_event(stream, [&](std::string_view event) { length += event.size(); });
   fuzz::require(length <= stream.size(), "events are part of the stream");
-  try {
+  const auto says_why = [](auto read) {
+    try {
+      read();
+    } catch (const BackendError& error) {
+      fuzz::require(error.what()[0] != '\0', "an error says something");
+    }
+  };
+  says_why([&] {
     std::string whole = backend::StreamedReply::whole(stream, json);
     backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm));
-  } catch (const BackendError& error) {
-    fuzz::require(error.what()[0] != '\0', "an error says something");
-  }
+  });
+  says_why([&] {
+    std::string whole = backend::whole_ollama(stream, json);
+    backend::read_ollama(json.read(whole), prompts[0]);
+  });
   return 0;
 }
