@@ -199,7 +199,7 @@ class FaultServer:
         """An answer, or its head and the lines of a stream. Its content may be damaged."""
         request = json.loads(body or b"null")
         try:
-            reply = RELISTED.get(fault, dict)(self._reply_to(path, request))
+            reply = RELISTED.get(fault, dict)(self.reply_to(path, request))
         except Refused as refusal:
             return (refusal.status, {}, encode(self.dialect.error(refusal.status, str(refusal), refusal.code))), []
         if not (request and request.get("stream")):
@@ -212,8 +212,8 @@ class FaultServer:
             stream = STREAMED[fault](self.dialect, stream)
         return (200, {"Content-Type": kind}, b""), stream
 
-    def _reply_to(self, path: str, request: Json) -> Json:
-        """Raises Refused."""
+    def reply_to(self, path: str, request: Json) -> Json:
+        """A reply without a fault. Raises Refused."""
         if path == "/v1/models":
             return {"object": "list", "data": [{"id": MODEL, "owned_by": self.dialect.owner}]}
         if path == "/retrieve":
