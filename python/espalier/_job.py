@@ -51,8 +51,8 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: An
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
     Settings are the options of `espalier expand`, with underscores: questions, corpus or index, out, method, model,
-    model_name, endpoints=["URL*WEIGHT", ...], model_revision, models={purpose: (model, name)}, api, server,
-    native_n, stream, extra_body, ca_file, proxy, api_key_file, retriever, retriever_name, retriever_protocol,
+    model_name, endpoints=["URL*WEIGHT", "PURPOSE=URL", ...], model_revision, models={purpose: (model, name)}, api,
+    server, native_n, stream, extra_body, ca_file, proxy, api_key_file, retriever, retriever_name, retriever_protocol,
     reranker, reranker_name, rerank_depth, encoder, encoder_name, encoder_profile, encoder_cut, value_server,
     value_name, value_head, prompts, limit, seed, in_flight, open_questions, timeout, deadline, attempts, hedge,
     overwrite, journal_file (shared with other runs), journal (False = none), replay, and set={option: value} for the

@@ -63,10 +63,10 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option("--model-name", "the model's name at the server", metavar="NAME")
     option(
         "--endpoint",
-        "a further server with that model; may be repeated; --model weighs 1",
+        "a further server with that model, or with a purpose's own; may be repeated; the model's own URL weighs 1",
         dest="endpoints",
         action="append",
-        metavar="URL[*WEIGHT]",
+        metavar="[PURPOSE=]URL[*WEIGHT]",
     )
     option("--model-revision", "of its weights; part of the journal's keys", metavar="REVISION")
     option(

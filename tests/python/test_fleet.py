@@ -33,6 +33,24 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(fil
 
 
 @needs_http
+@needs_journal
+def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
+    run = ["expand", *inputs(files), "--model-name", "m"]
+    with ModelServer(answers) as main, ModelServer(answers) as a, ModelServer(answers) as b:
+        another = ["--model-for", f"rollout={a.url},m"]
+        done = espalier(*run, "--model", main.url, *another, "--out", tmp_path / "one")
+        assert done.returncode == 0, done.stderr
+        seen = [len(server.requests) for server in (main, a, b)]
+        assert seen[0] and seen[1] and not seen[2]
+        another += ["--endpoint", f"rollout={b.url}*2"]
+        done = espalier(*run, "--model", main.url, *another, "--out", tmp_path / "two")
+        assert done.returncode == 0, done.stderr
+        more = [len(server.requests) - before for server, before in zip((main, a, b), seen, strict=True)]
+        assert more[0] == seen[0] and more[1] and more[2] and more[1] + more[2] == seen[1]
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@needs_http
 def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     def refused(*more: str) -> str:
         out = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -45,3 +63,6 @@ def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     assert "'endpoint'" in refused(*model, "--endpoint", "http://127.0.0.1:9/v1")
     assert "'hedge'" in refused(*model, "--hedge", "0.9")
     assert "'endpoint'" in refused("--endpoint", "http://127.0.0.1:9/v1")
+    assert "the purpose 'rollout'" in refused(*model, "--endpoint", "rollout=http://127.0.0.1:9/v1")
+    simulated = ("--model-for", "rollout=simulated")
+    assert "'endpoint'" in refused(*model, *simulated, "--endpoint", "rollout=http://127.0.0.1:9/v1")

@@ -70,10 +70,10 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
 #endif
 
 /// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
-/// through batch files. `main`: the one to which the settings' endpoints belong.
-inline ModelBackend make_model(const std::string& source, const std::string& model_name, const Settings& settings,
-                               const std::vector<rag::Example>& examples, const sim::Skills& skills, bool main) {
-  if (main && !is_url(source) && !settings.endpoints.empty()) bad_option("endpoint", settings.endpoints.front(), "none beside a model without a URL");
+/// through batch files. `endpoints`: further servers with it.
+inline ModelBackend make_model(const std::string& source, const std::string& model_name, const std::vector<std::string>& endpoints, const Settings& settings,
+                               const std::vector<rag::Example>& examples, const sim::Skills& skills) {
+  if (!is_url(source) && !endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
@@ -105,10 +105,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.extra_body = settings.extra_body;
   options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
-  if (main) {
-    for (const std::string& endpoint : settings.endpoints) options.replicas.push_back(backend::read_replica(endpoint));
-    options.http.hedge = settings.hedge;
-  }
+  for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
+  if (!endpoints.empty() || settings.endpoints.empty()) options.http.hedge = settings.hedge;  // refused where no model has a second server
   if (later && options.server == backend::Server::ollama) bad_option("server", settings.server, "one with a batch API");
   const backend::Dialect& dialect = backend::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));

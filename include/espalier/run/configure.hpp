@@ -5,6 +5,7 @@
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/skills.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,6 +35,12 @@ inline void configure(const Settings& settings, Method& method, sim::Skills& ski
   for (const ModelFor& other : settings.models)
     if (!method.prompts().protocol()->purpose(other.purpose))
       throw std::invalid_argument("option 'model-for': " + settings.method + " has no purpose '" + other.purpose + "'");
+  for (const std::string& endpoint : settings.endpoints) {
+    const std::string purpose = Settings::purpose_of(endpoint);
+    const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
+    if (!purpose.empty() && std::none_of(settings.models.begin(), settings.models.end(), has_it))
+      throw std::invalid_argument("option 'endpoint': no model was given for the purpose '" + purpose + "'");
+  }
 }
 
 }  // namespace espalier::run

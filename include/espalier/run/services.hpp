@@ -20,10 +20,10 @@ class Services {
   /// `known`: the questions that a simulated model has heard of.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
            const RunJournal& journal)
-      : Services(scheduler, settings, journal, make_model(settings.model, settings.model_name, settings, known, skills, true),
+      : Services(scheduler, settings, journal, make_model(settings.model, settings.model_name, settings.endpoints_for(""), settings, known, skills),
                  make_retriever(settings, lexical)) {
     for (const ModelFor& other : settings.models) {
-      auto backend = journal(make_model(other.model, other.name, settings, known, skills, false));
+      auto backend = journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;

@@ -38,7 +38,7 @@ struct Settings {
   std::string corpus;                   ///< JSONL file; may be empty with a remote retriever
   std::string index;                    ///< index folder, in place of the corpus
   std::string model = "simulated";      ///< "simulated" or the URL of an OpenAI-compatible server
-  std::vector<std::string> endpoints;   ///< further servers with that model: URL or URL*WEIGHT; `model` weighs 1
+  std::vector<std::string> endpoints;   ///< further servers with a model: [PURPOSE=]URL[*WEIGHT], the purpose one of `models`; the model's own URL weighs 1
   std::string model_name;               ///< the model's name at the server
   std::string model_revision;           ///< of its weights, part of the journal's key
   bool chat = true;                     ///< chat completions, or plain ones
@@ -81,6 +81,19 @@ struct Settings {
   bool replay = false;                  ///< answer from the folder's journal alone; what is not in it leaves a question open
   std::vector<ModelFor> models;         ///< other models for single purposes
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
+
+  /// The purpose that an endpoint names, "" = none: it is one of the main model's.
+  static std::string purpose_of(const std::string& endpoint) {
+    const std::size_t equals = endpoint.find('=');
+    return equals < endpoint.find("://") ? endpoint.substr(0, equals) : "";
+  }
+  /// Further servers with the model of a purpose, "" = the main model: URL[*WEIGHT].
+  [[nodiscard]] std::vector<std::string> endpoints_for(const std::string& purpose) const {
+    std::vector<std::string> urls;
+    for (const std::string& endpoint : endpoints)
+      if (purpose_of(endpoint) == purpose) urls.push_back(purpose.empty() ? endpoint : endpoint.substr(purpose.size() + 1));
+    return urls;
+  }
 };
 
 /// How far a run is.
