@@ -309,13 +309,31 @@ def test_a_failing_model_is_the_servers_failure_and_no_key_is_shown(
         async def test(client: Client) -> None:
             right = {"Authorization": "Bearer sesame-77"}
             status, reply, _ = await client.post(COMPLETIONS, chat("Why?\nERROR fake line"), headers=right)
-            assert status == 502 and reply["error"]["code"] == "backend" and server.url not in str(reply)
+            assert status == 502 and reply["error"]["code"] == "backend_refused" and server.url not in str(reply)
+            message = reply["error"]["message"]
+            assert message == "the model or the retriever refused: HTTP 401: the key [key] is not good"
             assert (await client.get("/health"))[0] == 200
 
         check(test, remote(server, files), at=door(key=b"sesame-77"))
     shown = caplog.text + "".join(capfd.readouterr())
     assert "401" in shown
     assert "sesame" not in shown and "sk-upstream" not in shown and "ERROR fake" not in shown
+
+
+@needs_http
+def test_a_model_that_may_recover_is_worth_another_try(files: Path):
+    body = json.dumps({"error": {"message": "busy, see https://me:secret@10.0.0.7:8000/queue"}}).encode()
+    with ModelServer(lambda request: (503, body)) as server:
+
+        async def test(client: Client) -> None:
+            status, reply, headers = await client.post(COMPLETIONS, chat("Why?"))
+            assert status == 503 and int(headers["Retry-After"]) > 0
+            said = "HTTP 503: busy, see [address] (given up after attempt 1)"
+            message = f"the model or the retriever failed: {said}"
+            kind = {"type": "server_error", "param": None, "code": "backend_unavailable"}
+            assert reply["error"] == {"message": message, **kind}
+
+        check(test, remote(server, files, attempts=1))
 
 
 @needs_http

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from .._core import Tree
 from .._errors import BackendError
 from .._files import write_jsonl
 from .chat import ChatAnswer, ChatRequest, comment, event, last_event, read_chat
-from .host import Door, Host, Listening, backend_failed, internal, sending
+from .host import Door, Host, Listening, internal, sending
 from .limits import Gate, Refusal
 from .metrics import Metrics
 from .searches import Searches
@@ -97,6 +98,15 @@ def answer_of(tree: Tree, chat: ChatRequest, trace_id: str | None) -> ChatAnswer
             "ignored": chat.ignored,
         },
     )
+
+
+def backend_failed(error: BackendError) -> Refusal:
+    """What a client hears of the servers behind: their words, without addresses; who may recover is asked again."""
+    log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
+    said = re.sub(r"\b[\w+.-]+://\S*", "[address]", re.sub(r"^(GET|POST) \S+: ", "", str(error)))[:300]
+    if error.permanent:
+        return Refusal(502, f"the model or the retriever refused: {said}", "backend_refused")
+    return Refusal(503, f"the model or the retriever failed: {said}", "backend_unavailable", retry_after=30)
 
 
 class Answers:

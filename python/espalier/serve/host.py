@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from .._errors import BackendError
 from .limits import Gate, Refusal
 from .metrics import Metrics
 
@@ -219,12 +218,6 @@ def internal(error: Exception) -> Refusal:
     """What a client hears of an error that nobody expected; the log hears the rest."""
     log.error("an unexpected error", exc_info=error)
     return Refusal(500, f"the server failed ({type(error).__name__}); its log says more", "internal")
-
-
-def backend_failed(error: BackendError) -> Refusal:
-    """The same of a backend, whose words may be anybody's."""
-    log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
-    return Refusal(502, "the model or the retriever failed; the server's log says why", "backend")
 
 
 @contextmanager

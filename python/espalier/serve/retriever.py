@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from aiohttp import web
 from .._core import Passage, Query
 from .._errors import BackendError
 from .batcher import Ask, Batcher, Found
-from .host import Door, Host, Listening, backend_failed
+from .host import Door, Host, Listening
 from .limits import Gate, Refusal, bad_field, flag_of, integer_of, read_object, text_of
 from .metrics import Metrics
+
+log = logging.getLogger("espalier.serve")
 
 seconds = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -76,6 +79,12 @@ def read_ask(body: bytes, limits: Limits) -> Ask:
         raise bad_field("topk", f"times the number of queries is more than the {limits.max_results} allowed", 413)
     queries = [Query(text_of(text, f"queries[{i}]", limits.max_query), k) for i, text in enumerate(texts)]
     return Ask(queries, scored_answer if flag_of(fields, "return_scores", False) else bare_answer)
+
+
+def backend_failed(error: BackendError) -> Refusal:
+    """What a client hears of the retriever, whose words may be anybody's; the log hears them."""
+    log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
+    return Refusal(502, "the retriever failed; the server's log says why", "backend")
 
 
 class Retrieval:
