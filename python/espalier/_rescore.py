@@ -15,49 +15,64 @@ from ._job import RunResult, run_job
 NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
 
 
+class Record:
+    """A run's run.json, whose fields have dotted names."""
+
+    def __init__(self, run: Path) -> None:
+        self._file = run / "run.json"
+        try:
+            self._fields = json.loads(self._file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{self._file}: there is no run in this folder") from None
+        except ValueError as error:
+            raise InputError(f"{self._file}: is no record of a run ({error})") from None
+
+    def __call__(self, name: str, absent: object = None) -> Any:
+        """A field; `absent` in records of versions that did not have it yet. Raises InputError if there is neither."""
+        value = self._fields
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None and absent is None:
+            raise InputError(f"{self._file}: is no record of a run (field '{name}': is missing)")
+        return absent if value is None else value
+
+
 def recorded(run: Path) -> dict[str, Any]:
     """The settings that would do the run again, its options as texts in `set`."""
-    file = run / "run.json"
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-        model, retriever, encoder = record["model"], record["retriever"], record["encoder"]
-        noted, value_name = record["noted"], record["value"]["name"]
-    except FileNotFoundError:
-        raise InputError(f"{file}: there is no run in this folder") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file}: is no record of a run ({error})") from None
-    remote = retriever["kind"] == "remote"
+    record = Record(run)
+    model, retriever = record("model.name"), record("retriever.kind")
+    encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
     return {
-        "task": record["task"],
-        "method": record["method"],
-        "questions": noted["questions"],
-        "corpus": noted["corpus"],
-        "index": noted.get("index", ""),
-        "prompts": noted["prompts"],
-        "limit": record["limit"],
-        "seed": record["seed"],
-        "model": "simulated" if model["name"] == "simulated" else NOWHERE,
-        "model_name": "" if model["name"] == "simulated" else model["name"],
-        "model_revision": model["revision"],
-        "api": model["api"],
-        "extra_body": model["extra_body"],
+        "task": record("task"),
+        "method": record("method"),
+        "questions": record("noted.questions"),
+        "corpus": record("noted.corpus", ""),
+        "index": record("noted.index", ""),
+        "prompts": record("noted.prompts", ""),
+        "limit": record("limit"),
+        "seed": record("seed"),
+        "model": "simulated" if model == "simulated" else NOWHERE,
+        "model_name": "" if model == "simulated" else model,
+        "model_revision": record("model.revision", ""),
+        "api": record("model.api", "chat"),
+        "extra_body": record("model.extra_body", ""),
         "models": {
             purpose: (name, "") if name == "simulated" else (NOWHERE, name)
-            for purpose, _, name in (entry.partition("=") for entry in model["for"].split(", ") if entry)
+            for purpose, _, name in (entry.partition("=") for entry in record("model.for", "").split(", ") if entry)
         },
-        "retriever": NOWHERE if remote else retriever["kind"],
-        "retriever_name": retriever["name"],
-        "encoder": NOWHERE if encoder["name"] else "",
-        "encoder_name": encoder["name"],
-        "encoder_profile": encoder["profile"],
-        "encoder_cut": encoder["cut"],
-        "value_server": NOWHERE if value_name else "",
-        "value_name": value_name or None,
-        "reranker": f"{NOWHERE}/rerank" if retriever["reranker"] else "",
-        "reranker_name": retriever["reranker"],
-        "rerank_depth": retriever["rerank_depth"] or 1,
-        "journal_file": noted["journal"] or str(run / "journal.sqlite"),
-        "set": {name: value for name, value in record["options"].items() if value is not None},
+        "retriever": NOWHERE if retriever == "remote" else retriever,
+        "retriever_name": record("retriever.name", "default"),
+        "encoder": NOWHERE if encoder else "",
+        "encoder_name": encoder,
+        "encoder_profile": record("encoder.profile", "none"),
+        "encoder_cut": record("encoder.cut", "none"),
+        "value_server": NOWHERE if value else "",
+        "value_name": value or None,
+        "reranker": f"{NOWHERE}/rerank" if reranker else "",
+        "reranker_name": reranker,
+        "rerank_depth": record("retriever.rerank_depth", 0) or 1,
+        "journal_file": record("noted.journal", "") or str(run / "journal.sqlite"),
+        "set": {name: value for name, value in record("options").items() if value is not None},
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import shutil
 from pathlib import Path
 
 import espalier as esp
@@ -46,6 +48,37 @@ def test_branches_that_were_never_grown_are_counted_as_undetermined(finished: Pa
     answers = rows(tmp_path / "full" / "answers.jsonl")
     assert len(answers) == 8
     assert all("not in the journal" in row["error"] for row in answers if row["status"] == "open")
+
+
+YOUNGER = (
+    "inputs.value_head",
+    "retriever.reranker",
+    "retriever.rerank_depth",
+    "encoder",
+    "value",
+    "noted.index",
+    "noted.journal",
+    "noted.prompts",
+)
+
+
+def test_what_an_older_record_lacks_has_its_default(finished: Path, files: Path, tmp_path: Path):
+    older = tmp_path / "older"
+    shutil.copytree(finished, older)
+    record = json.loads((older / "run.json").read_text())
+    for name in YOUNGER:
+        *path, last = name.split(".")
+        functools.reduce(dict.__getitem__, path, record).pop(last)
+    (older / "run.json").write_text(json.dumps(record))
+    again = esp.rescore(older, {"margin": 0.9}, out=tmp_path / "again")
+    assert again.summary["undetermined"] == 0
+    assert (tmp_path / "again" / "answers.jsonl").read_bytes() == (finished / "answers.jsonl").read_bytes()
+    same = espalier("expand", *inputs(files), "--limit", 8, "--seed", 3, "--out", older)
+    assert same.returncode == 0, same.stderr
+    del record["model"]["name"]
+    (older / "run.json").write_text(json.dumps(record))
+    with pytest.raises(esp.InputError, match=r"field 'model\.name': is missing"):
+        esp.rescore(older, {}, out=tmp_path / "none")
 
 
 @needs_http

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,7 +56,8 @@ class RunRecord {
     const auto before = output::read_flat_json(file.string());
     for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) {
       const auto old = before.find(name);
-      if (old != before.end() && old->second == json) continue;
+      const auto younger = absent_fields().find(name);
+      if (old != before.end() ? old->second == json : younger != absent_fields().end() && younger->second == json) continue;
       throw std::invalid_argument(file.string() + ": this folder holds a run with another " + name + " (" +
                                   (old == before.end() ? "none" : old->second) + ", now " + json + "); use another folder or overwrite");
     }
@@ -74,6 +77,14 @@ class RunRecord {
   }
 
  private:
+  /// Fields that the records of earlier versions lack, with what it means there.
+  static const std::map<std::string, std::string, std::less<>>& absent_fields() {
+    static const std::map<std::string, std::string, std::less<>> fields{
+        {"inputs.value_head", R"("")"}, {"retriever.reranker", R"("")"}, {"retriever.rerank_depth", "0"}, {"encoder.name", R"("")"},
+        {"encoder.profile", R"("none")"}, {"encoder.cut", R"("none")"}, {"value.name", R"("")"}};
+    return fields;
+  }
+
   std::vector<std::pair<std::string, std::string>> fields_;
   std::size_t notes_ = 0;  ///< of the fields, the last so many
 };
