@@ -49,6 +49,8 @@ struct Exchange {
   std::vector<Outcome<Out>> outcomes;
   [[nodiscard]] const Outcome<Out>& outcome() const { return outcomes.front(); }
 };
+template <class Out>
+Exchange(Received, std::vector<Outcome<Out>>) -> Exchange<Out>;
 
 /// Asks a service with such options, at `path` of a server that always sends `reply`; damage is given up after two attempts.
 template <class Asked, class Options, class In>
