@@ -70,6 +70,7 @@ TEST_CASE("seeds are derived from run, question, path and purpose alone") {
   CHECK(root.child(0).value() == 0xe6fd869253002811ULL);
   CHECK(root.child(1).child(2).value() == 0x19e7159d784afb8eULL);
   CHECK(root.purpose("rollout").value() == 0xca6bdc9ceddf89a5ULL);
+  CHECK(root.child(1).purpose("rollout").child(2).origin() == root.value());
 }
 
 TEST_CASE("seeds of different places differ") {

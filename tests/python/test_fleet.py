@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import espalier as esp
 from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, sensible
 
 
@@ -14,8 +15,9 @@ def answers(request: dict) -> tuple[int, bytes]:
 
 @needs_http
 @needs_journal
-def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(files: Path, tmp_path: Path):
-    run = ["expand", *inputs(files), "--model-name", "m", "--in-flight", 16]
+def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp_path: Path):
+    esp.write_world(tmp_path / "world", passages=300, questions=40, seed=5)  # so many that each server has some
+    run = ["expand", *inputs(tmp_path / "world"), "--model-name", "m", "--in-flight", 16]
     with ModelServer(answers) as alone:
         done = espalier(*run, "--model", alone.url, "--out", tmp_path / "one")
         assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ class Seed {
   constexpr explicit Seed(std::uint64_t value) : Seed(value, value) {}
   /// The seed at the root of a question's tree.
   Seed(std::uint64_t run_seed, std::string_view question_id)
-      : value_(Hasher().add(run_seed).add(question_id).finish().low) {}
+      : Seed(Hasher().add(run_seed).add(question_id).finish().low) {}
 
   /// The seed of the `ordinal`-th child of this place.
   [[nodiscard]] constexpr Seed child(std::uint64_t ordinal) const { return Seed(mix64(value_ ^ mix64(ordinal + 1)), origin_); }
