@@ -130,6 +130,16 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   CHECK(answer.logprob == -0.5);
 }
 
+TEST_CASE("chunks are asked for where they tell usage at their end") {
+  for (const Dialect& dialect : dialects) {
+    if (dialect.server == Server::ollama) continue;
+    const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1", std::vector{Prompt("q")}, chat_reply("a"));
+    CHECK(got.outcome().value().text == "a");
+    const bool asked = got.request.body.find(R"("stream":true)") != std::string::npos;
+    CHECK(asked == (dialect.server != Server::llamacpp_python));
+  }
+}
+
 TEST_CASE("Ollama's replies may come in lines, and are asked for again if they break off") {
   FaultServer server([](const Received&, std::size_t number) {
     const std::string lines = R"({"message":{"content":"he"},"done":false})" "\n" R"({"message":{"content":"llo"},"done":false})" "\n";

@@ -253,3 +253,13 @@ def test_a_run_completes_and_its_journal_makes_it_again(
         shutil.copy(part, tmp_path / "again")
     again = expand(world, tmp_path / "again", "http://127.0.0.1:9", replay=True)
     assert again.open == 0 and contents(tmp_path / "again") == made
+
+
+@pytest.mark.parametrize("kind", ["server", "python_server"])
+def test_a_run_whose_replies_come_in_chunks_is_the_same(
+    kind: str, world: Path, tmp_path: Path, request: pytest.FixtureRequest
+):
+    server = request.getfixturevalue(kind)
+    for name, stream in (("whole", False), ("chunks", True)):
+        assert expand(world, tmp_path / name, server.url, stream=stream, in_flight=1).open == 0
+    assert contents(tmp_path / "chunks") == contents(tmp_path / "whole")

@@ -43,6 +43,7 @@ struct Dialect {
   Prefill prefill = Prefill::absent;
   bool token_ids = false;                              ///< takes return_token_ids, which counts each sample's tokens by itself
   bool ids = false;                                    ///< takes a raw prompt as token ids
+  bool streams = true;                                 ///< its streams tell usage at their end; others are not asked for
   std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` under this max_tokens
 };
 
@@ -86,7 +87,8 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .owner = "me",
      .top_k_off = 0,
      .penalty = "repeat_penalty",
-     .logprobs = Dialect::Logprobs::raw},
+     .logprobs = Dialect::Logprobs::raw,
+     .streams = false},
     // Spoken to on its native routes (ollama_request.hpp). "library" owns the models that nobody renamed.
     {.server = Server::ollama,
      .name = "ollama",

@@ -65,7 +65,7 @@ class OpenAiRequest {
     if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
-    if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
+    if (stream_ && dialect.streams) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
     merge(fields, extra_body_);
     merge(fields, sampling.extra_body);
     return fields.open_object();
