@@ -4,7 +4,8 @@
     HF_HUB_OFFLINE=1 python benchmarks/recall.py --data FOLDER [--sets musique,2wikimultihopqa] [--cache FOLDER]
 
 FOLDER holds SET/corpus.jsonl and SET/questions.jsonl with metadata.supporting_titles. The encoder is a Python function;
-with --url and --model it is an embeddings server instead. Passages are encoded once and kept under --cache.
+with --encoder URL it is llama-server with the same model, as minilm_gguf.py writes it. Passages are encoded once and
+kept under --cache.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def minilm() -> Callable[[Sequence[str]], np.ndarray]:
 
 
 def served(url: str, name: str) -> Callable[[Sequence[str]], np.ndarray]:
-    """The same behind a server with OpenAI's /embeddings."""
+    """The same behind llama-server's /embeddings."""
     import espalier as esp
 
-    encoder = esp.HttpEncoder(url, name, profile="minilm", in_flight=4, batch=8)
+    encoder = esp.HttpEncoder(url, name, profile="minilm", cut="llamacpp", in_flight=4, batch=8)
     return lambda texts: np.array(encoder([esp.EncodeRequest(text, "passage") for text in texts]), dtype="float32")
 
 
@@ -81,16 +82,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=data, required=data is None, metavar="FOLDER")
     parser.add_argument("--sets", default="musique,2wikimultihopqa")
     parser.add_argument("--cache", type=Path, default=Path("build/embeddings"))
-    parser.add_argument("--url", help="of an embeddings server, up to /v1")
+    parser.add_argument("--encoder", metavar="URL", help="of llama-server with that model (minilm_gguf.py), up to /v1")
     parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its name at the server")
     parser.add_argument("--encode-only", action="store_true", help="fill the cache and stop")
     arguments = parser.parse_args()
 
-    encode = served(arguments.url, arguments.model) if arguments.url else minilm()
+    encode = served(arguments.encoder, arguments.model) if arguments.encoder else minilm()
     print("title recall @2 / @5 / @10, %")
     for name in arguments.sets.split(","):
         folder = Path(arguments.data) / name
-        kept = arguments.cache / f"{name}{'-served' if arguments.url else ''}.npy"
+        kept = arguments.cache / f"{name}{'-served' if arguments.encoder else ''}.npy"
         vectors = vectors_of(folder / "corpus.jsonl", kept, encode)
         if arguments.encode_only:
             continue

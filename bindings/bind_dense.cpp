@@ -1,4 +1,4 @@
-#include "parts.hpp"
+#include "encoders.hpp"
 #include <pybind11/functional.h>
 
 #include <espalier/backend/dense_file.hpp>
@@ -19,20 +19,6 @@ class Faiss : public RetrieverPart {
   using RetrieverPart::RetrieverPart;
 };
 
-/// An encoder as a batch function; a part is asked and waited for.
-backend::AnyEncoder make_encoder(const py::object& encoder) {
-  if (!py::isinstance<EncoderPart>(encoder)) {
-    if (!PyCallable_Check(encoder.ptr()))
-      throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
-                           type_name(encoder));
-    return Callable<EncodeRequest, Embedding>(encoder, "encoder");
-  }
-  return [part = encoder.cast<std::shared_ptr<EncoderPart>>()](std::span<const EncodeRequest> texts) {
-    const py::gil_scoped_acquire lock;
-    return (*part)(std::vector<EncodeRequest>(texts.begin(), texts.end()));
-  };
-}
-
 /// A matrix of floats [passages, dimension]: an array, or rows of numbers.
 backend::Vectors make_vectors(const py::object& matrix) {
   std::vector<float> values;
@@ -51,20 +37,13 @@ backend::Vectors make_vectors(const py::object& matrix) {
   return backend::Vectors(std::move(values), dimension);
 }
 
-backend::Metric metric_of(const std::string& name) {
-  if (name == "inner_product") return backend::Metric::inner_product;
-  if (name == "cosine") return backend::Metric::cosine;
-  if (name == "l2") return backend::Metric::l2;
-  bad_option("metric", name, "inner_product, cosine, l2");
-}
-
 void write_vectors(const std::string& file, const std::vector<Passage>& passages, backend::AnyEncoder encoder,
-                   backend::Metric metric, std::size_t batch, const std::function<void(std::size_t)>& progress) {
+                   backend::Metric metric, backend::Precision precision, std::size_t batch, const std::function<void(std::size_t)>& progress) {
   std::optional<backend::DenseFileWriter> writer;
   backend::encode_each(
       passages, std::move(encoder),
       [&](std::span<const float> vector) {
-        if (!writer) writer.emplace(file, vector.size(), metric);
+        if (!writer) writer.emplace(file, vector.size(), metric, Hash(), precision);
         writer->add(vector);
         if (progress && (writer->rows() % batch == 0 || writer->rows() == passages.size())) progress(writer->rows());
       },
@@ -87,7 +66,7 @@ void bind_dense(py::module_& m) {
   dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
                         const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
               using Index = backend::VectorRetriever<backend::DenseIndex>;
-              const backend::DenseOptions options{metric_of(metric), threads};
+              const backend::DenseOptions options{backend::metric_named(metric), threads};
               auto encode = make_encoder(encoder);
               if (!file.empty())
                 return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
@@ -105,19 +84,19 @@ void bind_dense(py::module_& m) {
   m.def(
       "write_vectors",
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder, const std::string& metric,
-         std::size_t batch, const std::function<void(std::size_t)>& progress) {
-        write_vectors(file, passages, make_encoder(encoder), metric_of(metric), batch, progress);
+         const std::string& vectors, std::size_t batch, const std::function<void(std::size_t)>& progress) {
+        write_vectors(file, passages, make_encoder(encoder), backend::metric_named(metric), backend::precision_named(vectors), batch, progress);
       },
       py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
-      py::arg("batch") = 256, py::arg("progress") = py::none(),
-      "Encodes the passages into a file that Dense maps into memory. `progress` is called with the number done.");
+      py::arg("vectors") = "float32", py::arg("batch") = 256, py::arg("progress") = py::none(),
+      "Encodes the passages into a file that Dense maps into memory; `vectors`, float32 or float16, says how it keeps them. `progress` is called with the number done.");
 #ifdef ESPALIER_HAS_FAISS
   faiss.def(
       py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
                   const std::string& factory, const std::string& metric, std::size_t nprobe, std::size_t ef_search,
                   std::size_t threads) -> Faiss {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
-        const backend::FaissOptions options{factory, metric_of(metric), nprobe, ef_search, threads};
+        const backend::FaissOptions options{factory, backend::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder);
         return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
                                          : std::make_shared<Index>(std::move(passages),

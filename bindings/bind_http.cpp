@@ -29,6 +29,7 @@ class HttpRetriever : public RetrieverPart {
 class HttpEncoder : public EncoderPart {
  public:
   using EncoderPart::EncoderPart;
+  std::string model, profile;
 };
 class HttpScorer : public EncoderPart {
  public:
@@ -125,6 +126,7 @@ void bind_http(py::module_& m) {
                 attempts_arg,
                 "`name` says what is searched, corpus and index; it is part of the journal's key.");
 
+  encoder.def_readonly("model", &HttpEncoder::model).def_readonly("profile", &HttpEncoder::profile, "The profile's name.");
   encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
                           std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
                           std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
@@ -141,7 +143,10 @@ void bind_http(py::module_& m) {
                 options.cut = backend::encoder_cut(cut);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
-                return make<HttpEncoder, backend::HttpEncoder>(std::move(options));
+                auto made = make<HttpEncoder, backend::HttpEncoder>(options);
+                made.model = options.model;
+                made.profile = options.profile.name;
+                return made;
               }),
               py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
               py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),

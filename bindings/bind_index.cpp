@@ -1,6 +1,6 @@
 #include <espalier/core/error.hpp>
 
-#include "parts.hpp"
+#include "encoders.hpp"
 #include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/build_index.hpp>
@@ -46,6 +46,36 @@ run::IndexProgress hook_of(const py::object& progress) {
   };
 }
 
+std::optional<Hash> fingerprint_of(const py::object& encoder) {
+  return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
+}
+
+/// What an index is told of an encoder; None = nothing.
+std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string name, const std::string& metric, const std::string& vectors,
+                                         const std::string& journal) {
+  if (encoder.is_none()) return std::nullopt;
+  if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
+  const auto fingerprint = fingerprint_of(encoder);
+  const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
+  return run::Encoding{journal.empty() ? make_encoder(encoder) : make_encoder(encoder, journal, key, name),
+                       name,
+                       py::str(py::getattr(encoder, "profile", py::str("none"))),
+                       fingerprint,
+                       backend::metric_named(metric),
+                       backend::precision_named(vectors)};
+}
+
+/// The index's own vectors as a retriever; queries are encoded by `encoder`.
+std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& encoder, std::size_t threads) {
+  using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
+  const auto fingerprint = fingerprint_of(encoder);
+  index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
+  const auto searched = std::make_shared<Dense>(index.folder().corpus(), index.folder().dense().index(threads), make_encoder(encoder));
+  std::optional<Hash> identity;
+  if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
+  return std::make_shared<RetrieverPart>(opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);
+}
+
 void bind_folder(py::module_& m) {
   py::class_<Index, RetrieverPart, std::shared_ptr<Index>>(
       m, "Index", "An index folder, mapped into memory: its passages, and BM25 over them as a retriever.")
@@ -64,6 +94,8 @@ void bind_folder(py::module_& m) {
             return index.folder().corpus()[*place];
           },
           py::arg("id"), "The passage with this id, or None.")
+      .def("dense", &dense_of, py::arg("encoder"), py::kw_only(), py::arg("threads") = 1,
+           "Exact search over its vectors, a retriever; the encoder must be the one that made them.")
       .def(
           "verify",
           [](const Index& index) {
@@ -77,14 +109,20 @@ void bind_folder(py::module_& m) {
   m.def(
       "build_index",
       [](const std::filesystem::path& corpus, const std::filesystem::path& out, const std::string& analyzer, double k1, double b,
-         unsigned threads, bool overwrite, const py::object& progress) {
+         unsigned threads, bool overwrite, const py::object& encoder, const std::string& encoder_name, const std::string& metric,
+         const std::string& vectors, const std::string& journal, const py::object& progress) {
         const run::IndexProgress hook = hook_of(progress);
+        const run::IndexOptions options{corpus.string(), out.string(), {k1, b, analyzer}, threads, overwrite,
+                                        encoding_of(encoder, encoder_name, metric, vectors, journal)};
         const py::gil_scoped_release unlock;
-        run::build_index({corpus.string(), out.string(), {k1, b, analyzer}, threads, overwrite}, hook);
+        run::build_index(options, hook);
       },
       py::arg("corpus"), py::arg("out"), py::kw_only(), py::arg("analyzer") = lexical.analyzer,
       py::arg("k1") = lexical.k1, py::arg("b") = lexical.b, py::arg("threads") = 0, py::arg("overwrite") = false,
-      py::arg("progress") = py::none(), "progress(stage, done, all) is told how far each stage is.");
+      py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product", py::arg("vectors") = "float32",
+      py::arg("journal") = "", py::arg("progress") = py::none(),
+      "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an encoder_name. What is "
+      "in the journal, a file, is not encoded again. progress(stage, done, all) is told how far each stage is.");
 }
 
 #else

@@ -198,6 +198,7 @@ class Index(Retriever):
     def __len__(self) -> int: ...
     @property
     def description(self) -> str: ...
+    def dense(self, encoder: EncoderLike, *, threads: int = ...) -> Retriever: ...
     def find(self, id: str) -> Passage | None: ...
     def verify(self) -> None: ...
 
@@ -226,6 +227,7 @@ def write_vectors(
     encoder: EncoderLike,
     *,
     metric: str = ...,
+    vectors: str = ...,
     batch: int = ...,
     progress: Callable[[int], object] | None = ...,
 ) -> None: ...
@@ -291,6 +293,7 @@ class HttpReranker(Reranker):
         revision: str = ...,
         api_key_env: str = ...,
         api_key_file: str = ...,
+        label_token_ids: Sequence[int] = ...,
         in_flight: int = ...,
         timeout: float = ...,
         deadline: float = ...,
@@ -345,6 +348,10 @@ class HttpEncoder(Encoder):
         deadline: float = ...,
         attempts: int = ...,
     ) -> None: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def profile(self) -> str: ...
 
 class Environment:
     def __init__(
@@ -598,6 +605,11 @@ def build_index(
     b: float = ...,
     threads: int = ...,
     overwrite: bool = ...,
+    encoder: EncoderLike | None = ...,
+    encoder_name: str = ...,
+    metric: str = ...,
+    vectors: str = ...,
+    journal: str = ...,
     progress: Callable[[str, int, int], object] | None = ...,
 ) -> None: ...
 def build_info() -> dict[str, Any]: ...
@@ -654,6 +666,4 @@ def score(profile: str, prediction: str | None, gold: Sequence[str]) -> dict[str
 def sft_rows(trees: Sequence[Tree], *, chain: str = ...) -> list[dict[str, Any]]: ...
 def verify_journal(file: str) -> tuple[int, list[str]]: ...
 def write_world(folder: str, passages: int, questions: int, seed: int, max_hops: int) -> None: ...
-def ingest_batch(
-    requests: list[str], responses: str, journal: str
-) -> tuple[list[str], list[tuple[str, str]], int]: ...
+def ingest_batch(requests: list[str], responses: str, journal: str) -> tuple[list[str], list[tuple[str, str]], int]: ...

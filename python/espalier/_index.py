@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._core import Index, Passage, Query, build_index
+from ._encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over
 from ._errors import InputError
-from ._progress import ProgressView, shown_as
+from ._progress import ProgressView, shown_as, time_left
 from ._summary import table
 
 if TYPE_CHECKING:
     import argparse
 
-STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings"}
+STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings", "vectors": "vectors"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--b", type=float, default=0.75, metavar="X", help="weight of a passage's length (0.75)")
     build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one a core; never changes a byte")
     build.add_argument("--overwrite", action="store_true", help="build anew where there is an index")
+    add_encoder_options(build)
+    build.add_argument(
+        "--metric",
+        default="inner_product",
+        choices=["inner_product", "cosine", "l2"],
+        help="how vectors are compared (inner_product)",
+    )
+    build.add_argument(
+        "--vectors",
+        default="float32",
+        choices=["float32", "float16"],
+        help="how their numbers are kept; float16 takes 3 bytes in place of 5 (float32)",
+    )
+    build.add_argument(
+        "--journal", default="", metavar="FILE", help="keeps the embeddings: a build that was stopped goes on with it"
+    )
     info = action("info", "Say what is in an index.")
     info.add_argument("index", metavar="DIR", help="folder of the index")
     info.add_argument("--verify", action="store_true", help="read every byte and check it")
@@ -47,6 +64,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--queries", metavar="FILE", help="a query a line, or JSON lines with the field question; - = standard input"
     )
+    add_retriever_option(search)
+    add_encoder_options(search)
     search.add_argument("-k", type=int, default=5, metavar="N", help="passages a query (5)")
     for part in (build, info, search):
         part.add_argument("--json", action="store_true", help="print JSON")
@@ -58,11 +77,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def build(arguments: argparse.Namespace, view: ProgressView) -> None:
     """Builds the index that the command line asks for."""
+    encoder = encoder_of(arguments)
+    if encoder is None and arguments.journal:
+        raise ValueError("option 'journal' belongs to --encoder, which is missing")
     start = time.monotonic()
+    begun: dict[str, float] = {}
 
     def progress(stage: str, done: int, of_all: int) -> None:
-        share = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
-        view.show(done, of_all, time.monotonic() - start, share)
+        now = time.monotonic()
+        text = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
+        seconds = now - begun.setdefault(stage, now)
+        if stage == "vectors" and seconds > 0:
+            text += f", {done:,} of {of_all:,}, {done / seconds:,.0f}/s, ETA {time_left(done, of_all, seconds)}"
+        view.show(done, of_all, now - start, text)
 
     build_index(
         arguments.corpus,
@@ -72,6 +99,10 @@ def build(arguments: argparse.Namespace, view: ProgressView) -> None:
         b=arguments.b,
         threads=arguments.threads,
         overwrite=arguments.overwrite,
+        encoder=encoder,
+        metric=arguments.metric,
+        vectors=arguments.vectors,
+        journal=arguments.journal,
         progress=progress,
     )
 
@@ -107,6 +138,10 @@ def _print_description(description: dict[str, Any], *, as_json: bool) -> None:
         ("", f"analyzer {bm25['analyzer']}, k1 {bm25['k1']}, b {bm25['b']}"),
         ("fingerprint", bm25["fingerprint"]),
     ]
+    if dense := description.get("dense"):
+        shape = f"{dense['dimension']} dimensions, {dense['vectors']}, {dense['metric']}, {size(dense['bytes'])}"
+        made = f"encoder {printable(dense['encoder'])}, profile {printable(dense['profile'])}"
+        rows += [("vectors", shape), ("", made)]
     if description.get("verified"):
         rows.append(("verified", "every byte is as it was written"))
     for name, text in rows:
@@ -146,8 +181,8 @@ def _search(arguments: argparse.Namespace) -> int:
     queries = [*arguments.query, *(queries_of(Path(arguments.queries)) if arguments.queries else ())]
     if not queries:
         raise ValueError("what is looked for? Give a query, or --queries FILE")
-    index = Index(arguments.index)
-    for query, found in zip(queries, index([Query(text, arguments.k) for text in queries]), strict=True):
+    retriever = retriever_over(Index(arguments.index), arguments)
+    for query, found in zip(queries, retriever([Query(text, arguments.k) for text in queries]), strict=True):
         print(_as_json(query, found) if arguments.json else _as_table(query, found))
     return 0
 

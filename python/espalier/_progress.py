@@ -21,14 +21,17 @@ def shown_as(*, quiet: bool) -> ProgressView:
     return RichBar() if find_spec("rich") else Bar(sys.stderr)
 
 
-def eta(progress: Progress) -> str:
-    """The time that is left, as the finished questions suggest: '1:05' or '?'."""
-    if progress.questions_done == 0:
+def time_left(done: int, of_all: int, seconds: float) -> str:
+    """As what was done in so many seconds suggests: '1:05' or '?'."""
+    if done == 0:
         return "?"
-    left = progress.seconds / progress.questions_done * (progress.questions - progress.questions_done)
-    minutes, seconds = divmod(round(left), 60)
+    minutes, seconds = divmod(round(seconds / done * (of_all - done)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def eta(progress: Progress) -> str:
+    return time_left(progress.questions_done, progress.questions, progress.seconds)
 
 
 def describe(progress: Progress) -> str:

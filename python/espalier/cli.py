@@ -102,7 +102,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     )
     option(
         "--retriever",
-        "bm25 (default), dense:FILE or hybrid:FILE (vectors), faiss:INDEX or the URL of a retrieval server",
+        "bm25 (default), dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL",
         metavar="RETRIEVER",
     )
     option(

@@ -36,7 +36,26 @@ TEST_CASE("rerankers are asked and read in each server's shape") {
   CHECK(reranked("/v1/rerank", R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])").outcome().value() == expected);  // SGLang
   const auto [sent, scores] = reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
   CHECK(scores[0].value() == expected);
-  CHECK(sent.body == R"({"model":"m","text_1":"q","text_2":["a","b","c"]})");
+  CHECK(sent.body == R"({"model":"m","query":"q","items":["a","b","c"],"text_1":"q","text_2":["a","b","c"]})");
+  CHECK(reranked("/v1/score", R"({"scores":[[0.25],[-3],[9]],"model":"m","usage":null,"object":"scoring"})").outcome().value() == expected);  // SGLang
+}
+
+TEST_CASE("a language model scores texts by the labels it would say next") {
+  HttpRerankerOptions options;
+  options.label_token_ids = {2332, 1223};
+  const auto ask = [&](const std::string& path, const std::string& reply) {
+    return test::exchange<HttpReranker>(options, path, std::vector{RerankRequest("q", {"a", "b"})}, reply);
+  };
+  const auto [sent, scores] = ask("/v1/score", R"({"scores":[[0.9,0.1],[0.2,0.8]],"model":"m","object":"scoring"})");
+  CHECK(scores[0].value() == RerankScores{0.9, 0.2});
+  CHECK(sent.body == R"({"model":"m","query":"q","items":["a","b"],"label_token_ids":[2332,1223],"apply_softmax":true})");
+  const auto vllm = ask("/generative_scoring", R"({"object":"list","data":[{"index":1,"object":"score","score":0.2},{"index":0,"object":"score","score":0.9}]})");
+  CHECK(vllm.outcome().value() == RerankScores{0.9, 0.2});
+  for (const char* damage : {R"({"scores":[[0.9,0.1]]})", R"({"scores":[[0.9],[0.2]]})", R"({"scores":[0.9,0.2]})", R"({"scores":[["x",0],[0,0]]})"})
+    CHECK(test::failure_of(ask("/v1/score", damage).outcome()).kind == Kind::transport);
+  CHECK(HttpReranker({.url = "http://a/score", .model = "m", .label_token_ids = {1}}).fingerprint() != HttpReranker({.url = "http://a/score", .model = "m"}).fingerprint());
+  CHECK_THROWS_AS(HttpReranker({.url = "http://a/rerank", .model = "m", .label_token_ids = {1}}), std::invalid_argument);
+  CHECK_THROWS_AS(HttpReranker({.url = "http://a/generative_scoring", .model = "m"}), std::invalid_argument);
 }
 
 TEST_CASE("anything but one score for each text is damage") {

@@ -8,10 +8,11 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import JOURNAL, contents, espalier, inputs, needs_journal, rows, start
+from conftest import JOURNAL, ModelServer, contents, espalier, inputs, needs_http, needs_journal, rows, start
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,116 @@ def test_a_build_that_is_killed_leaves_no_index_and_can_be_done_again(tmp_path: 
     done = espalier(*build, "--overwrite", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["corpus"]["passages"] == 100000
     assert len(list((tmp_path / "index").iterdir())) == 3
+
+
+# ---- vectors
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    return [[float(text.lower().count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+
+
+def embeddings_server() -> ModelServer:
+    """Counts letters behind /v1/embeddings."""
+
+    def embed(request: dict[str, Any]) -> tuple[int, bytes]:
+        data = [{"index": i, "embedding": row} for i, row in enumerate(letters(request["input"]))]
+        return 200, json.dumps({"data": data}).encode()
+
+    return ModelServer(embed)
+
+
+def encoded(url: str, name: str = "letters", profile: str = "e5") -> list[str]:
+    return ["--encoder", url, "--encoder-name", name, "--encoder-profile", profile]
+
+
+@needs_http
+def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: Path, world: esp.World, tmp_path: Path):
+    folder = tmp_path / "index"
+    with embeddings_server() as server:
+        url = server.url
+        done = espalier("index", "build", "--corpus", files / "corpus.jsonl", "--out", folder, *encoded(url))
+        assert done.returncode == 0, done.stderr
+        assert "26 dimensions, float32, inner_product" in done.stdout and "encoder letters, profile e5" in done.stdout
+        said = json.loads(espalier("index", "info", folder, "--verify", "--json").stdout)["dense"]
+        assert (said["encoder"], said["profile"], said["dimension"]) == ("letters", "e5", 26)
+        assert said["bytes"] == (folder / "dense.bin").stat().st_size and len(said["fingerprint"]) == 32
+        encoder = esp.HttpEncoder(url, "letters", profile="e5")
+        index, memory = esp.Index(folder), esp.Dense(world.passages, encoder)
+        queries = [esp.Query(question.text, 7) for question in world.questions]
+        assert index.dense(encoder)(queries) == memory(queries)
+        for kind, expected in (("dense", memory), ("hybrid", esp.Hybrid([index, memory]))):
+            search = ["index", "search", "--index", folder, "--retriever", kind, *encoded(url), "--json", "-k", "3"]
+            found = json.loads(espalier(*search, "the north").stdout)["passages"]
+            assert [p["id"] for p in found] == [p.id for p in expected([esp.Query("the north", 3)])[0]]
+        for other in (encoded(url, "digits"), encoded(url, profile="bge")):
+            search = ["index", "search", "--index", folder, "--retriever", "dense", *other]
+            done = espalier(*search, "x")
+            assert done.returncode == 2 and '"letters" with profile "e5"' in done.stderr
+            run = ["answer", *with_index(files, folder), "--retriever", "hybrid", *other]
+            done = espalier(*run, "--out", tmp_path / "out", "--overwrite")
+            assert done.returncode == 2 and '"letters" with profile "e5"' in done.stderr
+        answers = []
+        for kind in ("bm25", "hybrid"):
+            out = tmp_path / kind
+            run = ["answer", *with_index(files, folder), "--retriever", kind, *encoded(url), "--limit", "3"]
+            assert espalier(*run, "--out", out).returncode == 0
+            answers.append(json.loads((out / "run.json").read_text())["inputs"]["index"])
+        assert answers[0] != answers[1]  # the vectors are an input of the one, not of the other
+
+
+@needs_http
+@needs_journal
+def test_what_a_journal_holds_is_not_encoded_again(files: Path, tmp_path: Path):
+    with embeddings_server() as server:
+        for folder in (tmp_path / "first", tmp_path / "second"):
+            build = ["index", "build", "--corpus", files / "corpus.jsonl", "--out", folder, *encoded(server.url)]
+            assert espalier(*build, "--journal", tmp_path / "kept.sqlite").returncode == 0
+            assert sum(len(request["input"]) for request in server.requests) == 300
+    assert (tmp_path / "first/dense.bin").read_bytes() == (tmp_path / "second/dense.bin").read_bytes()
+
+
+def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tmp_path: Path):
+    def encoder(requests: list[esp.EncodeRequest]) -> list[list[float]]:
+        return letters([request.text for request in requests])
+
+    build = {"encoder": encoder, "metric": "l2", "vectors": "float16"}
+    with pytest.raises(ValueError, match="encoder_name"):
+        esp.build_index(files / "corpus.jsonl", tmp_path / "index", **build)
+    told: list[tuple[str, int, int]] = []
+    progress = {"progress": lambda *stage: told.append(stage)}
+    esp.build_index(files / "corpus.jsonl", tmp_path / "index", encoder_name="letters", **build, **progress)
+    assert ("vectors", 300, 300) in told
+    said = json.loads(esp.Index(tmp_path / "index").description)["dense"]
+    assert said["vectors"] == "float16" and said["metric"] == "l2" and said["fingerprint"] is None
+    dense, memory = esp.Index(tmp_path / "index").dense(encoder), esp.Dense(world.passages, encoder, metric="l2")
+    queries = [esp.Query(question.text, 7) for question in world.questions]
+    assert dense(queries) == memory(queries)  # whole numbers below 2048 are the same in 16 bits
+
+    def fails(requests: list[esp.EncodeRequest]) -> list[list[float]]:
+        raise esp.BackendError("no encoder today")
+
+    with pytest.raises(esp.BackendError, match="no encoder today"):
+        esp.build_index(files / "corpus.jsonl", tmp_path / "other", encoder=fails, encoder_name="x")
+    assert not (tmp_path / "other/index.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build", "--corpus", "x", "--out", "{tmp}/x", "--encoder-name", "m"], "option 'encoder_name' belongs to"),
+        (["build", "--corpus", "x", "--out", "{tmp}/x", "--journal", "j"], "option 'journal' belongs to --encoder"),
+        (["search", "--index", "{index}", "--retriever", "dense", "x"], "needs --encoder"),
+        (
+            ["search", "--index", "{index}", "--retriever", "dense", *encoded("http://127.0.0.1:1/v1"), "x"],
+            "was built without --encoder",
+        ),
+    ],
+)
+@needs_http
+def test_options_of_vectors_are_refused(index: Path, tmp_path: Path, arguments: list[str], message: str):
+    done = espalier("index", *(argument.format(index=index, tmp=tmp_path) for argument in arguments))
+    assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 # ---- runs

@@ -6,6 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
 
 using namespace espalier;
 using run::build_index;
@@ -60,6 +63,40 @@ TEST_CASE("an index folder answers as BM25 in memory does") {
   CHECK(mapped(queries)[0].at(0).id() == "b");
   index.verify();
   CHECK(run::describe(index).find(R"("passages":3)") != std::string::npos);
+}
+
+TEST_CASE("an index built with an encoder holds the vectors of its passages") {
+  const TemporaryFolder folder;
+  const auto lengths = [](std::span<const EncodeRequest> texts) {
+    std::vector<Embedding> embeddings;
+    for (const EncodeRequest& text : texts) embeddings.push_back({float(text.text.size()), 0.1F});
+    return embeddings;
+  };
+  test::write_bytes(folder / "corpus.jsonl", corpus_lines);
+  run::Encoding encoding{lengths, "lengths", "none", Hash{1, 2}, backend::Metric::l2, backend::Precision::float16};
+  build_index({.corpus = folder / "corpus.jsonl", .out = folder / "index", .lexical = {}, .encoding = encoding});
+  const IndexFolder index(folder / "index");
+  index.verify();
+  CHECK(index.dense().encoder() == Hash{1, 2});
+  CHECK(index.dense().metric() == backend::Metric::l2);
+  std::vector<float> room;
+  CHECK(index.dense().vectors().row(2, room)[0] == 11);          // "Loom\nweaves"
+  CHECK(index.dense().vectors().row(2, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
+  CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
+  CHECK_NOTHROW(index.check_encoder("", std::nullopt));
+  CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
+  CHECK(refusal([&] { index.check_encoder("lengths", Hash{1, 3}); }).find("\"lengths\" with profile \"none\"") != std::string::npos);
+  CHECK_THROWS_AS(index.check_encoder("widths", std::nullopt), std::invalid_argument);
+  CHECK(index.hash(true) != index.hash(false));
+  CHECK(run::describe(index).find(R"("dense":{"encoder":"lengths")") != std::string::npos);
+
+  encoding.encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), {0, 7e4F}); };
+  const run::IndexOptions again{.corpus = folder / "corpus.jsonl", .out = folder / "index", .lexical = {}, .overwrite = true, .encoding = encoding};
+  CHECK(refusal([&] { build_index(again); }) == "row 0: an embedding holds 70000.000000, float16 no more than 65504");
+  CHECK_THROWS_AS(IndexFolder{folder / "index"}, InputError);
+  build_index({folder / "corpus.jsonl", folder / "index", {}});
+  CHECK_THROWS_AS((void)IndexFolder(folder / "index").dense(), std::invalid_argument);
+  CHECK(!std::filesystem::exists(folder / "index/dense.bin"));
 }
 
 TEST_CASE("a build that was not finished is no index, and one that is there is kept") {

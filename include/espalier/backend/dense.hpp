@@ -2,6 +2,7 @@
 
 #include <espalier/backend/dense/byte_codes.hpp>
 #include <espalier/backend/dense/candidates.hpp>
+#include <espalier/backend/dense/stored_vectors.hpp>
 #include <espalier/backend/vector_retriever.hpp>
 
 #include <future>
@@ -23,11 +24,9 @@ class DenseIndex {
   using Options = DenseOptions;
 
   /// Throws std::invalid_argument for a bad option or a row that is not finite.
-  explicit DenseIndex(const Vectors& vectors, const Options& options = {})
-      : vectors_(checked(vectors, options)), options_(options), codes_(vectors_),
-        identity_(Hasher().add("dense").add(std::uint64_t(options_.metric)).add(vectors_.fingerprint()).finish()) {}
+  explicit DenseIndex(const Vectors& vectors, const Options& options = {}) : DenseIndex(options, checked(vectors, options)) {}
   /// Of rows that have been checked and coded before.
-  DenseIndex(Vectors vectors, ByteCodes codes, const Options& options, Hash identity)
+  DenseIndex(StoredVectors vectors, ByteCodes codes, const Options& options, Hash identity)
       : vectors_(std::move(vectors)), options_(options), codes_(std::move(codes)), identity_(identity) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
   }
@@ -47,6 +46,10 @@ class DenseIndex {
 
  private:
   static constexpr std::size_t query_block = 64, panel_block = 16;
+
+  DenseIndex(const Options& options, const Vectors& vectors)
+      : vectors_(vectors), options_(options), codes_(vectors),
+        identity_(Hasher().add("dense").add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish()) {}
 
   static Vectors checked(const Vectors& vectors, const Options& options) {
     if (options.threads == 0) bad_option("threads", options.threads, "1 or more");
@@ -90,12 +93,12 @@ class DenseIndex {
       asked.emplace_back(vector, std::min(query.k, rows()), codes_, l2);
     }
     std::vector<Candidates> found = scan_all(asked);
+    std::vector<float> room;
     for (std::size_t q = 0; q < asked.size(); ++q)
       results.push_back(found[q].best([&](float rough) { return double(rough) * asked[q].unit + asked[q].same + asked[q].margin; },
-                                      [&](std::uint32_t row) { return score(asked[q].vector.data(), row); }));
+                                      [&](std::uint32_t row) { return score(asked[q].vector.data(), vectors_.row(row, room).data()); }));
   }
-  [[nodiscard]] double score(const float* query, std::uint32_t row) const {
-    const float* values = vectors_.row(row).data();
+  [[nodiscard]] double score(const float* query, const float* values) const {
     return options_.metric == Metric::l2 ? -exact_square_distance(query, values, dimension()) : exact_dot(query, values, dimension());
   }
 
@@ -134,7 +137,7 @@ class DenseIndex {
     return found;
   }
 
-  Vectors vectors_;
+  StoredVectors vectors_;
   Options options_;
   ByteCodes codes_;
   Hash identity_;

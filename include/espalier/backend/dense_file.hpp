@@ -4,11 +4,11 @@
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/index/checked_writer.hpp>
 
-#include <array>
+#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace espalier::backend {
@@ -16,9 +16,10 @@ namespace espalier::backend {
 /// The first section of a file of vectors.
 struct DenseFileAbout {
   static constexpr const char* kind = "dense";
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
 
   std::uint64_t rows, dimension;
+  std::uint64_t precision;    ///< of the rows: 0 = float32, 1 = float16
   std::uint64_t metric;       ///< 0 = inner_product, 1 = cosine (the rows have length 1), 2 = l2
   std::uint64_t identity[2];  ///< of values, shape and metric
   std::uint64_t encoder[2];   ///< fingerprint of what encoded the rows; 0 = not known
@@ -26,11 +27,12 @@ struct DenseFileAbout {
 };
 
 /// Writes a file of vectors, row after row, for exact search: the rows themselves and their bytes. It holds the bytes of all
-/// rows in memory until commit(). Throws std::invalid_argument for a row that is not finite or of another dimension.
+/// rows in memory until commit(). Of float16 the rows are what the nearest numbers of 16 bits say. Throws std::invalid_argument
+/// for a row that is not finite, of another dimension, or too large for float16.
 class DenseFileWriter {
  public:
-  DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product, Hash encoder = {})
-      : file_(path, DenseFileAbout::kind, DenseFileAbout::version), coder_(dimension), dimension_(dimension), metric_(metric), encoder_(encoder) {
+  DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product, Hash encoder = {}, Precision precision = Precision::float32)
+      : file_(path, DenseFileAbout::kind, DenseFileAbout::version), coder_(dimension), dimension_(dimension), metric_(metric), precision_(precision), encoder_(encoder) {
     if (dimension == 0 || dimension > most_byte_dimensions) bad_option("dimension", dimension, "1 to 65536");
     file_.begin("vectors");
   }
@@ -38,12 +40,9 @@ class DenseFileWriter {
     if (const std::string fault = vector_fault(vector, dimension_); !fault.empty()) throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": " + fault);
     std::vector<float> row(vector.begin(), vector.end());
     if (metric_ == Metric::cosine) normalise(row);
-    for (const float value : row) {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
-      hasher_.add(std::uint64_t(bits));
-    }
-    file_.write(std::span<const float>(row));
+    if (precision_ == Precision::float16) write_halves(row);
+    else file_.write(std::span<const float>(row));
+    for (const float value : row) hasher_.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
     coder_.add(row);
   }
   [[nodiscard]] std::size_t rows() const { return coder_.rows; }
@@ -55,17 +54,29 @@ class DenseFileWriter {
     file_.begin("half_squares");
     file_.write(std::span<const float>(coder_.half_squares));
     const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
-    const DenseFileAbout about{coder_.rows, dimension_, std::uint64_t(metric_), {identity.high, identity.low}, {encoder_.high, encoder_.low}, coder_.error, coder_.longest};
+    const DenseFileAbout about{coder_.rows, dimension_, std::uint64_t(precision_), std::uint64_t(metric_), {identity.high, identity.low}, {encoder_.high, encoder_.low}, coder_.error, coder_.longest};
     file_.begin("about");
     file_.write(std::span<const DenseFileAbout>(&about, 1));
     file_.commit();
   }
 
  private:
+  void write_halves(std::span<float> row) {
+    std::vector<std::uint16_t> halves;
+    for (float& value : row) {
+      if (!fits_half(value))
+        throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": an embedding holds " + std::to_string(value) + ", float16 no more than 65504");
+      halves.push_back(to_half(value));
+      value = from_half(halves.back());
+    }
+    file_.write(std::span<const std::uint16_t>(halves));
+  }
+
   CheckedWriter file_;
   ByteCoder coder_;
   std::size_t dimension_;
   Metric metric_;
+  Precision precision_;
   Hash encoder_;
   Hasher hasher_;
 };
@@ -73,8 +84,12 @@ class DenseFileWriter {
 /// A file of vectors that is mapped into memory; what is read of it is checked. Throws InputError that names the file.
 class DenseFile {
  public:
-  explicit DenseFile(const std::string& path) : file_(path, DenseFileAbout::kind, DenseFileAbout::version), about_(file_.section("about").items<DenseFileAbout>(0, 1)[0]) {
-    if (about_.dimension == 0 || about_.dimension > most_byte_dimensions || about_.rows > ~std::uint32_t(0) || about_.metric > 2)
+  static constexpr const char* kind = DenseFileAbout::kind;
+  static constexpr std::uint32_t version = DenseFileAbout::version;
+
+  explicit DenseFile(const std::string& path) : DenseFile(CheckedFile(path, kind, version)) {}
+  explicit DenseFile(CheckedFile file) : file_(std::move(file)), about_(file_.section("about").items<DenseFileAbout>(0, 1)[0]) {
+    if (about_.dimension == 0 || about_.dimension > most_byte_dimensions || about_.rows > ~std::uint32_t(0) || about_.metric > 2 || about_.precision > 1)
       file_.section("about").fail("holds a number out of range");
   }
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(about_.rows); }
@@ -82,7 +97,12 @@ class DenseFile {
   [[nodiscard]] Metric metric() const { return static_cast<Metric>(about_.metric); }
   /// Of what encoded the rows; zeros = not known.
   [[nodiscard]] Hash encoder() const { return {about_.encoder[0], about_.encoder[1]}; }
-  [[nodiscard]] Vectors vectors() const { return {Column<float>(file_.section("vectors"), rows() * dimension()), dimension()}; }
+  [[nodiscard]] Precision precision() const { return static_cast<Precision>(about_.precision); }
+  [[nodiscard]] StoredVectors vectors() const {
+    const CheckedFile::Section section = file_.section("vectors");
+    if (precision() == Precision::float16) return {Column<std::uint16_t>(section, rows() * dimension()), dimension()};
+    return Vectors(Column<float>(section, rows() * dimension()), dimension());
+  }
   /// Exact search over the mapped rows.
   [[nodiscard]] DenseIndex index(std::size_t threads = 1) const {
     const std::size_t panels = (rows() + panel_rows - 1) / panel_rows, panel_size = (dimension() + 3) / 4 * 4 * panel_rows;

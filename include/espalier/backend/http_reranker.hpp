@@ -7,7 +7,9 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,13 +19,15 @@
 
 namespace espalier::backend {
 
-/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM).
+/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM, SGLang); or a
+/// language model whose next token says whether a text fits, behind SGLang's /v1/score or vLLM's /generative_scoring.
 struct HttpRerankerOptions {
   std::string url = "http://127.0.0.1:8000/rerank";  ///< its path says which protocol; without a path /rerank is added
   std::string model = {};                            ///< the model's name at the server, not empty
   std::string revision = {};                         ///< of the model's weights, for the fingerprint; "" = none
   std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key; unset or "" = no key is sent
   std::string api_key_file = {};                     ///< file with the key, goes before api_key_env
+  std::vector<std::int64_t> label_token_ids = {};    ///< of a language model: the score is the first one's share of their probability
   HttpOptions http = {};
 };
 
@@ -35,30 +39,49 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     const Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
-    pairs_ = path.ends_with("/score");
-    if (!pairs_ && !path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank or /score");
+    const bool labels = !options_.label_token_ids.empty(), generative = path.ends_with("/generative_scoring");
+    pairs_ = path.ends_with("/score") || generative;
+    if (!pairs_ && !path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank or /score, or in /generative_scoring");
+    if (labels ? !pairs_ : generative) bad_option("label_token_ids", std::to_string(options_.label_token_ids.size()) + " token ids", "some with /generative_scoring, none with /rerank");
     endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
-  [[nodiscard]] Hash fingerprint() const { return Hasher().add(std::string_view("http reranker")).add(options_.model).add(options_.revision).finish(); }
+  [[nodiscard]] Hash fingerprint() const {
+    Hasher hasher;
+    hasher.add(std::string_view("http reranker")).add(options_.model).add(options_.revision);
+    for (const std::int64_t id : options_.label_token_ids) hasher.add(static_cast<std::uint64_t>(id));
+    return hasher.finish();
+  }
 
  private:
   [[nodiscard]] bool joins(std::span<const RerankRequest>, const RerankRequest&) const override { return false; }
   std::shared_ptr<const HttpEndpoint> write(std::span<const RerankRequest> group, std::string& body) override {
     const RerankRequest& request = group.front();
     JsonWriter json(body);
-    json.begin_object().field("model", options_.model).field(pairs_ ? "text_1" : "query", request.query);
-    json.key(pairs_ ? "text_2" : "documents").begin_array();
-    for (const std::string& text : request.texts) json.value(text);
-    json.end_array();
+    const auto list = [&](const char* name, const auto& items) {
+      json.key(name).begin_array();
+      for (const auto& item : items) json.value(item);
+      json.end_array();
+    };
+    json.begin_object().field("model", options_.model).field("query", request.query);
+    list(pairs_ ? "items" : "documents", request.texts);
     if (!pairs_) json.field("top_n", request.texts.size());  // some return fewer unless told
+    if (!options_.label_token_ids.empty()) {
+      list("label_token_ids", options_.label_token_ids);
+      json.field("apply_softmax", true);
+    } else if (pairs_) {
+      json.field("text_1", request.query);
+      list("text_2", request.texts);
+    }
     json.end_object();
     return endpoint_;
   }
-  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]} and a bare list of {"index", "score"}.
+  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]}, a bare list of {"index", "score"}, and
+  /// SGLang's {"scores": [[score of each label]]}.
   std::vector<std::optional<RerankScores>> read(std::span<const RerankRequest> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
     simdjson::dom::array items;
+    if (!root["scores"].get(items)) return {read_labels(items, group.front().texts.size())};
     if (root.get(items) && root["results"].get(items) && root["data"].get(items)) throw BackendError("a reply without results");
     RerankScores scores(group.front().texts.size(), std::nan(""));
     if (items.size() != scores.size()) throw BackendError("not one score for each text");
@@ -70,6 +93,19 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
       scores[*index] = score;
     }
     return {std::move(scores)};
+  }
+
+  [[nodiscard]] RerankScores read_labels(simdjson::dom::array rows, std::size_t texts) const {
+    if (rows.size() != texts) throw BackendError("not one score for each text");
+    RerankScores scores;
+    for (const auto item : rows) {
+      simdjson::dom::array row;
+      double first = 0;
+      if (item.get(row) || row.size() != std::max<std::size_t>(1, options_.label_token_ids.size()) || row.at(0).get(first))
+        throw BackendError("not one score for each label");
+      scores.push_back(first);
+    }
+    return scores;
   }
 
   HttpRerankerOptions options_;

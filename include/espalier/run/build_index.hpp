@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/bm25.hpp>
+#include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/index_folder.hpp>
@@ -16,6 +17,8 @@
 #include <functional>
 #include <istream>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,12 +27,23 @@
 
 namespace espalier::run {
 
+/// How the vectors of an index are made.
+struct Encoding {
+  backend::AnyEncoder encoder;
+  std::string name;                 ///< of the encoder: queries must be encoded by one of that name
+  std::string profile = "none";     ///< for people
+  std::optional<Hash> fingerprint;  ///< of the encoder; none = not known
+  backend::Metric metric = backend::Metric::inner_product;
+  backend::Precision precision = backend::Precision::float32;
+};
+
 struct IndexOptions {
   std::string corpus;  ///< JSONL file, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
   unsigned threads = 0;    ///< 0 = as many as the hardware runs at once; never changes a byte
   bool overwrite = false;  ///< build anew where there is an index
+  std::optional<Encoding> encoding = {};  ///< none = no vectors
 };
 
 /// Told which stage of a build is how far: (stage, done, of all). What it throws stops the build.
@@ -96,6 +110,31 @@ inline void write_corpus(const std::string& source, const std::string& target, c
   }
 }
 
+/// Writes the vectors of an index.
+inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target, const IndexProgress& progress) {
+  std::optional<backend::DenseFileWriter> writer;
+  const auto take = [&](std::span<const float> vector) {
+    if (!writer) writer.emplace(target, vector.size(), encoding.metric, encoding.fingerprint.value_or(Hash()), encoding.precision);
+    writer->add(vector);
+    if (progress) progress("vectors", writer->rows(), corpus.size());
+  };
+  backend::encode_each(corpus, encoding.encoder, take, 512);
+  writer->commit();
+}
+
+/// Says in the manifest what made the vectors.
+inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::CheckedFile& file) {
+  const auto text = [&](const char* field, const std::string& value) {
+    std::string json;
+    append_json_string(json, value);
+    manifest.set(field, json);
+  };
+  text("dense.encoder", encoding.name);
+  text("dense.profile", encoding.profile);
+  if (encoding.fingerprint) text("dense.fingerprint", encoding.fingerprint->hex());
+  manifest.set_identity("dense", file);
+}
+
 }  // namespace detail
 
 /// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data,
@@ -103,6 +142,7 @@ inline void write_corpus(const std::string& source, const std::string& target, c
 inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
   backend::Bm25Options bm25{
       options.lexical.k1, options.lexical.b, backend::analyzer(options.lexical.analyzer), options.threads, {}};
+  if (options.encoding && options.encoding->name.empty()) bad_option("encoder_name", "", "what the encoder is called, not empty");
   if (progress)
     bm25.progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t all) {
       progress("bm25 " + std::string(stage), done, all);
@@ -126,6 +166,9 @@ inline void build_index(const IndexOptions& options, const IndexProgress& progre
   backend::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
   builder(corpus, writer);
   writer.commit();
+  const std::string dense_file = (folder / "dense.bin").string();
+  std::filesystem::remove(dense_file);
+  if (options.encoding) detail::write_vectors(corpus, *options.encoding, dense_file, progress);
 
   IndexManifest manifest;
   std::string source;
@@ -134,6 +177,8 @@ inline void build_index(const IndexOptions& options, const IndexProgress& progre
   manifest.set_identity("corpus", corpus.file());
   manifest.set_identity("bm25",
                         backend::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
+  if (options.encoding)
+    detail::describe(manifest, *options.encoding, backend::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
   manifest.write(folder);
 }
 

@@ -110,7 +110,7 @@ class Run {
     for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
     record.add_text("inputs.questions", hash_file(settings_.questions).hex());
     record.add_text("inputs.corpus", settings_.corpus.empty() ? "" : hash_file(settings_.corpus).hex());
-    if (!settings_.index.empty()) record.add_text("inputs.index", IndexFolder(settings_.index).corpus().hash().hex());
+    if (!settings_.index.empty()) record.add_text("inputs.index", IndexFolder(settings_.index).hash(settings_.retriever == "dense" || settings_.retriever == "hybrid"));
     record.add_text("inputs.prompts", texts.finish().hex());
     record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/bm25.hpp>
+#include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -89,6 +91,26 @@ class IndexFolder {
     return backend::Bm25(corpus_, lexical_, backend::analyzer(lexical_.analyzer()), threads);
   }
 
+  /// The vectors of the passages. Throws std::invalid_argument where the index was built without an encoder.
+  [[nodiscard]] backend::DenseFile dense() const {
+    if (!manifest_.has("dense")) throw std::invalid_argument("option 'index': " + folder_.string() + " was built without --encoder: it has no vectors");
+    backend::DenseFile vectors = part<backend::DenseFile>("dense");
+    if (vectors.rows() != corpus_.size()) throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
+    return vectors;
+  }
+  /// Throws std::invalid_argument for queries that another encoder encodes. `name` "" and no fingerprint = not known.
+  void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
+    const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
+    std::string asked;
+    append_json_string(asked, name);
+    if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked) return;
+    bad_option("encoder_name", name, built + " with profile " + manifest_.json("dense.profile") + " and the cut and revision that made the vectors of " + folder_.string());
+  }
+  /// Identity of what a run reads of it.
+  [[nodiscard]] std::string hash(bool dense) const {
+    return dense ? Hasher().add(corpus_.hash()).add(this->dense().index().fingerprint()).finish().hex() : corpus_.hash().hex();
+  }
+
   /// Opens the file of a part, which must be the one that was there when the index was built.
   [[nodiscard]] backend::CheckedFile file(const std::string& part, std::string_view kind, std::uint32_t version) const {
     const std::string path = (folder_ / (part + ".bin")).string();
@@ -102,6 +124,7 @@ class IndexFolder {
   void verify() const {
     file("corpus", backend::MappedCorpus::kind, backend::MappedCorpus::version).verify();
     file("bm25", backend::LexicalIndex::kind, backend::LexicalIndex::version).verify();
+    if (manifest_.has("dense")) file("dense", backend::DenseFile::kind, backend::DenseFile::version).verify();
   }
 
  private:
@@ -151,6 +174,14 @@ inline std::string describe(const IndexFolder& index) {
   json.field("terms", facts.terms).field("postings", facts.postings).field("words", facts.words);
   json.field("fingerprint", bm25.fingerprint().hex());
   json.field("bytes", std::filesystem::file_size(index.path() / "bm25.bin")).end_object();
+  if (index.manifest().has("dense")) {
+    const backend::DenseFile vectors = index.dense();
+    json.key("dense").begin_object();
+    for (const char* field : {"encoder", "profile", "fingerprint"}) json.key(field).raw(index.manifest().json(std::string("dense.") + field));
+    json.field("metric", backend::metric_names[std::size_t(vectors.metric())]).field("dimension", vectors.dimension());
+    json.field("vectors", vectors.precision() == backend::Precision::float16 ? "float16" : "float32");
+    json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();
+  }
   json.end_object();
   return out;
 }

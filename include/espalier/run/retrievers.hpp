@@ -50,27 +50,36 @@ inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexic
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
 
-/// Exact search over a file of vectors, whose row i is passage i; queries are encoded by the server that the settings name.
-template <class Corpus>
-RetrieverBackend make_dense([[maybe_unused]] const Settings& settings, [[maybe_unused]] Corpus corpus, [[maybe_unused]] const std::string& file) {
 #ifdef ESPALIER_HAS_CURL
-  const backend::DenseFile vectors(file);
-  EncoderBackend encoder = make_encoder(settings);
-  if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
-    bad_option("encoder_name", settings.encoder_name, "the encoder, with the profile, that made " + file);
+/// Exact search over vectors, whose row i is passage i; queries are encoded by `encoder`.
+template <class Corpus>
+RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
   Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
   Dense index(std::move(corpus), vectors.index(), std::move(encode));
   const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
   return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
+}
+#endif
+
+/// Exact search over the index folder's own vectors, or over those in a file, by the encoder that the settings name.
+inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings, [[maybe_unused]] const std::string& file) {
+#ifdef ESPALIER_HAS_CURL
+  EncoderBackend encoder = make_encoder(settings);
+  if (file.empty()) {
+    const IndexFolder index(settings.index);
+    const backend::DenseFile vectors = index.dense();
+    index.check_encoder(settings.encoder_name, encoder.fingerprint);
+    return make_dense(index.corpus(), vectors, std::move(encoder));
+  }
+  const backend::DenseFile vectors(file);
+  if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
+    bad_option("encoder_name", settings.encoder_name, "the encoder, with the profile, that made " + file);
+  return settings.index.empty() ? make_dense(read_corpus(settings), vectors, std::move(encoder))
+                                : make_dense(IndexFolder(settings.index).corpus(), vectors, std::move(encoder));
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
-}
-
-/// The same over the index folder's passages, or the corpus.
-inline RetrieverBackend make_dense(const Settings& settings, const std::string& file) {
-  return settings.index.empty() ? make_dense(settings, read_corpus(settings), file) : make_dense(settings, IndexFolder(settings.index).corpus(), file);
 }
 
 /// The client of the retrieval server that the settings name.
@@ -108,12 +117,14 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever, [[
 
 /// The retriever that the settings name, without a reranker; a local one searches the index folder, or the corpus.
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
-  const auto file = [&](std::string_view kind) { return settings.retriever.substr(kind.size()); };
+  const std::size_t colon = settings.retriever.find(':');
+  const std::string kind = settings.retriever.substr(0, colon), file = colon == std::string::npos ? "" : settings.retriever.substr(colon + 1);
+  const bool vectors = !file.empty() || (colon == std::string::npos && !settings.index.empty());
   if (settings.retriever == "bm25") return make_bm25(settings, lexical);
   if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
-  if (settings.retriever.starts_with("dense:")) return make_dense(settings, file("dense:"));
-  if (settings.retriever.starts_with("hybrid:")) {
-    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file("hybrid:"));
+  if (kind == "dense" && vectors) return make_dense(settings, file);
+  if (kind == "hybrid" && vectors) {
+    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file);
     const Hash fingerprint = Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
     std::vector<backend::Hybrid::Part> parts;
     parts.push_back(std::move(lexically.service));
@@ -121,7 +132,7 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
     return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
   }
   if (!is_url(settings.retriever))
-    bad_option("retriever", settings.retriever, "'bm25', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that starts with http:// or https://");
+    bad_option("retriever", settings.retriever, "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that starts with http:// or https://");
   return make_remote(settings);
 }
 

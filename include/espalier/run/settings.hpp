@@ -49,7 +49,7 @@ struct Settings {
   std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
   std::string proxy;                    ///< on the way to all servers; "" = that of the environment
   std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
-  std::string retriever = "bm25";       ///< "bm25", "dense:FILE", "hybrid:FILE" (vectors), "faiss:INDEX" or the URL of a retrieval server
+  std::string retriever = "bm25";       ///< "bm25", "dense" or "hybrid" (an index's vectors), "dense:FILE", "hybrid:FILE", "faiss:INDEX" or the URL of a retrieval server
   std::string retriever_name = "default";  ///< what a remote retriever searches: corpus and index, part of the journal's key
   std::string retriever_protocol = "search-r1";  ///< which the server speaks: search-r1, rerank, pyserini, elasticsearch
   std::string reranker;                 ///< URL of a reranker that orders what the retriever found anew; "" = none

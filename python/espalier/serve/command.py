@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Bm25, Index, Retriever
+from .._encoder import add_encoder_options, add_retriever_option, retriever_over
 from .._errors import MissingPart
 from .._files import read_passages
 
@@ -66,6 +67,8 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k1", type=float, help="BM25 of a corpus: saturation of repeated words (1.2)")
     parser.add_argument("--b", type=float, help="BM25 of a corpus: weight of a passage's length (0.75)")
     parser.add_argument("--analyzer", help="BM25 of a corpus: simple (default) or english-lucene")
+    add_retriever_option(parser)
+    add_encoder_options(parser)
     add_number(parser, "--topk", "passages a query where a request names no number", 3)
     add_number(parser, "--max-topk", "passages a query at most", 1000)
     add_number(parser, "--max-queries", "queries a request", 4096)
@@ -101,7 +104,7 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
         names = ("topk", "max_topk", "max_queries", "max_query", "max_results", "queue", "batch", "time_limit")
         limits = retriever.Limits(**{name: chosen[name] for name in names})
         search, size = searched(arguments)
-        listening = announce("retriever", as_json=chosen["json"], retriever="bm25", passages=size)
+        listening = announce("retriever", as_json=chosen["json"], retriever=arguments.retriever, passages=size)
         asyncio.run(retriever.serve(search, door, limits, listening))
     else:
         from . import answers
@@ -126,7 +129,9 @@ def searched(arguments: argparse.Namespace) -> tuple[Retriever, int]:
         if bm25:
             raise ValueError(f"option '{next(iter(bm25))}' belongs to the build of an index, not to its use")
         index = Index(arguments.index)
-        return index, len(index)
+        return retriever_over(index, arguments), len(index)
+    if arguments.retriever != "bm25":
+        raise ValueError(f"option 'retriever' is {arguments.retriever}, which needs --index")
     passages = read_passages(arguments.corpus)
     return Bm25(passages, **bm25), len(passages)
 

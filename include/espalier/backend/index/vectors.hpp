@@ -5,6 +5,7 @@
 #include <espalier/core/hash.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -18,6 +19,14 @@ namespace espalier::backend {
 
 /// How two vectors are compared; a larger score is nearer. `l2` scores by the negative squared distance.
 enum class Metric : std::uint8_t { inner_product, cosine, l2 };
+inline constexpr std::array<const char*, 3> metric_names = {"inner_product", "cosine", "l2"};
+
+/// Throws std::invalid_argument for an unknown name.
+inline Metric metric_named(const std::string& name) {
+  for (std::size_t i = 0; i < metric_names.size(); ++i)
+    if (name == metric_names[i]) return static_cast<Metric>(i);
+  bad_option("metric", name, "inner_product, cosine, l2");
+}
 
 /// A matrix [n, dimension], row after row. Copies share one storage, which may be a mapped file.
 class Vectors {

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <espalier/backend/index/half.hpp>
+#include <espalier/backend/index/vectors.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::backend {
+
+/// How the numbers of vectors are kept.
+enum class Precision : std::uint8_t { float32, float16 };
+
+/// Throws std::invalid_argument for an unknown name.
+inline Precision precision_named(const std::string& name) {
+  if (name == "float32") return Precision::float32;
+  if (name == "float16") return Precision::float16;
+  bad_option("vectors", name, "float32, float16");
+}
+
+/// Vectors in either precision; what is read is float32. Copies share one storage.
+class StoredVectors {
+ public:
+  StoredVectors(Vectors vectors) : dimension_(vectors.dimension()), rows_(vectors.rows()), values_(std::move(vectors)) {}  // NOLINT: the usual ones
+  StoredVectors(Column<std::uint16_t> halves, std::size_t dimension) : dimension_(dimension), rows_(halves.size() / dimension), values_(std::move(halves)) {}
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  [[nodiscard]] Precision precision() const { return values_.index() == 0 ? Precision::float32 : Precision::float16; }
+  /// Row i, valid as long as `room`, where it is put if it does not lie ready.
+  [[nodiscard]] std::span<const float> row(std::size_t i, std::vector<float>& room) const {
+    if (const auto* floats = std::get_if<Vectors>(&values_)) return floats->row(i);
+    room.clear();
+    for (const std::uint16_t half : std::get<1>(values_)(i * dimension_, dimension_)) room.push_back(from_half(half));
+    return room;
+  }
+
+ private:
+  std::size_t dimension_, rows_;
+  std::variant<Vectors, Column<std::uint16_t>> values_;
+};
+
+}  // namespace espalier::backend
