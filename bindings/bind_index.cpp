@@ -69,8 +69,9 @@ std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string 
 std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& encoder, std::size_t threads) {
   using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
   const auto fingerprint = fingerprint_of(encoder);
+  backend::DenseIndex vectors = index.folder().dense().index(threads);
   index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
-  const auto searched = std::make_shared<Dense>(index.folder().corpus(), index.folder().dense().index(threads), make_encoder(encoder));
+  const auto searched = std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder));
   std::optional<Hash> identity;
   if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
   return std::make_shared<RetrieverPart>(opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);

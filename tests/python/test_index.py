@@ -174,6 +174,15 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
             search = ["index", "search", "--index", folder, "--retriever", kind, *encoded(url), "--json", "-k", "3"]
             found = json.loads(espalier(*search, "the north").stdout)["passages"]
             assert [p["id"] for p in found] == [p.id for p in expected([esp.Query("the north", 3)])[0]]
+        serve = ["serve", "retriever", "--index", folder, "--retriever", "hybrid", *encoded(url), "--port", 0, "--json"]
+        with start(*serve) as process:
+            assert process.stdout is not None
+            said = json.loads(process.stdout.readline())
+            assert said["retriever"] == "hybrid" and said["passages"] == 300
+            remote = esp.HttpRetriever(said["url"])
+            hybrid = esp.Hybrid([index, memory])
+            assert [p.id for p in remote(queries[:1])[0]] == [p.id for p in hybrid(queries[:1])[0]]
+            process.send_signal(signal.SIGTERM)
         for other in (encoded(url, "digits"), encoded(url, profile="bge")):
             search = ["index", "search", "--index", folder, "--retriever", "dense", *other]
             done = espalier(*search, "x")

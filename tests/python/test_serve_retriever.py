@@ -336,6 +336,7 @@ def test_the_command_serves_and_stops(files: Any):
         (["--client-key-file", "/no/such/file"], 3, "/no/such/file"),
         (["--topk", "0"], 2, "whole number above 0"),
         (["--b", "7"], 2, "'b' is 7"),
+        (["--retriever", "dense"], 2, "'retriever' is dense, which needs --index"),
         (["--corpus", "/no/such/corpus"], 3, "/no/such/corpus"),
     ],
 )
