@@ -13,20 +13,25 @@ from ._core import Index, Passage, Query, build_index
 from ._errors import InputError
 from ._progress import ProgressView, shown_as
 from ._summary import table
+from .commands.parser import add_command
 
 if TYPE_CHECKING:
     import argparse
 
+SUMMARY = "Build, describe and search an index of a corpus, in a folder."
+EXAMPLES = ()
 STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
-    def action(name: str, help: str) -> argparse.ArgumentParser:
-        return actions.add_parser(name, help=help, description=help, allow_abbrev=False)
-
-    build = action("build", "Build an index folder from a corpus.")
+    build = add_command(
+        actions,
+        "build",
+        "Build an index folder from a corpus.",
+        ["espalier index build --corpus corpus.jsonl --out index --analyzer english-lucene --k1 0.9 --b 0.4"],
+    )
     build.add_argument(
         "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents; plain or .gz"
     )
@@ -38,10 +43,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--b", type=float, default=0.75, metavar="X", help="weight of a passage's length (0.75)")
     build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one a core; never changes a byte")
     build.add_argument("--overwrite", action="store_true", help="build anew where there is an index")
-    info = action("info", "Say what is in an index.")
+    info = add_command(actions, "info", "Say what is in an index.", ["espalier index info index --verify"])
     info.add_argument("index", metavar="DIR", help="folder of the index")
     info.add_argument("--verify", action="store_true", help="read every byte and check it")
-    search = action("search", "Search an index.")
+    search = add_command(
+        actions,
+        "search",
+        "Search an index.",
+        [
+            "espalier index search --index index 'who founded the town of Alder?'",
+            "espalier index search --index index --queries questions.jsonl -k 10 --json",
+        ],
+    )
     search.add_argument("--index", required=True, metavar="DIR", help="folder of the index")
     search.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
     search.add_argument(
