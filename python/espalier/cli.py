@@ -10,7 +10,7 @@ from typing import Protocol
 
 from . import _core, _index, _journal
 from ._errors import Error, InputError, MissingPart, StoreError
-from .commands import annotate, answer, batch, compare, eval, expand, options, rescore, world
+from .commands import annotate, answer, batch, compare, eval, expand, options, questions, rescore, world
 from .commands.parser import Parser, add_command
 from .serve import command as serve
 
@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "compare": compare,
     "batch": batch,
     "world": world,
+    "questions": questions,
     "rescore": rescore,
     "annotate": annotate,
     "serve": serve,

@@ -26,6 +26,7 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_api.py",
         "test_bad_input.py",
         "test_cli.py",
+        "test_datasets.py",
         "test_eval.py",
         "test_index.py",
         "test_journal.py",

@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from .._files import count_passages, read_questions
+from .. import _core
+from .._files import count_passages
 from .._job import RunResult, check, run_job
 from .._progress import shown_as
 from .settings import settings_of
@@ -24,7 +25,7 @@ def do_task(task: str, arguments: argparse.Namespace) -> RunResult | None:
 
 def dry_run(task: str, settings: dict[str, Any]) -> str:
     check(task, settings)
-    questions = read_questions(settings["questions"], limit=settings["limit"] or 0, require_gold=task == "expand")
+    questions = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
     passages = count_passages(settings)
     return f"options and inputs are good: {len(questions)} questions, {passages} passages; nothing was run"
 

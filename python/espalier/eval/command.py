@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import count_passages, read_questions
+from .. import _core
+from .._files import count_passages
 from .._progress import ProgressView, shown_as
 from . import plots
 from .formats import to_markdown, written
@@ -21,7 +22,7 @@ from .tables import tables
 
 def planned(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What would be run, the inputs read and checked."""
-    questions = read_questions(settings["questions"], limit=settings.get("limit") or 0, require_gold=True)
+    questions = _core.read_questions(settings["questions"], settings.get("limit") or 0, True)
     return {
         "questions": len(questions),
         "passages": count_passages(settings),
