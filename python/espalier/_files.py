@@ -62,3 +62,10 @@ def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] |
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(file: Path, text: str) -> None:
+    """The file appears whole or not at all."""
+    part = file.with_name(file.name + ".part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(file)

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from . import _core, _index, _journal
 from ._errors import Error, InputError, MissingPart, StoreError
-from .commands import annotate, answer, batch, compare, eval, expand, options, questions, rescore, world
+from .commands import annotate, answer, batch, compare, completion, eval, expand, options, questions, rescore, world
+from .commands.config import with_config
 from .commands.parser import Parser, add_command
 from .serve import command as serve
 
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Command] = {
     "journal": _journal,
     "index": _index,
     "options": options,
+    "completion": completion,
 }
 
 
@@ -66,7 +68,7 @@ def print_version() -> None:
 
 def run(argv: Sequence[str] | None) -> int:
     parser = make_parser()
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(with_config(parser, sys.argv[1:] if argv is None else argv))
     if arguments.version:
         print_version()
         return 0

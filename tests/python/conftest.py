@@ -26,6 +26,8 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_api.py",
         "test_bad_input.py",
         "test_cli.py",
+        "test_cli_config.py",
+        "test_cli_dry_run.py",
         "test_datasets.py",
         "test_eval.py",
         "test_index.py",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from .._batch import MOST_REQUESTS, Round, ingest_batch, outstanding, prepare_batch
 from .._progress import shown_as
+from .config import Recorded
+from .dry_run import dry_run
 from .parser import add_command
 from .run_options import add_method_option, add_run_options
 from .settings import settings_of
-from .task import dry_run
 
 SUMMARY = "Ask the model through an offline batch API, in rounds."
 EXAMPLES = ()
@@ -69,11 +71,14 @@ def prepare_command(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     task, most, again = (settings.pop(name) for name in ("task", "most", "again"))
     settings.pop("step")
+    config = arguments.given(arguments)
     if arguments.dry_run:
-        print(dry_run(task, settings))
+        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
         return 0
     with shown_as(quiet=arguments.json) as view:
-        done = prepare_batch(task, settings, view, most=most, again=again)
+        recorded = Recorded(Path(settings["out"]), config, view)
+        done = prepare_batch(task, settings, recorded, most=most, again=again)
+        recorded.write(anew=False)
     return print_round(done, arguments.json)
 
 

@@ -30,10 +30,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD.OPTION=V1,V2",
         help="runs under several values of an option, for a scaling curve; may be repeated",
     )
-    add_run_options(parser)
+    add_run_options(parser, without=["--like"])
 
 
 def run(arguments: argparse.Namespace) -> int:
     from ..eval import command  # numpy is not for every command
 
-    return command.eval_command(settings_of(arguments), as_json=arguments.json, dry_run=arguments.dry_run)
+    return command.eval_command(
+        settings_of(arguments), arguments.given(arguments), as_json=arguments.json, dry_run=arguments.dry_run
+    )

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 EXIT_CODES = """exit codes:
   0    everything is done
-  1    a failure left questions open; run the same command again to go on
+  1    a failure left questions open, or `doctor` found a problem; run the same command again to go on
   2    a bad option, or a part that is not in this build
   3    a file that cannot be read or written, or bad data in one
   130  interrupted; run the same command again to go on

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Container
+from functools import partial
 from typing import Any
 
 from .. import _core
+from .config import given
 
 
 def add_method_option(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +21,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         if name not in without:
             parser.add_argument(name, help=help, **more)
 
+    option("--config", "YAML or JSON file with options of this command; those on the line win", metavar="FILE")
     option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
     option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
     option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
@@ -139,4 +142,6 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     )
     option("--replay", "answer from the journal alone", action="store_true", default=None)
     option("--json", "print JSON", action="store_true")
-    option("--dry-run", "check options and inputs, run nothing", action="store_true")
+    option("--dry-run", "check options and inputs, say what would be asked and estimate its cost", action="store_true")
+    option("--like", "estimate a dry run by this finished run, not by a simulated one", metavar="RUN")
+    parser.set_defaults(given=partial(given, parser))

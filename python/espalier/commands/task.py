@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from pathlib import Path
 
-from .. import _core
-from .._files import count_passages
-from .._job import RunResult, check, run_job
+from .._job import RunResult, run_job
 from .._progress import shown_as
+from .config import Recorded
+from .dry_run import dry_run
 from .settings import settings_of
 
 
 def do_task(task: str, arguments: argparse.Namespace) -> RunResult | None:
     """Runs what the line asks for; None after a dry run."""
     settings = settings_of(arguments)
+    config = arguments.given(arguments)
     if arguments.dry_run:
-        print(dry_run(task, settings))
+        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
         return None
     with shown_as(quiet=arguments.json) as view:
-        return run_job(task, settings, view)
-
-
-def dry_run(task: str, settings: dict[str, Any]) -> str:
-    check(task, settings)
-    questions = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
-    passages = count_passages(settings)
-    return f"options and inputs are good: {len(questions)} questions, {passages} passages; nothing was run"
+        recorded = Recorded(Path(settings["out"]), config, view)
+        result = run_job(task, settings, recorded)
+        recorded.write(anew=False)
+    return result
 
 
 def tell_open(result: RunResult) -> int:

@@ -29,7 +29,7 @@ ANSWERS = (
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--open-questions", "--overwrite"),
-    *("--journal", "--no-journal", "--replay", "--json", "--dry-run"),
+    *("--journal", "--no-journal", "--replay", "--json", "--dry-run", "--like"),
 )
 own = "serve_"  # how the names of a server's own options begin
 
