@@ -10,7 +10,20 @@ from typing import Protocol
 
 from . import _core, _index, _journal
 from ._errors import Error, InputError, MissingPart, StoreError
-from .commands import annotate, answer, batch, compare, completion, eval, expand, options, questions, rescore, world
+from .commands import (
+    annotate,
+    answer,
+    batch,
+    compare,
+    completion,
+    eval,
+    expand,
+    export,
+    options,
+    questions,
+    rescore,
+    world,
+)
 from .commands.config import with_config
 from .commands.parser import Parser, add_command
 from .serve import command as serve
@@ -39,6 +52,7 @@ COMMANDS: dict[str, Command] = {
     "questions": questions,
     "rescore": rescore,
     "annotate": annotate,
+    "export": export,
     "serve": serve,
     "journal": _journal,
     "index": _index,
