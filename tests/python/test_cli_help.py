@@ -75,7 +75,7 @@ def test_bash_completes_commands_options_choices_and_folders(capsys, tmp_path: P
     (tmp_path / "script").write_text(capsys.readouterr().out)
     (tmp_path / "world").mkdir()
     cases = {
-        ("ex",): "expand",
+        ("expa",): "expand",
         ("index", "s"): "search",
         ("expand", "--model-n"): "--model-name",
         ("expand", "--preset", ""): "paper code",

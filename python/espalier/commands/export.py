@@ -31,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         action="append",
         default=[],
+        choices=list(FORMATS),
         metavar="NAME",
         help=f"may be repeated: {', '.join(FORMATS)}",
     )
@@ -43,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style",
         default="conversational",
-        metavar="STYLE",
+        choices=["conversational", "standard"],
         help="conversational (lists of messages; default) or standard (texts), where a format has both",
     )
     parser.add_argument("--threshold", type=float, metavar="X", help="least value of a good step, for prm.stepwise")
