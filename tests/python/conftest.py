@@ -33,7 +33,9 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_index.py",
         "test_journal.py",
         "test_kills.py",
+        "test_notebook.py",
         "test_resume.py",
+        "test_tables.py",
     ]
 
 if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
