@@ -180,6 +180,24 @@ def test_hotpotqa_in_each_form(tmp_path: Path, name: str, value: object):
     assert example.metadata["gold_doc_ids"] == [p.id for p in example.passages[:2]]
 
 
+FLASH_2WIKI = {
+    "id": "w1",
+    "question": TWO_WIKI["question"],
+    "golden_answers": ["Cleo"],
+    "metadata": {
+        "type": "inference",
+        "supporting_facts": {"title": ["Ana", "Ben"], "sent_id": [0, 0]},
+        "evidences": {"fact": ["Ana", "Ben"], "relation": ["father", "mother"], "entity": ["Ben", "Cleo"]},
+    },
+}
+
+
+def test_a_form_of_flashrag_is_read_as_the_published_one(tmp_path: Path):
+    read = [esp.read_questions(put(tmp_path / "q.jsonl", [row]))[0] for row in (TWO_WIKI, FLASH_2WIKI)]
+    seen = [(q.id, q.gold, q.hops, q.supporting_titles, [(s.question, s.answer) for s in q.chain]) for q in read]
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("row", [TWO_WIKI, TWO_WIKI_HUB])
 def test_2wiki_gives_a_chain_and_takes_aliases(tmp_path: Path, row: dict[str, Any]):
     file = put(tmp_path / "dev.json", [row])

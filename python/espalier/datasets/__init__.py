@@ -129,6 +129,7 @@ def read_questions(
 
 
 RAW = {"context", "paragraphs", "question_decomposition", "subj"}
+"""Fields of FlashRAG's metadata that Espalier's own form has under other names."""
 
 
 def is_own(path: str | os.PathLike[str]) -> bool:
@@ -146,5 +147,6 @@ def is_own(path: str | os.PathLike[str]) -> bool:
         return False
     metadata = row.fields.get("metadata")
     return not isinstance(metadata, dict) or not (
-        RAW & metadata.keys() or isinstance(metadata.get("supporting_facts"), dict)
+        RAW & metadata.keys()
+        or any(isinstance(metadata.get(field), (dict, str)) for field in ("supporting_facts", "evidences"))
     )
