@@ -30,6 +30,7 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_cli_dry_run.py",
         "test_datasets.py",
         "test_eval.py",
+        "test_export.py",
         "test_index.py",
         "test_journal.py",
         "test_kills.py",
