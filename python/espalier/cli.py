@@ -16,6 +16,7 @@ from .commands import (
     batch,
     compare,
     completion,
+    doctor,
     eval,
     expand,
     export,
@@ -57,6 +58,7 @@ COMMANDS: dict[str, Command] = {
     "journal": _journal,
     "index": _index,
     "options": options,
+    "doctor": doctor,
     "completion": completion,
 }
 

@@ -28,6 +28,7 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_cli.py",
         "test_cli_config.py",
         "test_cli_dry_run.py",
+        "test_doctor.py",
         "test_datasets.py",
         "test_eval.py",
         "test_export.py",

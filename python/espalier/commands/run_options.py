@@ -16,20 +16,20 @@ def add_method_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", help=f"decex (default), or one of: {names}", default="decex", metavar="METHOD")
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] = ()) -> None:
+def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] = (), required: bool = True) -> None:
     def option(name: str, help: str, **more: Any) -> None:
         if name not in without:
             parser.add_argument(name, help=help, **more)
 
     option("--config", "YAML or JSON file with options of this command; those on the line win", metavar="FILE")
     option("--preset", "options as the method's paper or its published code has them", choices=["paper", "code"])
-    option("--questions", "JSON lines with id, question, golden_answers", required=True, metavar="FILE")
+    option("--questions", "JSON lines with id, question, golden_answers", required=required, metavar="FILE")
     option("--corpus", "JSON lines with id, title, contents; not needed with a retrieval server", metavar="FILE")
     option("--index", "folder of `espalier index build`, in place of the corpus", metavar="DIR")
     option(
         "--out",
         "folder of the run; run again with the same options, it goes on where it was stopped",
-        required=True,
+        required=required,
         metavar="DIR",
     )
     option("--model", "'simulated' (default) or the URL of an OpenAI-compatible server", metavar="URL")
