@@ -6,6 +6,7 @@ import copy
 import json
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from conftest import inputs, rows
 from espalier import InputError, MissingPart
 from espalier.export import FORMATS, export
 from exported_run import CHAT, HOSTILE, JUDGED, PAIR, PROMPT, ROLLOUT, SCORED, SFT, STEP, write_run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 COMPLETION = SFT["completion"]
 META = {"tree": "q1", "nodes": [1, 4]}
@@ -223,6 +226,20 @@ FILES = {
     "dpo": ["dpo.explicit", "dpo.sharegpt_ranking", "dpo.alpaca_ranking", "prm.pairwise"],
     "trees": ["rl.prompts", "rl.verl"],
 }
+
+
+@settings(max_examples=60, deadline=None)
+@given(prompt=st.text(), chosen=st.text(), rejected=st.text())
+def test_any_text_stays_as_it_is_in_one_line_and_on_its_side(prompt: str, chosen: str, rejected: str):
+    pair = copy.deepcopy(PAIR) | {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+    with TemporaryDirectory() as folder:
+        run = write_run(Path(folder) / "run", dpo=[pair])
+        explicit, ranked = export(run, ["dpo.explicit", "dpo.alpaca_ranking"], out=run / "out", style="standard")
+        [row] = rows(explicit.path)
+        assert (row["prompt"], row["chosen"], row["rejected"]) == (prompt, chosen, rejected)
+        [row] = json.loads(ranked.path.read_text(encoding="utf-8"))
+        assert row["instruction"] + row["chosen"] == prompt + chosen
+        assert row["instruction"] + row["rejected"] == prompt + rejected
 
 
 @pytest.mark.parametrize("method", ["decex", "reasonrag"])
