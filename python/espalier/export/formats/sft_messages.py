@@ -1,4 +1,5 @@
-"""A conversation, documents in the tool's turns: TRL's SFTTrainer, LLaMA-Factory."""
+"""A conversation, documents in the tool's turns: TRL's SFTTrainer, LLaMA-Factory. The latter is told to read it as
+ShareGPT's form with other names, since it adds words of its own to the system's turn in what it takes for OpenAI's."""
 
 from __future__ import annotations
 
@@ -27,5 +28,5 @@ FORMAT = Format(
     ("sft", "rft"),
     Dialogue,
     rows,
-    dataset_info={"formatting": "openai", "columns": {"messages": "messages"}, "tags": TAGS},
+    dataset_info={"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": TAGS},
 )
