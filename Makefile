@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-readme test-servers test-trl lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-readme test-servers test-trl lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
+	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
 	@echo "make test-trl       exported data against an installed TRL, in an environment of its own (.venv-trl, 1.5 GB)"
 	@echo "make lint           ruff and mypy over the Python layer"
@@ -65,6 +66,10 @@ test-fuzz: clang
 
 test-python: install-dev
 	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml
+
+test-browser: install-dev
+	$(VENV)/pip install -q --group browser
+	$(VENV)/pytest tests/browser --junit-xml=build/browser/junit.xml
 
 test-readme: install-dev
 	$(VENV)/pytest tests/readme_test.py --junit-xml=build/readme/junit.xml

@@ -22,6 +22,7 @@ from .commands import (
     export,
     options,
     questions,
+    report,
     rescore,
     world,
 )
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "answer": answer,
     "eval": eval,
     "compare": compare,
+    "report": report,
     "batch": batch,
     "world": world,
     "questions": questions,

@@ -1,6 +1,6 @@
 """Made-up runs for the report's tests: trees.jsonl, answers.jsonl and summary.json of any size.
 
-python3 tests/python/report_fixture.py FOLDER [questions] writes one to look at.
+python3 tests/browser/report_fixture.py FOLDER [questions] writes one to look at.
 """
 
 import json
@@ -213,7 +213,8 @@ def hostile(value):
     """The same record with the hostile text at the end of every text and of every name that a run may choose."""
     if isinstance(value, dict):
         return {
-            name: item if name in ("status", "kind", "reason", "id") else hostile(item) for name, item in value.items()
+            name: item if name in ("status", "kind", "reason", "id", "tree") else hostile(item)
+            for name, item in value.items()
         }
     if isinstance(value, list):
         return [hostile(item) for item in value]
@@ -231,9 +232,86 @@ def run(questions=12, seed=1, rounds=3, opened=1):
     return trees, answers, summary(trees, answers)
 
 
-def write(folder, trees, answers, summary):
+def pairs(trees):
+    """The best child of each node over each other one that has a value."""
+    rows = []
+    for record in trees:
+        children = {}
+        for node in record["nodes"][1:]:
+            if node["reward"] is not None:
+                children.setdefault(node["parent"], []).append(node)
+        for parent, nodes in children.items():
+            best, *worse = sorted(nodes, key=lambda node: (-node["reward"], node["id"]))
+            rows += [
+                {
+                    "id": f"{record['id']}#{best['id']}>{node['id']}",
+                    "type": "execution",
+                    "prompt": f"Question: {record['question']}\nThe gold answer is {record['golden_answers'][0]}.",
+                    "chosen": best["text"],
+                    "rejected": node["text"],
+                    "provenance": {
+                        "tree": record["id"],
+                        "parent": parent,
+                        "chosen_node": best["id"],
+                        "rejected_node": node["id"],
+                        "chosen_reward": best["reward"],
+                        "rejected_reward": node["reward"],
+                        "margin": best["reward"] - node["reward"],
+                    },
+                }
+                for node in worse
+            ]
+    return rows
+
+
+def large(count, seed=1):
+    """A run of one question whose tree has so many nodes."""
+    trees, answers, about = run(1, seed, opened=0)
+    chance = random.Random(seed)
+    root, *_, last = trees[0]["nodes"]
+    made = [root]
+    for number in range(1, count):
+        parent = max(0, number - 1 - int(chance.expovariate(1 / 60)))
+        cut = {"status": "pruned", "reason": "not_best"} if number % 5 == 0 else {"status": "expanded"}
+        value = round(chance.random(), 4)
+        made.append(
+            last
+            | {"id": number, "parent": parent, "text": f"step {number}", "kind": "query", "visits": 1 + number % 7}
+            | {"value": value, "reward": value}
+            | cut
+        )
+    trees[0] |= {"nodes": made, "rollouts": [], "skips": []}
+    return trees, answers, about
+
+
+def hostile_run():
+    """Every text is hostile, the questions' ids too."""
+    trees, answers, summary = (hostile(part) for part in run(3))
+    rows = hostile(pairs(run(3)[0]))
+    for row in (*trees, *answers):
+        row["id"] += HOSTILE
+    for row in rows:
+        row["provenance"]["tree"] += HOSTILE
+    return trees, answers, summary, rows
+
+
+def long_run():
+    """A tree whose texts are a megabyte each."""
+    trees, answers, summary = run(1, opened=0)
+    endless = " ".join(f"word{number}" for number in range(110_000))
+    assert len(endless) > 1_000_000
+    answers[0] |= {"question": endless, "answer": endless}
+    trees[0]["question"] = endless
+    for node in trees[0]["nodes"][1:4]:
+        node |= {"text": f"{node['id']} {endless}", "thought": endless}
+    for passage in trees[0]["documents"].values():
+        passage["text"] = endless + " " + trees[0]["golden_answers"][0]
+    return trees, answers, summary, pairs(trees)
+
+
+def write(folder, trees, answers, summary, pairs=()):
     folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in (("trees.jsonl", trees), ("answers.jsonl", answers)):
+    for name, rows in (("trees.jsonl", trees), ("answers.jsonl", answers), ("dpo.jsonl", pairs)):
         lines = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
         (folder / name).write_text(lines, encoding="utf-8", newline="\n")
     (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False), encoding="utf-8")
