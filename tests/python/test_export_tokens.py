@@ -119,7 +119,9 @@ def test_lengths_worked_out_by_hand(tmp_path: Path, tokenizer: str):
         assert verdicts(run, format, tokenizer, 32)[0] == (trainer, verdict), format
     # 15 + 14 bytes of prompt, "good" and the end of the text on the longer side: 34
     assert verdicts(run, "prm.pairwise", tokenizer, 34)[0] == ("trl RewardTrainer", "kept")
-    assert verdicts(run, "prm.pairwise", tokenizer, 33)[0] == ("trl RewardTrainer", "dropped")
+    assert verdicts(run, "prm.pairwise", tokenizer, 33) == [("trl RewardTrainer", "dropped"), ("openrlhf", "cut")]
+    assert verdicts(run, "dpo.explicit", tokenizer, 32)[1] == ("openrlhf", "cut")
+    assert verdicts(run, "dpo.explicit", tokenizer, 31)[1] == ("openrlhf", "dropped")
     assert verdicts(run, "dpo.explicit", tokenizer, 33)[0] == ("trl DPOTrainer", "cut")
     assert verdicts(run, "dpo.explicit", tokenizer, 30)[0] == ("trl DPOTrainer", "cut")
     assert verdicts(run, "dpo.explicit", tokenizer, 29)[0] == ("trl DPOTrainer", "dropped")

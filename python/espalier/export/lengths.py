@@ -78,7 +78,8 @@ LLAMA_FACTORY = Rule("llamafactory", 2048, "cuts rows over cutoff_len {n}", cut)
 VERL_SFT = Rule("verl", 1024, "refuses rows over max_length {n} (truncation=error)", refused)
 VERL_RL = Rule("verl", 1024, "drops prompts over max_prompt_length {n}", dropped)
 OPENRLHF_SFT = Rule("openrlhf", 2048, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
-OPENRLHF_PAIR = Rule("openrlhf", 512, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
+OPENRLHF_DPO = Rule("openrlhf", 512, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
+OPENRLHF_REWARD = Rule("openrlhf", 512, "cuts sides over max_len {n}", cut)
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "sft.prompt_completion": (TRL_SFT, OPENRLHF_SFT),
@@ -87,10 +88,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "sft.sharegpt": (LLAMA_FACTORY,),
     "sft.alpaca": (LLAMA_FACTORY,),
     "sft.verl": (VERL_SFT,),
-    "dpo.explicit": (TRL_DPO, OPENRLHF_PAIR),
+    "dpo.explicit": (TRL_DPO, OPENRLHF_DPO),
     "dpo.sharegpt_ranking": (LLAMA_FACTORY,),
     "dpo.alpaca_ranking": (LLAMA_FACTORY,),
-    "prm.pairwise": (TRL_REWARD, OPENRLHF_PAIR),
+    "prm.pairwise": (TRL_REWARD, OPENRLHF_REWARD),
     "rl.verl": (VERL_RL,),
 }
 """By format; those that are not here have no trainer with a limit on their rows."""
