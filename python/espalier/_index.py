@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Index, Passage, Query, build_index
 from ._errors import InputError
-from ._progress import ProgressView, shown_as
+from ._progress import ProgressView, eta, shown_as
 from ._summary import table
 from .commands.parser import add_command
 
@@ -72,10 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
 def build(arguments: argparse.Namespace, view: ProgressView) -> None:
     """Builds the index that the command line asks for."""
     start = time.monotonic()
+    begun: dict[str, float] = {}
 
     def progress(stage: str, done: int, of_all: int) -> None:
-        share = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
-        view.show(done, of_all, time.monotonic() - start, share)
+        now = time.monotonic()
+        left = eta(done, of_all, now - begun.setdefault(stage, now))
+        view.show(done, of_all, now - start, f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %, ETA {left}")
 
     build_index(
         arguments.corpus,

@@ -35,7 +35,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     stats = command(
         "stats", "Records, tokens, hits, sizes and latencies by kind and model.", "espalier journal stats out/demo"
     )
-    stats.add_argument("--json", action="store_true", help="print JSON")
     export = command(
         "export",
         "Print requests with their responses, a JSON object a line.",
@@ -56,11 +55,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("--keep", action="append", default=[], metavar="RUN", help="not used by this run; repeatable")
     prune.add_argument("--dry-run", action="store_true", help="say what would be thrown out")
     prune.add_argument("--force", action="store_true", help="even what the run in the journal's folder needs")
-    command(
+    verify = command(
         "verify",
         "Check every record and the structure of the file; exit code 3 where something is damaged.",
         "espalier journal verify out/demo",
     )
+    for printing in (stats, prune, verify):
+        printing.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,7 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.journal_command == "prune":
         return prune_command(file, arguments)
     records, damage = _core.verify_journal(str(file))
-    print(f"{file}: {records:,} records are whole")
+    if arguments.json:
+        print(json.dumps({"file": str(file), "records": records, "damage": damage}, ensure_ascii=False))
+    else:
+        print(f"{file}: {records:,} records are whole")
     return tell(damage)
 
 
@@ -223,6 +227,9 @@ def prune_command(file: Path, arguments: argparse.Namespace) -> int:
         dry_run=arguments.dry_run,
         force=arguments.force,
     )
+    if arguments.json:
+        print(json.dumps({"file": str(file), "dry_run": arguments.dry_run, **found}, ensure_ascii=False))
+        return 0
     said = "would be thrown out" if arguments.dry_run else "were thrown out"
     print(f"{file}: {found['records']:,} of {found['all']:,} records ({found['bytes'] / 1e6:.1f} MB) {said}")
     return 0
