@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-readme test-servers lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-readme test-servers test-trl lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -15,7 +15,9 @@ help:
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
+	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
+	@echo "make test-trl       exported data against an installed TRL, in an environment of its own (.venv-trl, 1.5 GB)"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
 	@echo "make bench          build and run the benchmarks"
@@ -65,12 +67,28 @@ test-fuzz: clang
 test-python: install-dev
 	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml
 
+test-browser: install-dev
+	$(VENV)/pip install -q --group browser
+	$(VENV)/pytest tests/browser --junit-xml=build/browser/junit.xml
+
 test-readme: install-dev
 	$(VENV)/pytest tests/readme_test.py --junit-xml=build/readme/junit.xml
 
 test-servers: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
+
+.venv-trl/ready: pyproject.toml | setup
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/pip install -q --upgrade 'pip>=25.1'
+	.venv-trl/bin/pip install -q --group trl
+	@touch $@
+
+test-trl: install-dev .venv-trl/ready
+	rm -rf build/wheels
+	$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
+	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
+	.venv-trl/bin/pytest -o filterwarnings=default tests/trainers --junit-xml=build/trl/junit.xml
 
 lint: install-dev
 	$(VENV)/ruff check python tests
@@ -81,4 +99,4 @@ bench: setup
 	cmake --build --preset bench --parallel $(JOBS)
 
 clean:
-	rm -rf build out dist .venv
+	rm -rf build out dist .venv .venv-trl

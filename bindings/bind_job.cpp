@@ -184,8 +184,15 @@ void bind_job(py::module_& m) {
   m.def(
       "check_job", [](const std::string& task, const py::dict& values) { run::Run(make_settings(task, values)); },
       py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
+  m.def(
+      "write_report",
+      [](const std::string& folder, const std::string& target, const std::string& other) {
+        const py::gil_scoped_release unlock;
+        output::write_report(folder, output::read_summary(folder), target, other);
+      },
+      py::arg("folder"), py::arg("target"), py::arg("other") = "");
 #else
-  for (const char* name : {"run_job", "check_job"})
+  for (const char* name : {"run_job", "check_job", "write_report"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }

@@ -62,6 +62,12 @@ from ._job import RunResult, answer, expand, write_world
 from ._method import Method
 from ._rescore import rescore
 from ._search import run
+from ._table import Table
+from .notebook.attach import attach
+from .notebook.progress import progress_view
+from .tables import Run, load_run, nodes_of
+
+attach()
 
 __version__: str = build_info()["version"]
 
@@ -108,12 +114,14 @@ __all__ = [
     "Retriever",
     "Rollout",
     "Round",
+    "Run",
     "RunResult",
     "Search",
     "Session",
     "Simulated",
     "State",
     "StoreError",
+    "Table",
     "Tree",
     "Uct",
     "World",
@@ -128,7 +136,10 @@ __all__ = [
     "expand",
     "faiss_retriever",
     "ingest_batch",
+    "load_run",
+    "nodes_of",
     "prepare_batch",
+    "progress_view",
     "read_passages",
     "read_questions",
     "read_trees",

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core
 from ._core import Progress
 from ._errors import InputError
 from ._job import RunResult, run_job
-
-if TYPE_CHECKING:
-    import argparse
 
 MOST_REQUESTS = 50_000
 """Requests that OpenAI takes in one file."""
@@ -117,9 +113,7 @@ def prepare_batch(
     folder = Path(chosen["out"]) / "batch"
     if not again:
         for path, count in outstanding(chosen["out"]).items():
-            raise ValueError(
-                f"{path}: {count} requests wait for responses; ingest them first, or ask for them --again"
-            )
+            raise ValueError(f"{path}: {count} requests wait for responses; ingest them first, or ask for them --again")
     folder.mkdir(parents=True, exist_ok=True)
     waiting = folder / "waiting.part"
     waiting.unlink(missing_ok=True)
@@ -161,49 +155,3 @@ def ingest_batch(
         for key in sorted(stored | failed.keys()):
             file.write(json.dumps({"custom_id": key}) + "\n")
     return Ingested(len(stored), failed, unknown)
-
-
-def add_ingest_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("out", metavar="DIR", help="folder of the run")
-    parser.add_argument("responses", nargs="+", metavar="FILE", help="what the batch API gave back, as JSON lines")
-    parser.add_argument("--journal", metavar="FILE", help="journal that the run shares (DIR/journal.sqlite)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def add_prepare_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", choices=["expand", "answer"], default="expand", help="which job it is (expand)")
-    parser.add_argument(
-        "--most", type=int, default=MOST_REQUESTS, metavar="N", help=f"requests in one file ({MOST_REQUESTS})"
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="write requests once more whose responses will never come"
-    )
-
-
-def print_round(done: Round, as_json: bool) -> int:
-    """Says what to do next; returns 1 while the run is not complete."""
-    if as_json:
-        files = [str(path) for path in done.files]
-        print(json.dumps({"files": files, "requests": done.requests, "open": done.run.open}))
-    elif done.files:
-        for path in done.files:
-            print(path)
-        print(f"{done.requests} requests to send; then: espalier batch ingest {done.run.out} RESPONSES.jsonl")
-    elif done.run.open:
-        print(f"espalier: {done.run.open} questions are open (see answers.jsonl)", file=sys.stderr)
-    else:
-        print(f"complete: {done.run.out}")
-    return 1 if done.files or done.run.open else 0
-
-
-def ingest_command(arguments: argparse.Namespace) -> int:
-    result = ingest_batch(arguments.out, arguments.responses, journal=arguments.journal)
-    if arguments.json:
-        print(json.dumps({"stored": result.stored, "failed": result.failed, "unknown": result.unknown}))
-        return 0
-    print(f"{result.stored} responses stored, {len(result.failed)} failed, {result.unknown} belong to no request")
-    for key, why in list(result.failed.items())[:5]:
-        print(f"  {key}: {why}")
-    left = sum(outstanding(arguments.out).values())
-    print(f"{left} requests still wait" if left else "Next: the same `espalier batch prepare` again.")
-    return 0

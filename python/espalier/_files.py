@@ -12,9 +12,19 @@ from . import _core
 from ._core import Index, Passage, Question, Tree
 
 
-def read_questions(path: str | os.PathLike[str], *, limit: int = 0, require_gold: bool = False) -> list[Question]:
-    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}; `limit` 0 = all."""
-    return _core.read_questions(os.fspath(path), limit, require_gold)
+def read_questions(
+    path: str | os.PathLike[str], format: str | None = None, *, limit: int = 0, require_gold: bool = False
+) -> list[Question]:
+    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}, or from a published file.
+
+    `format` names the form of the file, such as "hotpotqa" (`espalier questions --help` lists them); None = as its
+    first row suggests. `limit` 0 = all. Raises InputError.
+    """
+    from . import datasets
+
+    if format is None and datasets.is_own(path):
+        return _core.read_questions(os.fspath(path), limit, require_gold)
+    return datasets.read_questions(path, format, limit=limit, require_gold=require_gold)
 
 
 def read_passages(path: str | os.PathLike[str], *, limit: int = 0) -> list[Passage]:
@@ -52,3 +62,10 @@ def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] |
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(file: Path, text: str) -> None:
+    """The file appears whole or not at all."""
+    part = file.with_name(file.name + ".part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(file)

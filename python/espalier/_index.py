@@ -12,22 +12,27 @@ from typing import TYPE_CHECKING, Any
 from ._core import Index, Passage, Query, build_index
 from ._encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over
 from ._errors import InputError
-from ._progress import ProgressView, shown_as, time_left
+from ._progress import ProgressView, eta, shown_as
 from ._summary import table
+from .commands.parser import add_command
 
 if TYPE_CHECKING:
     import argparse
 
+SUMMARY = "Build, describe and search an index of a corpus, in a folder."
+EXAMPLES = ()
 STAGES = {"corpus": "corpus", "bm25 read": "words", "bm25 merge": "postings", "vectors": "vectors"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
-    def action(name: str, help: str) -> argparse.ArgumentParser:
-        return actions.add_parser(name, help=help, description=help, allow_abbrev=False)
-
-    build = action("build", "Build an index folder from a corpus.")
+    build = add_command(
+        actions,
+        "build",
+        "Build an index folder from a corpus.",
+        ["espalier index build --corpus corpus.jsonl --out index --analyzer english-lucene --k1 0.9 --b 0.4"],
+    )
     build.add_argument(
         "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents; plain or .gz"
     )
@@ -55,10 +60,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build.add_argument(
         "--journal", default="", metavar="FILE", help="keeps the embeddings: a build that was stopped goes on with it"
     )
-    info = action("info", "Say what is in an index.")
+    info = add_command(actions, "info", "Say what is in an index.", ["espalier index info index --verify"])
     info.add_argument("index", metavar="DIR", help="folder of the index")
     info.add_argument("--verify", action="store_true", help="read every byte and check it")
-    search = action("search", "Search an index.")
+    search = add_command(
+        actions,
+        "search",
+        "Search an index.",
+        [
+            "espalier index search --index index 'who founded the town of Alder?'",
+            "espalier index search --index index --queries questions.jsonl -k 10 --json",
+        ],
+    )
     search.add_argument("--index", required=True, metavar="DIR", help="folder of the index")
     search.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
     search.add_argument(
@@ -85,11 +98,11 @@ def build(arguments: argparse.Namespace, view: ProgressView) -> None:
 
     def progress(stage: str, done: int, of_all: int) -> None:
         now = time.monotonic()
-        text = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
         seconds = now - begun.setdefault(stage, now)
+        text = f"{STAGES[stage]}: {100 * done // max(of_all, 1)} %"
         if stage == "vectors" and seconds > 0:
-            text += f", {done:,} of {of_all:,}, {done / seconds:,.0f}/s, ETA {time_left(done, of_all, seconds)}"
-        view.show(done, of_all, now - start, text)
+            text += f", {done:,} of {of_all:,}, {done / seconds:,.0f}/s"
+        view.show(done, of_all, now - start, f"{text}, ETA {eta(done, of_all, seconds)}")
 
     build_index(
         arguments.corpus,

@@ -14,36 +14,54 @@ from typing import TYPE_CHECKING, Any, TextIO
 from . import _core
 from ._errors import InputError, StoreError
 from ._summary import table
+from .commands.parser import add_command
 
 if TYPE_CHECKING:
     import argparse
 
+SUMMARY = "What a journal holds: stats, export, prune, verify."
+EXAMPLES = ()
 KINDS = {"generation": 1, "retrieval": 2, "embedding": 3, "score": 4}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="journal_command", metavar="COMMAND", required=True)
 
-    def command(name: str, help: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    def command(name: str, help: str, *examples: str) -> argparse.ArgumentParser:
+        added = add_command(commands, name, help, examples)
         added.add_argument("journal", metavar="JOURNAL", help="file of a journal, or folder of a run")
         return added
 
-    stats = command("stats", "Records, tokens, hits, sizes and latencies by kind and model.")
-    stats.add_argument("--json", action="store_true", help="print JSON")
-    export = command("export", "Print requests with their responses, a JSON object a line.")
+    stats = command(
+        "stats", "Records, tokens, hits, sizes and latencies by kind and model.", "espalier journal stats out/demo"
+    )
+    export = command(
+        "export",
+        "Print requests with their responses, a JSON object a line.",
+        "espalier journal export out/demo --kind generation --purpose rollout --out rollouts.jsonl",
+    )
     export.add_argument("--out", metavar="FILE", help="write there (default: standard output)")
     export.add_argument("--kind", choices=list(KINDS))
     export.add_argument("--model", default="", metavar="NAME", help="of this model or index")
     export.add_argument("--purpose", default="", metavar="PURPOSE", help="of a method: rollout, judge ...")
     export.add_argument("--since", metavar="DATE", help="as 2026-11-21 or 2026-11-21T18:00, local time")
-    prune = command("prune", "Throw out records that all given conditions hold for; the file must not be in use.")
+    prune = command(
+        "prune",
+        "Throw out records that all given conditions hold for; the file must not be in use.",
+        "espalier journal prune shared.sqlite --older-than 30 --keep out/demo --dry-run",
+    )
     prune.add_argument("--older-than", type=float, metavar="DAYS", help="written so long ago")
     prune.add_argument("--model", metavar="NAME", help="of this model or index")
     prune.add_argument("--keep", action="append", default=[], metavar="RUN", help="not used by this run; repeatable")
     prune.add_argument("--dry-run", action="store_true", help="say what would be thrown out")
     prune.add_argument("--force", action="store_true", help="even what the run in the journal's folder needs")
-    command("verify", "Check every record and the structure of the file; exit code 3 where something is damaged.")
+    verify = command(
+        "verify",
+        "Check every record and the structure of the file; exit code 3 where something is damaged.",
+        "espalier journal verify out/demo",
+    )
+    for printing in (stats, prune, verify):
+        printing.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.journal_command == "prune":
         return prune_command(file, arguments)
     records, damage = _core.verify_journal(str(file))
-    print(f"{file}: {records:,} records are whole")
+    if arguments.json:
+        print(json.dumps({"file": str(file), "records": records, "damage": damage}, ensure_ascii=False))
+    else:
+        print(f"{file}: {records:,} records are whole")
     return tell(damage)
 
 
@@ -206,6 +227,9 @@ def prune_command(file: Path, arguments: argparse.Namespace) -> int:
         dry_run=arguments.dry_run,
         force=arguments.force,
     )
+    if arguments.json:
+        print(json.dumps({"file": str(file), "dry_run": arguments.dry_run, **found}, ensure_ascii=False))
+        return 0
     said = "would be thrown out" if arguments.dry_run else "were thrown out"
     print(f"{file}: {found['records']:,} of {found['all']:,} records ({found['bytes'] / 1e6:.1f} MB) {said}")
     return 0

@@ -21,25 +21,22 @@ def shown_as(*, quiet: bool) -> ProgressView:
     return RichBar() if find_spec("rich") else Bar(sys.stderr)
 
 
-def time_left(done: int, of_all: int, seconds: float) -> str:
-    """As what was done in so many seconds suggests: '1:05' or '?'."""
-    if done == 0:
+def eta(done: int, of_all: int, seconds: float) -> str:
+    """The time that is left, as what is done after so many seconds suggests: '1:05' or '?'."""
+    if done == 0 or seconds <= 0:
         return "?"
-    minutes, seconds = divmod(round(seconds / done * (of_all - done)), 60)
+    minutes, left = divmod(round(seconds / done * (of_all - done)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def eta(progress: Progress) -> str:
-    return time_left(progress.questions_done, progress.questions, progress.seconds)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 def describe(progress: Progress) -> str:
     """One line of figures."""
     rate = progress.calls / progress.seconds if progress.seconds > 0 else 0.0
+    left = eta(progress.questions_done, progress.questions, progress.seconds)
     return (
         f"{progress.questions_done}/{progress.questions} questions, {progress.calls:,} calls, "
-        f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {eta(progress)}"
+        f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {left}"
     )
 
 

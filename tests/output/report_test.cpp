@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,6 +41,13 @@ std::string hostile_answer(const std::string& id) {
   json.begin_object().field("id", id).field("question", hostile).field("answer", hostile).field("status", "done").field("error", hostile).end_object();
   return text;
 }
+std::string hostile_pair(const std::string& tree) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().field("id", tree + "#1>2").field("prompt", hostile).field("chosen", hostile).field("rejected", hostile);
+  json.key("provenance").begin_object().field("tree", tree).end_object().end_object();
+  return text;
+}
 std::string hostile_summary() {
   std::string text;
   JsonWriter json(text);
@@ -49,10 +57,10 @@ std::string hostile_summary() {
   return text;
 }
 
-std::string page(const std::string& summary, const std::vector<std::pair<std::string, std::string>>& questions) {
+std::string page(const std::string& summary, const std::vector<std::array<std::string, 3>>& questions) {
   std::string text;
   out::append_report_head(text, summary);
-  for (const auto& [answer, tree] : questions) out::append_report_question(text, answer, tree);
+  for (const auto& [answer, tree, pairs] : questions) out::append_report_question(text, {"", answer, tree, pairs});
   out::append_report_tail(text, text.size());
   return text;
 }
@@ -105,12 +113,12 @@ TEST_CASE("JSON in a page keeps its meaning and loses every character that marku
 }
 
 TEST_CASE("no text of a run becomes markup") {
-  const std::string html = page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a")}, {hostile_answer("b"), ""}});
-  const std::string clean = page("{}", {{"{}", "{}"}, {"{}", ""}});
+  const std::string html = page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a"), hostile_pair("a")}, {hostile_answer("b"), "", ""}});
+  const std::string clean = page("{}", {{"{}", "{}", "[]"}, {"{}", "", ""}});
   CHECK(count(html, "<script") == count(clean, "<script"));
   CHECK(count(html, "</script") == count(clean, "</script"));
   for (const std::string piece : {"<img", "<!--", "-->", "]]>"}) CHECK_MESSAGE(count(html, piece) == count(clean, piece), piece);
-  for (const char* name : {"answer", "tree"})
+  for (const char* name : {"answer", "tree", "pairs"})
     for (const std::string& block : blocks(html, name)) CHECK(block.find_first_of("<>&") == block.npos);
   CHECK(count(html, "onerror=alert(2)&gt;--&gt;&lt;!--]]&gt;") > 0);
   CHECK(count(html, "&quot;&#39;&amp;amp;") > 0);
@@ -119,7 +127,7 @@ TEST_CASE("no text of a run becomes markup") {
 }
 
 TEST_CASE("the records in the page read back as they were") {
-  const std::string html = page("{}", {{hostile_answer("a"), hostile_tree("a") + "\n"}, {hostile_answer("b"), ""}});
+  const std::string html = page("{}", {{hostile_answer("a"), hostile_tree("a") + "\n", ""}, {hostile_answer("b"), "", ""}});
   const auto trees = blocks(html, "tree"), answers = blocks(html, "answer");
   REQUIRE(trees.size() == 2);
   REQUIRE(answers.size() == 2);
@@ -150,7 +158,9 @@ TEST_CASE("the summary is there without scripts, and says oracle and simulated m
 }
 
 TEST_CASE("the page lets its own script run and nothing else, and names nothing to load") {
-  const std::string html = page("{}", {});
+  std::string html = page("{}", {});
+  const std::string svg = "http://www.w3.org/2000/svg";  // the name of a language, which nothing loads
+  for (auto at = html.find(svg); at != html.npos; at = html.find(svg)) html.erase(at, svg.size());
   CHECK(html.find("default-src 'none'; script-src 'sha256-") != html.npos);
   for (const std::string piece : {"unsafe-inline", "unsafe-eval", " src=", " href=", "url(", "@import", "innerHTML", "eval(", " style=", "http://", "https://"})
     CHECK_MESSAGE(html.find(piece) == html.npos, piece);
@@ -159,9 +169,9 @@ TEST_CASE("the page lets its own script run and nothing else, and names nothing 
 TEST_CASE("the page adds little to its records, and a heavy one says so") {
   const std::string tree = hostile_tree("a"), answer = hostile_answer("a");
   std::string question;
-  out::append_report_question(question, answer, tree);
+  out::append_report_question(question, {"a", answer, tree, ""});
   CHECK(question.size() < 2 * (answer.size() + tree.size()));
-  CHECK(page("{}", {}).size() < 65'536);
+  CHECK(page("{}", {}).size() < 131'072);
   std::string light, heavy;
   out::append_report_tail(light, 20'000'000);
   out::append_report_tail(heavy, 23'400'000);
@@ -173,23 +183,62 @@ TEST_CASE("a run's folder becomes the same report each time; an open question ha
   const Folder folder;
   folder.write("answers.jsonl", hostile_answer("a") + "\n" + hostile_answer("b") + "\n" + hostile_answer("c") + "\n");
   folder.write("trees.jsonl", hostile_tree("a") + "\n" + hostile_tree("c") + "\n");
-  out::write_report(folder.path, hostile_summary());
-  const std::string first = folder.read("report.html");
-  CHECK(first == page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a")}, {hostile_answer("b"), ""}, {hostile_answer("c"), hostile_tree("c")}}));
-  out::write_report(folder.path, hostile_summary());
+  folder.write("dpo.jsonl", hostile_pair("a") + "\n" + hostile_pair("a") + "\n" + hostile_pair("c") + "\n");
+  const auto target = folder.path / "report.html";
+  out::write_report(folder.path, hostile_summary(), target);
+  const std::string first = folder.read("report.html"), pair = hostile_pair("a");
+  CHECK(first == page(hostile_summary(), {{hostile_answer("a"), hostile_tree("a"), "[" + pair + "," + pair + "]"},
+                                          {hostile_answer("b"), "", ""},
+                                          {hostile_answer("c"), hostile_tree("c"), "[" + hostile_pair("c") + "]"}}));
+  out::write_report(folder.path, hostile_summary(), target);
   CHECK(folder.read("report.html") == first);
+}
+
+TEST_CASE("pairs of siblings come from prm.jsonl where there is no dpo.jsonl, and rows that are no pairs stay out") {
+  const Folder folder;
+  folder.write("answers.jsonl", hostile_answer("a") + "\n");
+  folder.write("trees.jsonl", hostile_tree("a") + "\n");
+  folder.write("prm.jsonl", R"({"id":"a#4","provenance":{"tree":"a"}})" "\n" + hostile_pair("a") + "\n");
+  out::write_report(folder.path, "{}", folder.path / "report.html");
+  CHECK(blocks(folder.read("report.html"), "pairs").size() == 1);
+  CHECK(same_json(blocks(folder.read("report.html"), "pairs")[0]) == same_json("[" + hostile_pair("a") + "]"));
+}
+
+TEST_CASE("a second run stands beside the first by question, whatever its order") {
+  const Folder folder;
+  const auto other = folder.path / "other";
+  std::filesystem::create_directories(other);
+  folder.write("answers.jsonl", hostile_answer("a") + "\n" + hostile_answer("b") + "\n");
+  folder.write("trees.jsonl", hostile_tree("a") + "\n" + hostile_tree("b") + "\n");
+  folder.write("other/answers.jsonl", hostile_answer("c") + "\n" + hostile_answer("a") + "\n");
+  folder.write("other/trees.jsonl", hostile_tree("a") + "\n");
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "both.html", other), doctest::Contains("summary.json"), InputError);
+  folder.write("other/summary.json", hostile_summary());
+  out::write_report(folder.path, "{}", folder.path / "both.html", other);
+  const std::string html = folder.read("both.html");
+  const auto answers = blocks(html, "other_answer"), trees = blocks(html, "other_tree");
+  REQUIRE(answers.size() == 2);
+  CHECK(same_json(answers[0]) == same_json(hostile_answer("a")));
+  CHECK(same_json(trees[0]) == same_json(hostile_tree("a")));
+  CHECK(answers[1].empty());
+  REQUIRE(blocks(html, "runs").size() == 1);
+  const std::string runs = blocks(html, "runs")[0];
+  CHECK(runs.find_first_of("<>&") == runs.npos);
+  simdjson::dom::parser parser;
+  CHECK(std::string_view(parser.parse(runs).at(1)["name"]) == "other");
+  CHECK(std::uint64_t(parser.parse(runs).at(1)["questions"]) == 2);
 }
 
 TEST_CASE("records that do not belong together are refused by file") {
   const Folder folder;
-  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("answers.jsonl"), InputError);
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "report.html"), doctest::Contains("answers.jsonl"), InputError);
   folder.write("answers.jsonl", hostile_answer("a") + "\n");
   folder.write("trees.jsonl", hostile_tree("other") + "\n");
-  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "report.html"), doctest::Contains("trees.jsonl"), InputError);
   folder.write("trees.jsonl", "{\"id\":\n");
-  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("trees.jsonl"), InputError);
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "report.html"), doctest::Contains("trees.jsonl"), InputError);
   folder.write("answers.jsonl", hostile_answer("a") + "\n{\"id\":\n");  // behind the last tree
   folder.write("trees.jsonl", hostile_tree("a") + "\n");
-  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}"), doctest::Contains("answers.jsonl"), InputError);
+  CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "report.html"), doctest::Contains("answers.jsonl"), InputError);
   CHECK_FALSE(std::filesystem::exists(folder.path / "report.html"));
 }

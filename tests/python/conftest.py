@@ -26,11 +26,18 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_api.py",
         "test_bad_input.py",
         "test_cli.py",
+        "test_cli_config.py",
+        "test_cli_dry_run.py",
+        "test_doctor.py",
+        "test_datasets.py",
         "test_eval.py",
+        "test_export.py",
         "test_index.py",
         "test_journal.py",
         "test_kills.py",
+        "test_notebook.py",
         "test_resume.py",
+        "test_tables.py",
     ]
 
 if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:

@@ -91,6 +91,8 @@ def test_verify_names_what_is_damaged(run: Path):
     bad = espalier("journal", "verify", run)
     assert bad.returncode == 3
     assert f"record {key} is damaged" in bad.stderr and bad.stderr.count("\n") == 1
+    told = espalier("journal", "verify", run, "--json")
+    assert told.returncode == 3 and key in json.loads(told.stdout)["damage"][0]
     exported = espalier("journal", "export", run)
     assert exported.returncode == 3 and key in exported.stderr and key not in exported.stdout
 
@@ -112,6 +114,12 @@ def test_prune_spares_what_a_run_needs(run: Path, files: Path):
     assert refused.returncode == 2
     nothing = espalier("journal", "prune", run, "--older-than", "1")
     assert nothing.returncode == 0 and f"0 of {records:,}" in nothing.stdout
+    nothing = json.loads(espalier("journal", "prune", run, "--older-than", "1", "--json").stdout)
+    assert (nothing["records"], nothing["all"], nothing["dry_run"]) == (
+        0,
+        sum(group["records"] for group in stats(run)["groups"]),
+        False,
+    )
     assert stats(run)["groups"][0]["records"] == records
 
     other = ["expand", *inputs(files), "--limit", 2, "--seed", 8, "--out", run.parent / "other"]

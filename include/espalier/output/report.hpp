@@ -1,16 +1,17 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/output/html.hpp>
 #include <espalier/output/jsonl.hpp>
+#include <espalier/output/report_run.hpp>
 #include <espalier/output/report_summary.hpp>
 
-#include <simdjson.h>
-
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// report.html: one file that shows a run's trees in a browser, without a network. The records of the run stand in it as
 /// they are, each in a script element that is no script; the page's own script, the only one its policy lets run, reads
@@ -28,7 +29,9 @@ inline void append_report_head(std::string& out, std::string_view summary_json) 
   (out += report_style_sha256) += "'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'\">\n"
                                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
   append_html(out, summary.title());
-  ((out += " \u00B7 Espalier</title>\n<style>") += report_style) += "</style>\n</head>\n<body data-label=\"";
+  out += " \u00B7 Espalier</title>\n<style>";
+  for (const std::string_view part : report_style) out += part;
+  out += "</style>\n</head>\n<body data-label=\"";
   append_html(out, summary.label());
   out += "\">\n";
   summary.append(out);
@@ -36,11 +39,24 @@ inline void append_report_head(std::string& out, std::string_view summary_json) 
          "<div id=\"explorer\"></div>\n";
 }
 
-/// Appends one question: its row of answers.jsonl and its row of trees.jsonl, empty where a question was left open.
-inline void append_report_question(std::string& out, std::string_view answer_json, std::string_view tree_json) {
-  append_json_in_html(out += "<script type=\"application/json\" data-block=\"answer\">", answer_json);
-  append_json_in_html(out += "</script>\n<script type=\"application/json\" data-block=\"tree\">", tree_json);
+/// Appends an element that holds JSON, or nothing where there is none, for the page's script to read.
+inline void append_report_block(std::string& out, std::string_view name, std::string_view json) {
+  ((out += "<script type=\"application/json\" data-block=\"") += name) += "\">";
+  append_json_in_html(out, json);
   out += "</script>\n";
+}
+
+/// Appends one question.
+inline void append_report_question(std::string& out, const ReportQuestion& question) {
+  append_report_block(out, "answer", question.answer);
+  append_report_block(out, "tree", question.tree);
+  append_report_block(out, "pairs", question.pairs);
+}
+/// Appends the same question of the run that is compared, empty if it is not in it.
+inline void append_report_other(std::string& out, const ReportQuestion& question) {
+  append_report_block(out, "other_answer", question.answer);
+  append_report_block(out, "other_tree", question.tree);
+  append_report_block(out, "other_pairs", question.pairs);
 }
 
 /// Appends what stands behind the questions. `bytes` is the size of the page so far.
@@ -48,25 +64,18 @@ inline void append_report_tail(std::string& out, std::uint64_t bytes) {
   const std::uint64_t megabytes = (bytes + 500'000) / 1'000'000;
   out += "<footer class=\"foot\"><p>Written by Espalier. Self-contained: this page loads nothing and sends nothing.</p>";
   if (megabytes > 20) out += "<p>It holds " + std::to_string(megabytes) + " MB and may open slowly; a run over fewer questions makes a lighter page.</p>";
-  ((out += "</footer>\n<script>") += report_script) += "</script>\n</body>\n</html>\n";
+  out += "</footer>\n<script>";
+  for (const std::string_view part : report_script) out += part;
+  out += "</script>\n</body>\n</html>\n";
 }
 
-/// Writes report.html into a run's folder from the answers.jsonl and trees.jsonl there. Throws InputError that names the file.
-inline void write_report(const std::filesystem::path& folder, std::string_view summary_json) {
-  const auto open = [&](const char* name) {
-    std::ifstream file(folder / name, std::ios::binary);
-    if (!file) throw InputError((folder / name).string(), 0, "", "cannot be read");
-    return file;
-  };
-  std::ifstream answers = open("answers.jsonl"), trees = open("trees.jsonl");
-  simdjson::dom::parser parser;
-  const auto id = [&](const std::string& line, const char* name) {
-    std::string_view value;
-    if (parser.parse(line)["id"].get(value) != simdjson::SUCCESS) throw InputError((folder / name).string(), 0, "id", "a row has none");
-    return std::string(value);
-  };
-  AtomicFile file((folder / "report.html").string());
-  std::string text, answer, tree;
+/// Writes the page of the run in `folder`, whose summary is `summary_json`, to `target`; beside it stands the run in
+/// `other`, if there is one, question by question. Throws InputError that names the file.
+inline void write_report(const std::filesystem::path& folder, std::string_view summary_json, const std::filesystem::path& target,
+                         const std::filesystem::path& other = {}) {
+  ReportRun run(folder);
+  AtomicFile file(target.string());
+  std::string text;
   std::uint64_t bytes = 0;
   const auto flush = [&] {
     file.write(text);
@@ -74,15 +83,25 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     text.clear();
   };
   append_report_head(text, summary_json);
-  bool waiting = static_cast<bool>(std::getline(trees, tree));  // both files stand in question order; an open question has no tree
-  while (std::getline(answers, answer)) {
-    const std::string question = id(answer, "answers.jsonl");
-    const bool grown = waiting && id(tree, "trees.jsonl") == question;
-    append_report_question(text, answer, grown ? std::string_view(tree) : std::string_view());
-    if (grown) waiting = static_cast<bool>(std::getline(trees, tree));
+  std::map<std::string, ReportQuestion> others;  // the page holds them all, so memory may
+  if (!other.empty()) {
+    const std::string other_summary = read_summary(other);
+    ReportSummary checked(other_summary);
+    for (ReportRun rows(other); auto question = rows.next();) others.emplace(question->id, std::move(*question));
+    std::string runs;
+    JsonWriter json(runs);
+    json.begin_array().begin_object().field("name", folder.filename().string()).key("summary").raw(summary_json).end_object();
+    json.begin_object().field("name", other.filename().string()).field("questions", others.size()).key("summary").raw(other_summary).end_object().end_array();
+    append_report_block(text, "runs", runs);
+  }
+  while (const auto question = run.next()) {
+    append_report_question(text, *question);
+    if (!other.empty()) {
+      const auto same = others.find(question->id);
+      append_report_other(text, same == others.end() ? ReportQuestion() : same->second);
+    }
     flush();
   }
-  if (waiting) throw InputError((folder / "trees.jsonl").string(), 0, "id", "holds a tree whose question answers.jsonl does not name in its order");
   append_report_tail(text, bytes);
   flush();
   file.commit();

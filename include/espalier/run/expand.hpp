@@ -212,7 +212,7 @@ class Run {
 
   RunResult finish(const std::filesystem::path& folder) const {
     const std::string json = summary_->json();
-    output::write_report(folder, json);
+    output::write_report(folder, json, folder / "report.html");
     write_file(folder / "summary.json", json + '\n');
     return RunResult(json, summary_->open(), false);
   }

@@ -5,30 +5,45 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._files import count_passages, read_questions
+from .. import _core
+from .._estimate import COUNTS, simulated_estimate
+from .._files import count_passages, write_text
 from .._progress import ProgressView, shown_as
+from .._summary import table
+from ..commands.config import write_config
+from ..commands.dry_run import GUESS, estimate_row
 from . import plots
 from .formats import to_markdown, written
 from .plan import Plan, make_plan
-from .results import evaluate_plan, write_text
+from .results import evaluate_plan
 from .side_by_side import compare_runs, comparison_tables
 from .tables import tables
 
 
-def planned(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What would be run, the inputs read and checked."""
-    questions = read_questions(settings["questions"], limit=settings.get("limit") or 0, require_gold=True)
+def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What would be run, the inputs read and checked, with an estimate of each run's cost."""
+    questions = len(_core.read_questions(settings["questions"], settings.get("limit") or 0, True))
+    estimates = [
+        estimate_row(simulated_estimate("answer", run.settings), questions, run.settings["set"]) for run in plan.runs
+    ]
     return {
-        "questions": len(questions),
+        "config": config,
+        "questions": questions,
         "passages": count_passages(settings),
         "budget": plan.budget,
         "runs": [
-            {"name": run.name, "method": run.method, "preset": run.settings.get("preset"), "set": run.settings["set"]}
-            for run in plan.runs
+            {
+                "name": run.name,
+                "method": run.method,
+                "preset": run.settings.get("preset"),
+                "set": run.settings["set"],
+                "estimate": estimate,
+            }
+            for run, estimate in zip(plan.runs, estimates, strict=True)
         ],
         "refused": plan.refused,
     }
@@ -41,6 +56,24 @@ def print_plan(plan: dict[str, Any]) -> None:
         print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
     for name, error in plan["refused"].items():
         print(f"  {name} cannot run: {error}")
+    print_estimates(plan["runs"])
+
+
+def print_estimates(runs: Sequence[Mapping[str, Any]]) -> None:
+    known = [(run["name"], run["estimate"]) for run in runs if run["estimate"]["by_purpose"]]
+    if known:
+        print(f"estimate ({known[0][1]['source']}):")
+        totals = [[estimate["by_purpose"]["all"][count] for count in COUNTS] for _, estimate in known]
+        rows = [(name, row, estimate["usd"]) for (name, estimate), row in zip(known, totals, strict=True)]
+        prices = [usd for _, _, usd in rows if usd is not None]
+        rows.append(("all", [sum(column) for column in zip(*totals, strict=True)], sum(prices) if prices else None))
+        cells = [[n, *(f"{v:,}" for v in row), "?" if usd is None else f"{usd:,.2f}"] for n, row, usd in rows]
+        for line in table(("run", *(count.replace("_", " ") for count in COUNTS), "USD"), cells):
+            print(f"  {line}")
+        print(GUESS)
+    for run in runs:
+        if not run["estimate"]["by_purpose"]:
+            print(f"  no estimate of {run['name']}: {run['estimate']['source']}")
 
 
 def views(*, quiet: bool) -> Callable[[str], ProgressView]:
@@ -64,14 +97,15 @@ def write_evaluation(plan: Plan, *, quiet: bool = True) -> dict[str, Any]:
     return result
 
 
-def eval_command(settings: dict[str, Any], *, as_json: bool, dry_run: bool) -> int:
+def eval_command(settings: dict[str, Any], config: Mapping[str, Any], *, as_json: bool, dry_run: bool) -> int:
     own = {name: settings.pop(name) for name in ("methods", "budget", "baseline", "sweep")}
     plan = make_plan(own.pop("methods"), settings, **own)
     if dry_run:
-        would = planned(plan, settings)
+        would = planned(plan, settings, config)
         print(json.dumps(would, ensure_ascii=False)) if as_json else print_plan(would)
         return 0
     result = write_evaluation(plan, quiet=as_json)
+    write_config(plan.out / "config.json", config)
     print(json.dumps(result, ensure_ascii=False) if as_json else (plan.out / "table.md").read_text(encoding="utf-8"))
     if not plots.available():
         print(f"espalier: {plots.ABSENT}", file=sys.stderr)

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ..notebook.picture import LOOK
 from .tables import finished
 from .text import plain
 
@@ -22,15 +23,8 @@ def write_plots(result: Mapping[str, Any], folder: Path) -> list[Path]:
     """Draws each picture as SVG and PNG, the same bytes for the same results; returns the files."""
     import matplotlib
 
-    look: Any = {
-        "svg.hashsalt": "espalier",
-        "svg.fonttype": "none",
-        "text.parse_math": False,
-        "font.size": 9,
-        "savefig.bbox": "tight",
-    }
     files = []
-    with matplotlib.rc_context(look):
+    with matplotlib.rc_context(LOOK):
         runs = finished(result)
         for cost, label in (("calls", "calls a question"), ("tokens", "tokens a question")):
             if runs:

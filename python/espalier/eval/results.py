@@ -6,12 +6,11 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 
 from .._errors import Error
-from .._files import read_questions, write_jsonl
+from .._files import read_questions, write_jsonl, write_text
 from .._progress import ProgressView
 from .budget import budget_report
 from .plan import Plan
@@ -143,10 +142,3 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
     }
     write_text(plan.out / "eval.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     return result
-
-
-def write_text(file: Path, text: str) -> None:
-    """The file appears whole or not at all."""
-    part = file.with_name(file.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(file)

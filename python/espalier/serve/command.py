@@ -13,27 +13,40 @@ from .._core import Bm25, Index, Retriever
 from .._encoder import add_encoder_options, add_retriever_option, retriever_over
 from .._errors import MissingPart
 from .._files import read_passages
+from ..commands.parser import add_command
+from ..commands.run_options import add_method_option, add_run_options
+from ..commands.settings import settings_of
 
+SUMMARY = "Serve passages or answers over HTTP."
+EXAMPLES = ()
+RETRIEVER = (
+    "espalier serve retriever --index index --port 8900",
+    "espalier serve retriever --corpus corpus.jsonl --host 0.0.0.0 --client-key-env RETRIEVER_KEY",
+)
+ANSWERS = (
+    "espalier serve answers --method reasonrag --corpus corpus.jsonl --model http://localhost:8000/v1 \\\n"
+    "    --model-name Qwen/Qwen2.5-7B-Instruct --journal answers.sqlite",
+)
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--open-questions", "--overwrite"),
-    *("--journal", "--no-journal", "--replay", "--json", "--dry-run"),
+    *("--journal", "--no-journal", "--replay", "--json", "--dry-run", "--like"),
 )
 own = "serve_"  # how the names of a server's own options begin
 
 
-def add_options(parser: argparse.ArgumentParser) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Returns the parsers of `retriever` and `answers`; the latter lacks the options of a method and its backends."""
+def add_options(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="serve_what", metavar="WHAT", required=True)
-    help = "Serve passages by Search-R1's protocol: POST /retrieve."
-    retriever = kinds.add_parser("retriever", help=help, description=help, allow_abbrev=False)
-    help = "Serve a method's answers by OpenAI's protocol: POST /v1/chat/completions."
-    answers = kinds.add_parser("answers", help=help, description=help, allow_abbrev=False)
+    retriever = add_command(kinds, "retriever", "Serve passages by Search-R1's protocol: POST /retrieve.", RETRIEVER)
+    answers = add_command(
+        kinds, "answers", "Serve a method's answers by OpenAI's protocol: POST /v1/chat/completions.", ANSWERS
+    )
     add_door_options(retriever, port=8900, max_body=4 << 20, time_limit=30)
     add_door_options(answers, port=8901, max_body=1 << 20, time_limit=300)
     add_retriever_options(retriever)
     add_answers_options(answers)
-    return retriever, answers
+    add_method_option(answers)
+    add_run_options(answers, without=not_served)
 
 
 def add(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) -> None:
@@ -87,8 +100,7 @@ def add_answers_options(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--searches", "at once; more requests get 429", 256)
 
 
-def run(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
-    """`settings`: those of a run, for answers."""
+def run(arguments: argparse.Namespace) -> int:
     if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
         raise MissingPart("serving needs the packages aiohttp and prometheus-client (pip install 'espalier[serve]')")
     import asyncio  # not for every command
@@ -109,6 +121,7 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Any]) -> int:
     else:
         from . import answers
 
+        settings = settings_of(arguments)
         offer = answers.Offer(
             name=chosen["name"] or f"espalier-{arguments.method}",
             seed=settings["seed"] or 1,

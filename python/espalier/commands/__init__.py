@@ -1,0 +1,1 @@
+"""The commands of the command line, one module each: SUMMARY, EXAMPLES, add_options(parser) and run(arguments)."""

@@ -1,0 +1,51 @@
+"""`espalier annotate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from .._annotate import annotate
+from .._progress import shown_as
+from .._summary import readable
+
+SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
+EXAMPLES = (
+    "espalier annotate out/demo --with judge --out out/judged",
+    "espalier annotate out/demo --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct --in-flight 128",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="folder of a run of `expand`")
+    parser.add_argument(
+        "--with",
+        dest="with_",
+        action="append",
+        required=True,
+        metavar="NAME[=URL,MODEL]",
+        help="judge, prm or embedding; with the model to ask (default: the run's, if simulated); may be repeated",
+    )
+    parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
+    parser.add_argument("--journal", dest="journal_file", metavar="FILE", help="keeps the answers (the run's journal)")
+    parser.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
+    parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities")
+    parser.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with_: dict[str, tuple[str, str] | None] = {}
+    for text in arguments.with_:
+        name, equals, model = text.partition("=")
+        url, _, model_name = model.partition(",")
+        with_[name] = (url, model_name) if equals else None
+    names = ("journal_file", "in_flight", "ca_file", "api_key_file")
+    execution = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    with shown_as(quiet=arguments.json) as view:
+        result = annotate(arguments.run, with_, out=arguments.out, progress=view, **execution)
+    print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
+    if result.open:
+        print(f"espalier: {result.open} questions are open (see answers.jsonl)", file=sys.stderr)
+    return 1 if result.open else 0

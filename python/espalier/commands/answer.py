@@ -1,0 +1,41 @@
+"""`espalier answer`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from .._job import RunResult
+from .._summary import labels
+from .run_options import add_method_option, add_run_options
+from .task import do_task, tell_open
+
+SUMMARY = "Answer questions; no gold is needed and none is seen."
+EXAMPLES = (
+    "espalier answer --method reasonrag --questions questions.jsonl --corpus corpus.jsonl --out out/answers",
+    "espalier answer --questions questions.jsonl --retriever http://localhost:8900/retrieve --out out/answers --json",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_method_option(parser)
+    add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    result = do_task("answer", arguments)
+    if result is None:
+        return 0
+    if arguments.json:
+        print((result.out / "answers.jsonl").read_text(encoding="utf-8"), end="")
+    else:
+        print_answers(result)
+        print(labels(result.summary), end="", file=sys.stderr)
+    return tell_open(result)
+
+
+def print_answers(result: RunResult) -> None:
+    with (result.out / "answers.jsonl").open(encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            print(row["id"], row["question"], "" if row["answer"] is None else row["answer"], sep="\t")

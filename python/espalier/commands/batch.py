@@ -1,0 +1,95 @@
+"""`espalier batch`: the steps of a run whose model is asked through batch files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from .._batch import MOST_REQUESTS, Round, ingest_batch, outstanding, prepare_batch
+from .._progress import shown_as
+from .config import Recorded
+from .dry_run import dry_run
+from .parser import add_command
+from .run_options import add_method_option, add_run_options
+from .settings import settings_of
+
+SUMMARY = "Ask the model through an offline batch API, in rounds."
+EXAMPLES = ()
+PREPARE = (
+    "espalier batch prepare --questions questions.jsonl --corpus corpus.jsonl --model-name gpt-4o-mini --out out/b",
+)
+INGEST = ("espalier batch ingest out/b responses.jsonl",)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
+    prepare = add_command(steps, "prepare", "Write what a run would ask next.", PREPARE)
+    add_method_option(prepare)
+    add_run_options(prepare)
+    add_prepare_options(prepare)
+    add_ingest_options(add_command(steps, "ingest", "Put responses into the run's journal.", INGEST))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return {"prepare": prepare_command, "ingest": ingest_command}[arguments.step](arguments)
+
+
+def add_ingest_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("out", metavar="DIR", help="folder of the run")
+    parser.add_argument("responses", nargs="+", metavar="FILE", help="what the batch API gave back, as JSON lines")
+    parser.add_argument("--journal", metavar="FILE", help="journal that the run shares (DIR/journal.sqlite)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_prepare_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--task", choices=["expand", "answer"], default="expand", help="which job it is (expand)")
+    parser.add_argument(
+        "--most", type=int, default=MOST_REQUESTS, metavar="N", help=f"requests in one file ({MOST_REQUESTS})"
+    )
+    parser.add_argument("--again", action="store_true", help="write requests once more whose responses will never come")
+
+
+def print_round(done: Round, as_json: bool) -> int:
+    """Says what to do next; returns 1 while the run is not complete."""
+    if as_json:
+        files = [str(path) for path in done.files]
+        print(json.dumps({"files": files, "requests": done.requests, "open": done.run.open}))
+    elif done.files:
+        for path in done.files:
+            print(path)
+        print(f"{done.requests} requests to send; then: espalier batch ingest {done.run.out} RESPONSES.jsonl")
+    elif done.run.open:
+        print(f"espalier: {done.run.open} questions are open (see answers.jsonl)", file=sys.stderr)
+    else:
+        print(f"complete: {done.run.out}")
+    return 1 if done.files or done.run.open else 0
+
+
+def prepare_command(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    task, most, again = (settings.pop(name) for name in ("task", "most", "again"))
+    settings.pop("step")
+    config = arguments.given(arguments)
+    if arguments.dry_run:
+        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
+        return 0
+    with shown_as(quiet=arguments.json) as view:
+        recorded = Recorded(Path(settings["out"]), config, view)
+        done = prepare_batch(task, settings, recorded, most=most, again=again)
+        recorded.write(anew=False)
+    return print_round(done, arguments.json)
+
+
+def ingest_command(arguments: argparse.Namespace) -> int:
+    result = ingest_batch(arguments.out, arguments.responses, journal=arguments.journal)
+    if arguments.json:
+        print(json.dumps({"stored": result.stored, "failed": result.failed, "unknown": result.unknown}))
+        return 0
+    print(f"{result.stored} responses stored, {len(result.failed)} failed, {result.unknown} belong to no request")
+    for key, why in list(result.failed.items())[:5]:
+        print(f"  {key}: {why}")
+    left = sum(outstanding(arguments.out).values())
+    print(f"{left} requests still wait" if left else "Next: the same `espalier batch prepare` again.")
+    return 0

@@ -1,0 +1,46 @@
+"""`espalier completion`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .._errors import MissingPart
+from .config import commands_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUMMARY = "Print the script that completes this command in a shell."
+EXAMPLES = (
+    "espalier completion bash > ~/.local/share/bash-completion/completions/espalier",
+    "espalier completion zsh > ~/.zfunc/_espalier",
+    "espalier completion fish > ~/.config/fish/completions/espalier.fish",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="which shell")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ..cli import make_parser  # which registers this very command
+
+    try:
+        import shtab
+    except ImportError:
+        raise MissingPart("completion needs the package shtab (pip install 'espalier[cli]')") from None
+    parser = make_parser()
+    for action in every_action(parser):
+        if action.metavar in ("FILE", "JOURNAL"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar in ("DIR", "RUN", "A", "B"):
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+    print(shtab.complete(parser, arguments.shell), end="")
+    return 0
+
+
+def every_action(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    yield from parser._actions
+    for command in commands_of(parser).values():
+        yield from every_action(command)

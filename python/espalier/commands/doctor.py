@@ -1,0 +1,63 @@
+"""`espalier doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._errors import Error
+from .._job import check
+from ..doctor import inputs, services
+from ..doctor.finding import Finding, ok, problem
+from .run_options import add_method_option, add_run_options
+from .settings import settings_of
+
+SUMMARY = "Check servers, files and disk before a run, each by a small real use."
+EXAMPLES = (
+    "espalier doctor --model http://localhost:8000/v1 --model-name Qwen/Qwen2.5-7B-Instruct --corpus corpus.jsonl",
+    "espalier doctor --config run.yaml --json",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_method_option(parser)
+    add_run_options(parser, without=["--dry-run", "--like"], required=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    findings = []
+    for finding in examined(settings_of(arguments)):
+        findings.append(finding)
+        if not arguments.json:
+            print(f"{finding.state:<9}{finding.part + ':':<18} {' '.join(finding.found.split())}")
+            if finding.advice:
+                print(f"{'':<9}{finding.advice}", flush=True)
+    bad = sum(finding.state == "problem" for finding in findings)
+    if arguments.json:
+        print(json.dumps({"problems": bad, "findings": [vars(finding) for finding in findings]}, ensure_ascii=False))
+    return 1 if bad else 0
+
+
+def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """The findings, as they are made."""
+    try:
+        check("answer", {"out": "-", **{name: value for name, value in settings.items() if value is not None}})
+        yield ok("options", f"good for {settings['method']}")
+    except (Error, OSError, ValueError) as error:
+        yield problem(
+            "options", error, f"mend it; `espalier options --method {settings['method']}` lists what --set takes"
+        )
+    for part in (
+        inputs.check_questions,
+        inputs.check_passages,
+        inputs.check_folder,
+        inputs.check_journal,
+        inputs.check_key,
+        services.check_models,
+        services.check_retrieval,
+        services.check_encoder,
+        services.check_values,
+    ):
+        yield from part(settings)

@@ -1,0 +1,36 @@
+"""`espalier expand`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .._summary import readable
+from .run_options import add_method_option, add_run_options
+from .task import do_task, tell_open
+
+SUMMARY = "Grow trees, harvest training data, write answers and a report."
+EXAMPLES = (
+    "espalier expand --questions questions.jsonl --corpus corpus.jsonl --out out/demo",
+    "espalier expand --method airrag --preset paper --questions questions.jsonl --index index --out out/air \\\n"
+    "    --model http://localhost:8000/v1 --model-name Qwen/Qwen2.5-7B-Instruct --set max_calls=200",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_method_option(parser)
+    add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    result = do_task("expand", arguments)
+    if result is None:
+        return 0
+    if arguments.json:
+        print(json.dumps(result.summary, ensure_ascii=False))
+    else:
+        print(readable(result.summary))
+        if result.recognised:
+            print("This run was finished before; nothing was run.")
+        print(f"Report: {result.out / 'report.html'}")
+    return tell_open(result)

@@ -1,0 +1,115 @@
+"""`espalier export`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from .._summary import table
+from ..export import FORMATS, export
+from ..export.verify import verify
+
+SUMMARY = "Write a run's training rows in the formats of trainers, or verify such files with a trainer's own code."
+EXAMPLES = (
+    "espalier export out/demo --format sft.messages --format dpo.explicit --out out/data",
+    "espalier export out/demo --format sft.sharegpt --out out/data --tokenizer models/qwen --licence 'questions: mine'",
+    "espalier export verify out/data/sft_messages.jsonl --trainer trl",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.usage = (
+        f"{parser.prog} RUN --format NAME [--format NAME ...] --out DIR [options]\n"
+        f"       {parser.prog} verify FILE [FILE ...] --trainer NAME [--tokenizer NAME]"
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a run; or the word verify, and files to load")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="for verify: what was exported")
+    parser.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        choices=list(FORMATS),
+        metavar="NAME",
+        help=f"may be repeated: {', '.join(FORMATS)}",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="gets the files, README.md and, for LLaMA-Factory, dataset_info.json"
+    )
+    parser.add_argument(
+        "--from", dest="product", metavar="ROWS", help="rows of the run to take: sft, rft, dpo, prm ..."
+    )
+    parser.add_argument(
+        "--style",
+        default="conversational",
+        choices=["conversational", "standard"],
+        help="conversational (lists of messages; default) or standard (texts), where a format has both",
+    )
+    parser.add_argument("--threshold", type=float, metavar="X", help="least value of a good step, for prm.stepwise")
+    parser.add_argument("--margin", action="store_true", help="a column with the rewards' difference, for prm.pairwise")
+    parser.add_argument(
+        "--data-source", default="espalier", metavar="NAME", help="by which verl chooses a reward (espalier)"
+    )
+    parser.add_argument("--split", default="train", metavar="NAME", help="what verl's rows say they are (train)")
+    parser.add_argument(
+        "--tokenizer", metavar="NAME", help="name or folder; counts the rows that trainers would cut or drop"
+    )
+    parser.add_argument("--max-length", type=int, metavar="N", help="tokens, in place of the trainers' own limits")
+    parser.add_argument(
+        "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card; may be repeated"
+    )
+    parser.add_argument("--trainer", metavar="NAME", help="for verify: whose code loads the files (trl)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return verify_command(arguments) if arguments.run == "verify" else export_command(arguments)
+
+
+def export_command(arguments: argparse.Namespace) -> int:
+    if arguments.files:
+        raise ValueError(f"one run at a time, not also '{arguments.files[0]}'")
+    if not arguments.format or arguments.out is None:
+        raise ValueError("an export needs --format NAME and --out DIR")
+    if arguments.trainer is not None:
+        raise ValueError("--trainer is for `espalier export verify`")
+    files = export(
+        arguments.run,
+        arguments.format,
+        out=arguments.out,
+        product=arguments.product,
+        style=arguments.style,
+        threshold=arguments.threshold,
+        margin=arguments.margin,
+        data_source=arguments.data_source,
+        split=arguments.split,
+        tokenizer=arguments.tokenizer,
+        max_length=arguments.max_length,
+        licences=arguments.licence,
+    )
+    if arguments.json:
+        print(json.dumps([asdict(file) | {"path": str(file.path)} for file in files], ensure_ascii=False))
+        return 0
+    for file in files:
+        print(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
+        for report in file.lengths:
+            lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
+            print(f"  {report.trainer} {report.rule}: {lost}; longest {report.longest:,}")
+    return 0
+
+
+def verify_command(arguments: argparse.Namespace) -> int:
+    if not arguments.files or arguments.trainer is None:
+        raise ValueError("which files, and whose code? `espalier export verify FILE --trainer trl`")
+    found = verify([Path(file) for file in arguments.files], arguments.trainer, arguments.tokenizer)
+    if arguments.json:
+        print(json.dumps([asdict(one) | {"path": str(one.path)} for one in found], ensure_ascii=False))
+    else:
+        rows = [(str(one.path), one.by, f"{one.rows:,}", f"{one.taken:,}") for one in found]
+        print("\n".join(table(("file", "trainer", "rows", "taken"), rows, left=2)))
+    lost = sum(one.rows - one.taken for one in found)
+    if lost:
+        print(f"espalier: {lost:,} rows are dropped by the trainer; --tokenizer in an export says why", file=sys.stderr)
+    return 0

@@ -1,0 +1,33 @@
+"""`espalier options`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .. import _core
+from .._summary import table
+from .run_options import add_method_option
+
+SUMMARY = "List a method's options."
+EXAMPLES = ("espalier options --method prorag", "espalier options --method decex --json")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_method_option(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    rows = _core.method_options(arguments.method)
+    if arguments.json:
+        keys = ("option", "default", "allowed", "explanation")
+        print(
+            json.dumps(
+                [dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows],
+                ensure_ascii=False,
+            )
+        )
+        return 0
+    print("\n".join(table(("option", "default", "allowed", "explanation"), rows, left=4)))
+    return 0

@@ -1,0 +1,71 @@
+"""`espalier questions`: published sets of questions, as the files that runs read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .._core import Passage
+from .._errors import InputError
+from .._files import write_jsonl
+from ..datasets import FORMATS, read_aliases, read_examples
+
+SUMMARY = "Convert a published set of questions into the files that runs read."
+EXAMPLES = (
+    "espalier questions hotpot_dev_distractor_v1.json --out questions.jsonl --corpus corpus.jsonl",
+    "espalier questions popQA.tsv --format popqa --limit 500 --out questions.jsonl",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="JSON, JSON lines, CSV, TSV (each plain or .gz) or Parquet")
+    parser.add_argument(
+        "--format",
+        default="auto",
+        metavar="FORMAT",
+        help=f"auto (default: by the fields of the first row), or one of: {', '.join(FORMATS)}",
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="gets the questions, as JSON lines")
+    parser.add_argument("--corpus", metavar="FILE", help="gets the passages that come with the questions, each once")
+    parser.add_argument("--aliases", metavar="FILE", help="2WikiMultiHopQA's id_aliases.json: more gold answers")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="the first so many rows, 0 = all (0)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.limit < 0:
+        raise ValueError(f"option 'limit' is {arguments.limit}, allowed: 0 or more")
+    format = None if arguments.format == "auto" else arguments.format
+    aliases = read_aliases(arguments.aliases) if arguments.aliases else None
+    passages: dict[str, Passage] = {}
+    questions = without_gold = 0
+
+    def converted() -> Iterator[dict[str, Any]]:
+        nonlocal questions, without_gold
+        for example in read_examples(arguments.source, format, limit=arguments.limit, aliases=aliases):
+            questions += 1
+            without_gold += not example.answers
+            if arguments.corpus:
+                passages.update((passage.id, passage) for passage in example.passages)
+            yield example.to_dict()
+        if arguments.corpus and not passages:
+            raise InputError(f"{arguments.source}: no passages come with these questions; leave out --corpus")
+
+    write_jsonl(arguments.out, converted())
+    if arguments.corpus:
+        write_jsonl(arguments.corpus, map(corpus_row, passages.values()))
+    if arguments.json:
+        print(json.dumps({"questions": questions, "without_gold": without_gold, "passages": len(passages)}))
+        return 0
+    hidden = f", {without_gold:,} of them without gold answers" if without_gold else ""
+    print(f"{Path(arguments.out)}: {questions:,} questions{hidden}")
+    if arguments.corpus:
+        print(f"{Path(arguments.corpus)}: {len(passages):,} passages")
+    return 0
+
+
+def corpus_row(passage: Passage) -> dict[str, str]:
+    return {"id": passage.id, "title": passage.title, "contents": f"{passage.title}\n{passage.text}"}

@@ -1,0 +1,43 @@
+"""`espalier rescore`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from .._progress import shown_as
+from .._rescore import rescore
+from .._summary import readable
+from .settings import pairs
+
+SUMMARY = "Do a recorded run again under other options; no model is asked."
+EXAMPLES = (
+    "espalier rescore out/demo --set reward=em --out out/em",
+    "espalier rescore out/demo --set threshold=0.8 --set chain=all --out out/strict --json",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="folder of a run that kept its journal")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="another reward, threshold, chain ...; `espalier options` lists them",
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with shown_as(quiet=arguments.json) as view:
+        result = rescore(arguments.run, pairs("--set", arguments.set, "OPTION=VALUE"), out=arguments.out, progress=view)
+    if arguments.json:
+        print(json.dumps(result.summary, ensure_ascii=False))
+        return 0
+    print(readable(result.summary))
+    if result.open:
+        print(f"undetermined: {result.open} questions whose search would have asked what this run never asked")
+    print(f"Report: {result.out / 'report.html'}")
+    return 0

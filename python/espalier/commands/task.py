@@ -1,0 +1,37 @@
+"""What `expand` and `answer` do alike."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .._job import RunResult, run_job
+from .._progress import shown_as
+from .config import Recorded
+from .dry_run import dry_run
+from .settings import settings_of
+
+
+def do_task(task: str, arguments: argparse.Namespace) -> RunResult | None:
+    """Runs what the line asks for; None after a dry run."""
+    settings = settings_of(arguments)
+    config = arguments.given(arguments)
+    if arguments.dry_run:
+        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
+        return None
+    with shown_as(quiet=arguments.json) as view:
+        recorded = Recorded(Path(settings["out"]), config, view)
+        result = run_job(task, settings, recorded)
+        recorded.write(anew=False)
+    return result
+
+
+def tell_open(result: RunResult) -> int:
+    """Says which questions are open; the exit code."""
+    if result.open:
+        print(
+            f"espalier: a backend failed and left {result.open} questions open (see answers.jsonl); run again to go on",
+            file=sys.stderr,
+        )
+    return 1 if result.open else 0

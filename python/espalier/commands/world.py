@@ -1,0 +1,41 @@
+"""`espalier world`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from .._job import write_world
+
+SUMMARY = "Generate passages and multi-hop questions."
+EXAMPLES = (
+    "espalier world --out world",
+    "espalier world --out world --passages 500 --questions 20 --seed 7 --max-hops 2",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets questions.jsonl and corpus.jsonl")
+    parser.add_argument("--passages", type=int, default=2000, metavar="N", help="one an entity (2000)")
+    parser.add_argument("--questions", type=int, default=100, metavar="N", help="all different (100)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="equal seeds give equal worlds (1)")
+    parser.add_argument("--max-hops", type=int, default=4, metavar="N", help="longest chain, 1 to 4 (4)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    write_world(
+        arguments.out,
+        passages=arguments.passages,
+        questions=arguments.questions,
+        seed=arguments.seed,
+        max_hops=arguments.max_hops,
+    )
+    written = {name: str(Path(arguments.out) / f"{name}.jsonl") for name in ("questions", "corpus")}
+    if arguments.json:
+        print(json.dumps(written, ensure_ascii=False))
+        return 0
+    print(f"{written['questions']}: {arguments.questions} questions")
+    print(f"{written['corpus']}: {arguments.passages} passages")
+    return 0

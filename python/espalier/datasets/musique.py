@@ -1,0 +1,67 @@
+"""MuSiQue (Trivedi et al. 2022): JSON lines, or the Parquet files of hubs.
+
+A row has `id`, `question`, `answer`, `answer_aliases`, `answerable`, `paragraphs` [{idx, title, paragraph_text,
+is_supporting}] and `question_decomposition` [{question, answer, paragraph_support_idx}].
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .._core import Passage
+from .example import Example, distinct, known, passage
+from .rows import Row
+
+
+def musique(row: Row) -> Example | None:
+    """None for what the file calls unanswerable: MuSiQue-Full has each such question under its answerable twin's id."""
+    if row.fields.get("answerable") is False:
+        return None
+    answers = [row.text("answer")] if row.has("answer") else []
+    if row.has("answer_aliases"):
+        answers += row.texts("answer_aliases")
+    metadata, passages = chain(row)
+    sort = row.name("id").partition("__")[0]
+    if re.fullmatch(r"\dhop\d?", sort):  # which shape the chain has: "2hop", "3hop1", "3hop2" ...
+        metadata["type"] = sort
+    return Example(
+        row.name("id"), row.text("question"), distinct(answers), {"dataset": "musique", **metadata}, passages
+    )
+
+
+def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
+    """What a row says beside question and answer."""
+    by_number: dict[object, Passage] = {}
+    marked = []
+    paragraphs = []
+    if row.has("paragraphs"):
+        paragraphs = row.records("paragraphs", "idx?", "title", "paragraph_text|text", "is_supporting?")
+    for place, (idx, title, text, supporting) in enumerate(paragraphs):
+        row.all_texts("paragraphs", [title, text])
+        found = by_number[place if idx is None else idx] = passage(title, text)
+        if supporting is True:
+            marked.append(found)
+    steps = []
+    if row.has("question_decomposition"):
+        steps = row.records("question_decomposition", "question", "answer", "paragraph_support_idx?")
+    supports, decomposition = [], []
+    for question, answer, idx in steps:
+        row.all_texts("question_decomposition", [question, answer])
+        support = None if idx is None else by_number.get(idx)
+        if idx is not None and paragraphs and support is None:
+            row.fail("question_decomposition", f"points at paragraph {idx}, which is not there")
+        step = {"question": question, "answer": answer}
+        if support is not None:
+            supports.append(support)
+            step |= {"support_title": support.title, "support_doc_id": support.id}
+        decomposition.append(step)
+    gold = list(dict.fromkeys([*supports, *marked]))
+    metadata = {
+        "type": f"{len(steps)}hop" if steps else None,
+        "hops": len(steps) or None,
+        "supporting_titles": distinct(found.title for found in gold),
+        "gold_doc_ids": [found.id for found in gold],
+        "decomposition": decomposition,
+    }
+    return known(metadata), list(by_number.values())

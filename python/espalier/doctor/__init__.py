@@ -1,0 +1,1 @@
+"""What `espalier doctor` looks at before a run: each part by a real use of it, as small as can be."""

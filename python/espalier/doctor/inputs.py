@@ -1,0 +1,116 @@
+"""Files and folders of a run: what it reads, and where it writes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from .. import _core
+from .._errors import Error
+from .._files import count_passages
+from .._journal import connect, record_of
+from .finding import Finding, ok, problem, warning
+
+LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
+"""Bytes of free disk space that are worth a warning, and a problem."""
+
+
+def check_questions(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if not settings.get("questions"):
+        return
+    try:
+        questions = _core.read_questions(settings["questions"], settings.get("limit") or 0, False)
+    except (Error, OSError) as error:
+        yield problem("questions", error, "mend the file; `espalier questions` converts published ones")
+        return
+    without = sum(not question.gold for question in questions)
+    if without:
+        found = f"{len(questions)} questions, {without} of them without golden answers"
+        yield warning("questions", found, "`answer` takes them, `expand` and `eval` do not")
+    else:
+        yield ok("questions", f"{len(questions)} questions")
+
+
+def check_passages(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if not settings.get("corpus") and not settings.get("index"):
+        if "://" not in (settings.get("retriever") or ""):
+            advice = "give --corpus, --index or the URL of a --retriever, unless the method retrieves nothing"
+            yield warning("passages", "there is neither a corpus nor an index nor a retrieval server", advice)
+        return
+    try:
+        yield ok("passages", f"{count_passages(settings):,} passages")
+    except (Error, OSError, ValueError) as error:
+        yield problem("passages", error, "mend the corpus, or build the index again by `espalier index build`")
+
+
+def check_folder(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if not settings.get("out"):
+        return
+    folder = Path(settings["out"])
+    there = next(part for part in (folder, *folder.absolute().parents) if part.exists())
+    try:
+        with TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        yield problem("folder", f"{folder}: {error.strerror}", "give an --out that can be written")
+        return
+    if (folder / "run.json").exists():
+        try:
+            method = record_of(folder)["method"]
+            state = "finished" if (folder / "summary.json").exists() else "to go on with"
+            yield ok("folder", f"{folder} holds a run of {method}, {state}")
+        except Error as error:
+            yield problem("folder", error, "give another --out")
+    else:
+        yield ok("folder", f"{folder} can be written")
+    free = shutil.disk_usage(there).free
+    found, advice = f"{free / 1e9:,.1f} GB are free for {folder}", "free some space: trees and journals grow with a run"
+    if free < LITTLE:
+        yield (problem if free < VERY_LITTLE else warning)("disk", found, advice)
+    else:
+        yield ok("disk", found)
+
+
+def check_journal(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if settings.get("journal") is False:
+        yield warning("journal", "no journal is kept", "a run that is stopped starts over and pays again")
+        return
+    missing = _core.build_info()["parts"]["journal"]
+    if missing is not None:
+        yield problem("journal", "this build has no journal", f"install {missing} and build again, or --no-journal")
+        return
+    if not settings.get("journal_file") and not settings.get("out"):
+        return
+    file = Path(settings.get("journal_file") or Path(settings["out"]) / "journal.sqlite")
+    if not file.exists():
+        yield ok("journal", f"{file} will be made")
+        return
+    try:
+        _core.check_journal(str(file))
+        with closing(connect(file)) as db:
+            (records,) = db.execute("SELECT count(*) FROM record").fetchone()
+        yield ok("journal", f"{file}: {records:,} responses that need not be paid for again")
+    except (Error, OSError, sqlite3.Error) as error:
+        yield problem("journal", error, "`espalier journal verify` names what is damaged")
+
+
+def check_key(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    file = settings.get("api_key_file")
+    if file:
+        try:
+            empty = not Path(file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            yield problem("key", f"{file}: {getattr(error, 'strerror', None) or 'is no text'}", "mend --api-key-file")
+            return
+        yield problem("key", f"{file} is empty", "put the key in it") if empty else ok("key", f"there is one in {file}")
+    elif os.environ.get("OPENAI_API_KEY"):
+        yield ok("key", "OPENAI_API_KEY is set")
+    elif "://" in (settings.get("model") or ""):
+        advice = "set OPENAI_API_KEY or give --api-key-file if the server wants one"
+        yield warning("key", "there is none", advice)

@@ -1,0 +1,139 @@
+"""Servers and retrievers, each by a run over one question that asks nothing else."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from .. import _core
+from .._errors import Error, MissingPart
+from .._job import run_job
+from .capabilities import check_capabilities
+from .finding import Finding, ok, problem, warning
+
+SECONDS = 30.0
+QUESTION = "Who wrote the first novel?"
+CONNECTION = ("ca_file", "proxy", "api_key_file", "extra_body")
+MODEL = ("api", "server", "native_n", "stream", *CONNECTION)
+ENCODER = ("encoder", "encoder_name", "encoder_profile", "encoder_cut")
+RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_protocol", *ENCODER, *CONNECTION)
+RERANKER = ("reranker", "reranker_name", "rerank_depth")
+VALUES = ("value_server", "value_name", "value_head", *ENCODER, *CONNECTION)
+
+
+def taken(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: settings[name] for name in names if settings.get(name) is not None}
+
+
+class Trial:
+    """One question answered by `method` under `settings`; keeps nothing. Raises what a run raises."""
+
+    def __init__(self, method: str, settings: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            row = {"id": "q", "question": QUESTION, "golden_answers": ["-"]}
+            (folder / "questions.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+            (folder / "corpus.jsonl").write_text('{"id": "p", "contents": "a\\nb"}\n', encoding="utf-8")
+            given = {"questions": str(folder / "questions.jsonl"), "out": str(folder / "out"), "method": method}
+            limits = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1, "journal": False, "set": options or {}}
+            if not any(settings.get(name) for name in ("corpus", "index")):
+                given["corpus"] = str(folder / "corpus.jsonl")
+            start = time.monotonic()
+            done = run_job("answer", {**settings, **given, **limits})
+            self.seconds = time.monotonic() - start
+            answer = json.loads((done.out / "answers.jsonl").read_text(encoding="utf-8"))
+            self.error: str | None = answer["error"]
+            servers = done.out / "servers.json"
+            self.sort: str | None = None
+            if servers.exists():
+                self.sort = next(iter(json.loads(servers.read_text(encoding="utf-8")).values()), None)
+
+
+def tried(
+    part: str, what: str, advice: str, method: str, settings: Mapping[str, Any], options: Mapping[str, object] | None
+) -> tuple[Finding, Trial | None]:
+    try:
+        trial = Trial(method, settings, options)
+    except MissingPart as error:
+        return problem(part, error, "build with that part, or do without the option"), None
+    except (Error, OSError, ValueError) as error:
+        return problem(part, error, advice), None
+    if trial.error:
+        return problem(part, f"{what}: {trial.error}", advice), None
+    return ok(part, f"{what} answered in {trial.seconds:.2f} s"), trial
+
+
+def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Every model: it answers under its name, and its server's sort is known."""
+    main = settings.get("model") or "simulated"
+    if main == "simulated":
+        yield ok("model", "simulated: no server is asked")
+    models = [("model", main, settings.get("model_name") or "")]
+    models += [("endpoint", url.rpartition("*")[0] or url, models[0][2]) for url in settings.get("endpoints") or []]
+    models += [(f"model for {purpose}", url, name) for purpose, (url, name) in settings.get("models", {}).items()]
+    for part, url, name in models:
+        if url == "simulated":
+            continue
+        own = taken(settings, MODEL) | {"model": url, "model_name": name}
+        if url != main:
+            own.pop("server", None)
+        advice = "is the server up, the address right (with /v1), the name one that the server knows, the key good?"
+        finding, trial = tried(part, name or "the model", advice, "direct", own, {"max_tokens": 8})
+        yield finding
+        if trial is None:
+            continue
+        if (own.get("server") or "auto") != "auto":
+            yield ok(f"{part}'s server", f"{own['server']}, as --server says")
+        elif trial.sort:
+            yield ok(f"{part}'s server", trial.sort)
+        else:
+            advice = "name its sort by --server, so that what it can do is used"
+            yield warning(f"{part}'s server", "does not say of what sort it is", advice)
+        yield from check_capabilities(f"{part}'s server", url, name, own, SECONDS)
+
+
+def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """The retriever, with its encoder; and then the reranker over what it found."""
+    retriever = settings.get("retriever") or "bm25"
+    if not any(settings.get(name) for name in ("corpus", "index")) and "://" not in retriever:
+        return
+    own = taken(settings, RETRIEVER)
+    what = "the retrieval server" if "://" in retriever else retriever
+    advice = "are address, --retriever-protocol, the encoder and the files of the index right?"
+    finding, trial = tried("retriever", what, advice, "standard-rag", own, None)
+    yield finding
+    if trial is not None and settings.get("reranker"):
+        own |= taken(settings, RERANKER)
+        advice = "are the address (with /rerank or /score) and --reranker-name right?"
+        yield tried("reranker", "the reranker", advice, "standard-rag", own, None)[0]
+
+
+def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """An encoder by itself, which a retriever's check may not have asked."""
+    if not settings.get("encoder"):
+        return
+    if settings.get("ca_file") or settings.get("proxy"):
+        if "://" in (settings.get("retriever") or "bm25") or (settings.get("retriever") or "bm25") == "bm25":
+            yield warning("encoder", "was not asked", "a check by itself knows no --ca-file and no --proxy")
+        return
+    limits: dict[str, Any] = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
+    named = {"profile": settings.get("encoder_profile"), "cut": settings.get("encoder_cut")}
+    chosen = limits | {name: value for name, value in named.items() if value is not None}
+    try:
+        encoder = _core.HttpEncoder(settings["encoder"], settings.get("encoder_name") or "", **chosen)
+        (vector,) = encoder([_core.EncodeRequest(QUESTION)])
+        yield ok("encoder", f"gave a vector of {len(vector)} numbers")
+    except (Error, ValueError) as error:
+        yield problem("encoder", error, "are address and --encoder-name right?")
+
+
+def check_values(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if settings.get("value_server") or settings.get("value_head"):
+        advice = "are --value-server and --value-name, or --value-head and --encoder, right?"
+        own = taken(settings, VALUES)
+        options = {"values": "server" if settings.get("value_server") else "head", "max_calls": 20}
+        yield tried("values", "the values' source", advice, "decouple", own, options)[0]

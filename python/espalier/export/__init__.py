@@ -1,0 +1,127 @@
+"""Training data of a recorded run, in the formats of trainers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._errors import InputError
+from .card import card
+from .format import Choices, Columns, Format
+from .formats import FORMATS
+from .lengths import Report, length_report
+from .parquet import need_pyarrow
+from .reader import read_product
+from .records import Record
+from .tokenizer import Tokenizer
+from .writer import merge_dataset_info, put_text, write_rows
+
+__all__ = ["FORMATS", "Exported", "export"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written."""
+
+    path: Path
+    format: str
+    product: str
+    """The run's file that it was made of, without .jsonl."""
+    rows: int
+    trainers: tuple[str, ...]
+    lengths: list[Report] = field(default_factory=list)
+
+
+def export(
+    run: str | os.PathLike[str],
+    formats: str | Sequence[str],
+    *,
+    out: str | os.PathLike[str],
+    product: str | None = None,
+    style: str = "conversational",
+    threshold: float | None = None,
+    margin: bool = False,
+    data_source: str = "espalier",
+    split: str = "train",
+    tokenizer: str | None = None,
+    max_length: int | None = None,
+    licences: Sequence[str] = (),
+) -> list[Exported]:
+    """Writes a run's rows in one or more formats, a file each, with a data card (README.md) and, for LLaMA-Factory,
+    dataset_info.json. All is read and checked before anything is written.
+
+    `product` names the file of the run to take (sft, rft, dpo, ...) where a format can be made of several. With a
+    `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`.
+    """
+    run, out = Path(run), Path(out)
+    chosen = [known(name) for name in dict.fromkeys([formats] if isinstance(formats, str) else formats)]
+    if not chosen:
+        raise ValueError(f"no format is named, allowed: {', '.join(FORMATS)}")
+    if style not in ("conversational", "standard"):
+        raise ValueError(f"style is '{style}', allowed: conversational, standard")
+    if max_length is not None and max_length < 1:
+        raise ValueError(f"max_length is {max_length}, allowed: 1 or more")
+    for format in chosen:
+        if format.needs_tokenizer and tokenizer is None:
+            raise ValueError(f"format '{format.name}' writes token ids and needs a tokenizer")
+    if any(format.schema for format in chosen):
+        need_pyarrow()
+    described, summary = described_by(run / "run.json"), described_by(run / "summary.json")
+    coder = Tokenizer(tokenizer) if tokenizer is not None else None
+    choices = Choices(style, threshold, margin, data_source, split, coder)
+
+    made: list[tuple[Format, Exported, list[Columns]]] = []
+    for format in chosen:
+        source, records = records_for(run, format, product)
+        rows = [row for record in records for row in format.rows(record, choices)]
+        lengths = length_report(format, rows, coder, max_length) if coder else []
+        made.append(
+            (format, Exported(out / format.file_name, format.name, source, len(rows), format.trainers, lengths), rows)
+        )
+
+    out.mkdir(parents=True, exist_ok=True)
+    for format, file, rows in made:
+        write_rows(file.path, format, rows)
+    entries = {
+        f.path.stem: {"file_name": f.path.name, **format.dataset_info} for format, f, _ in made if format.dataset_info
+    }
+    if entries:
+        merge_dataset_info(out / "dataset_info.json", entries)
+    files = [file for _, file, _ in made]
+    put_text(out / "README.md", card(described, summary, files, choices, licences))
+    return files
+
+
+def known(name: str) -> Format:
+    if name not in FORMATS:
+        raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def described_by(file: Path) -> dict[str, Any]:
+    try:
+        described = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{file}: is not JSON ({error})") from None
+    if not isinstance(described, dict):
+        raise InputError(f"{file}: should be an object")
+    return described
+
+
+def records_for(run: Path, format: Format, product: str | None) -> tuple[str, list[Record]]:
+    """The records of which a format is made, and the file that holds them: the first of the format's that has any."""
+    if product is not None and product not in format.products:
+        raise ValueError(f"format '{format.name}' is not made of {product}.jsonl, but of: {', '.join(format.products)}")
+    found = []
+    for name in format.products if product is None else (product,):
+        if (run / f"{name}.jsonl").exists():
+            records = list(read_product(run, name))
+            if records and all(isinstance(record, format.record) for record in records):
+                return name, records
+            found.append(f"{name}.jsonl has " + ("rows of another sort" if records else "no rows"))
+    what = "; ".join(found) or f"it has no {' or '.join(f'{name}.jsonl' for name in format.products)}"
+    raise InputError(f"{run}: nothing to make '{format.name}' of: {what}")

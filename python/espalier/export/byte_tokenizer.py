@@ -1,0 +1,28 @@
+"""A tokenizer that needs no download: a token a byte, with the marks of a chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+
+
+def byte_tokenizer() -> Any:
+    """A tokenizer of the transformers library; 256 to 258 are its marks, the first of which ends a text."""
+    import tokenizers
+    import transformers
+
+    bytes_ = tokenizers.pre_tokenizers.ByteLevel
+    vocabulary = {symbol: i for i, symbol in enumerate([*sorted(bytes_.alphabet()), *MARKS])}
+    raw = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[]))
+    raw.pre_tokenizer = bytes_(add_prefix_space=False)
+    raw.decoder = tokenizers.decoders.ByteLevel()
+    made = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=raw, eos_token=MARKS[0], pad_token=MARKS[0], additional_special_tokens=MARKS[1:]
+    )
+    made.chat_template = TEMPLATE
+    return made

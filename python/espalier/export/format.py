@@ -1,0 +1,50 @@
+"""What a format is: rows of a record, and the file that takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .records import Record
+
+if TYPE_CHECKING:
+    from .tokenizer import Tokenizer
+
+Columns = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user may choose about rows."""
+
+    style: str = "conversational"
+    """conversational (lists of messages) or standard (texts), where a format has both."""
+    threshold: float | None = None
+    """Least value of a good step; None = the product's own."""
+    margin: bool = False
+    """A column with the difference of the two sides' rewards, for reward models."""
+    data_source: str = "espalier"
+    split: str = "train"
+    tokenizer: Tokenizer | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    name: str
+    trainers: tuple[str, ...]
+    products: tuple[str, ...]
+    """Files of a run, without .jsonl, of which it can be made; the first that holds such records is."""
+    record: type[Record]
+    rows: Callable[[Any, Choices], Iterable[Columns]]
+    suffix: str = "jsonl"
+    """jsonl, json (one list) or parquet."""
+    schema: Callable[[], Any] | None = None
+    """The pyarrow schema of a Parquet file."""
+    dataset_info: Columns = field(default_factory=dict)
+    """LLaMA-Factory's entry for the file, but for its name."""
+    needs_tokenizer: bool = False
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name.replace('.', '_')}.{self.suffix}"

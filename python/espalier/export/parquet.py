@@ -1,0 +1,36 @@
+"""Parquet files, by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .._errors import MissingPart
+from .format import Columns
+
+
+def need_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise MissingPart("Parquet files need pyarrow: pip install 'espalier[train]'") from None
+
+
+def meta() -> Any:
+    import pyarrow as pa
+
+    return pa.struct([("tree", pa.string()), ("nodes", pa.list_(pa.int64()))])
+
+
+def messages() -> Any:
+    import pyarrow as pa
+
+    return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+
+def write_parquet(path: Path, rows: Sequence[Columns], schema: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), path)

@@ -1,0 +1,99 @@
+"""A tokenizer of the transformers library, and where in a text its tokens and a conversation's turns lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._errors import InputError, MissingPart
+
+Turn = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Where a turn's content lies in the text of a conversation."""
+
+    begin: int
+    end: int
+    cut: int
+    """Code points that the template strips from the content's beginning."""
+
+    def place(self, at: int) -> int:
+        """The place in the text of code point `at` of the content."""
+        return min(max(self.begin, self.begin - self.cut + at), self.end)
+
+
+class Tokenizer:
+    """Loads a folder, or a name as transformers is set up to find it. Raises MissingPart, InputError."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            from transformers import AutoTokenizer
+        except ImportError:
+            raise MissingPart("tokenizers need transformers: pip install 'espalier[train]'") from None
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = str(error).strip().splitlines()[:1]
+            raise InputError(f"--tokenizer '{name}': cannot be loaded ({' '.join(reason)})") from None
+        if not getattr(self._tokenizer, "is_fast", False):
+            raise InputError(
+                f"--tokenizer '{name}': does not say where its tokens lie in a text (it is not a fast one)"
+            )
+        self.name = Path(name).name if Path(name).is_dir() else name
+        self.eos: str = self._tokenizer.eos_token or ""
+
+    def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids and their [begin, end) in code points; `special` adds what the tokenizer puts around a text."""
+        coded = self._tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
+        return list(coded["input_ids"]), [(begin, end) for begin, end in coded["offset_mapping"]]
+
+    def ids(self, said: str | Sequence[Turn], *, begin_answer: bool = False) -> list[int]:
+        """Ids of a text, or of a conversation by the chat template, optionally with what opens the assistant's."""
+        if isinstance(said, str):
+            return self.encode(said, special=True)[0]
+        return self.encode(self.render(said, begin_answer=begin_answer), special=False)[0]
+
+    def render(self, turns: Sequence[Turn], *, begin_answer: bool = False) -> str:
+        import jinja2
+
+        if not self._tokenizer.chat_template:
+            raise InputError(f"tokenizer '{self.name}' has no chat template, which conversations need")
+        try:
+            text = self._tokenizer.apply_chat_template(
+                [dict(turn) for turn in turns], tokenize=False, add_generation_prompt=begin_answer
+            )
+        except jinja2.TemplateError as error:
+            raise InputError(f"the chat template of '{self.name}' refuses a conversation: {error}") from None
+        return str(text)
+
+    def conversation(self, turns: Sequence[Turn]) -> tuple[str, list[Content]]:
+        """The text of a conversation and the place of each turn's content, found through marks in the contents' stead,
+        so that no content can be taken for another or for the template's own words."""
+        marks = [f"\ue000{i}\ue001" for i in range(len(turns))]
+        frame = self.render([{**turn, "content": mark} for turn, mark in zip(turns, marks, strict=True)])
+        wanted = self.render(turns)
+        for strip in (False, True):
+            text, contents, rest = "", [], frame
+            for turn, mark in zip(turns, marks, strict=True):
+                before, found, rest = rest.partition(mark)
+                content = turn["content"].strip() if strip else turn["content"]
+                begin = len(text) + len(before)
+                cut = len(turn["content"]) - len(turn["content"].lstrip()) if strip else 0
+                text += before + content
+                contents.append(Content(begin, begin + len(content), cut))
+                if not found:
+                    break
+            else:
+                if text + rest == wanted:
+                    return wanted, contents
+        raise InputError(f"the chat template of '{self.name}' rewrites what is said; tokens cannot be traced to turns")
+
+    def end_of_turn(self, text: str, at: int, before: int) -> int:
+        """The end of the first special token that lies in [at, before), or `at`."""
+        special = [token for token in self._tokenizer.all_special_tokens if token]
+        ends = [(found, found + len(t)) for t in special if (found := text.find(t, at, before)) >= 0]
+        return min(ends)[1] if ends else at

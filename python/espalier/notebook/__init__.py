@@ -1,0 +1,1 @@
+"""What trees and runs look like in a notebook and on paper."""

@@ -1,0 +1,33 @@
+"""Gives the compiled classes what Python adds to them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .._core import Tree
+
+if TYPE_CHECKING:
+    from .picture import Picture
+
+
+def _repr_html_(tree: Tree) -> str:
+    """The tree in a notebook."""
+    from .tree_html import tree_html
+
+    return tree_html(tree)
+
+
+def plot(tree: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
+    """A picture of the `most` visited nodes; written to `file` (.svg, .pdf, .png) if one is named.
+
+    Needs matplotlib: pip install 'espalier[plots]'.
+    """
+    from .tree_plot import tree_plot
+
+    return tree_plot(tree, file, most=most)
+
+
+def attach() -> None:
+    for method in (_repr_html_, plot):
+        setattr(Tree, method.__name__, method)

@@ -1,0 +1,78 @@
+"""A picture by matplotlib that shows itself in a notebook and goes into a file."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._errors import MissingPart
+
+LOOK: Any = {
+    "svg.hashsalt": "espalier",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "text.parse_math": False,
+    "font.size": 9,
+    "savefig.bbox": "tight",
+}
+"""The same bytes for the same figures, text that stays text, and a `$` that is only a dollar."""
+
+METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+}
+
+
+def drawn(draw: Callable[[], Any]) -> Picture:
+    """What `draw` makes, a matplotlib Figure, in Espalier's look. Raises MissingPart without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingPart("pictures need matplotlib: pip install 'espalier[plots]'") from None
+    with matplotlib.rc_context(LOOK):
+        return Picture(draw())
+
+
+class Picture:
+    """A picture; `figure` is matplotlib's, to be changed before it is saved."""
+
+    def __init__(self, figure: Any) -> None:
+        self.figure = figure
+
+    def save(self, file: str | os.PathLike[str]) -> Path:
+        """Writes an .svg, .pdf or .png, which appears whole or not at all; the same picture gives the same bytes."""
+        target = Path(file)
+        form = target.suffix[1:].lower()
+        if form not in METADATA:
+            raise ValueError(f"option 'file' is '{target.name}', allowed: a name that ends in .svg, .pdf or .png")
+        content = self._as(form)
+        temporary = target.with_name(target.name + ".part")
+        try:
+            with temporary.open("wb") as part:
+                part.write(content)
+                part.flush()
+                os.fsync(part.fileno())
+            return temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def saved(self, file: str | os.PathLike[str] | None) -> Picture:
+        """Itself, saved if a file is named."""
+        if file is not None:
+            self.save(file)
+        return self
+
+    def _repr_svg_(self) -> str:
+        return self._as("svg").decode()
+
+    def _as(self, form: str) -> bytes:
+        import matplotlib
+
+        stream = io.BytesIO()
+        with matplotlib.rc_context(LOOK):
+            self.figure.savefig(stream, format=form, metadata=METADATA[form], dpi=200)
+        return stream.getvalue()

@@ -1,0 +1,174 @@
+"""What a run left, as tables: answers, nodes of trees, costs, training rows."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._core import Tree
+from ._errors import InputError
+from ._files import read_trees
+from ._table import Table
+from .datasets.rows import read_rows
+
+if TYPE_CHECKING:
+    from .notebook.picture import Picture
+
+COSTS = {"completions": "int", "prompt_tokens": "int", "completion_tokens": "int", "retrievals": "int"}
+ANSWERS = {
+    "question_id": "text",
+    "question": "text",
+    "answer": "text",
+    "status": "text",
+    "error": "text",
+    "em": "float",
+    "f1": "float",
+    "acc": "float",
+    **COSTS,
+    "seconds": "float",
+    "cached": "int",
+    "attempts": "int",
+}
+NODES = {
+    "question_id": "text",
+    "node": "int",
+    "parent": "int",
+    "depth": "int",
+    "kind": "text",
+    "text": "text",
+    "thought": "text",
+    "key": "text",
+    "forced": "bool",
+    "notice": "text",
+    "documents": "texts",
+    "visits": "int",
+    "value": "float",
+    "total": "float",
+    "reward": "float",
+    "prior": "float",
+    "evaluated": "bool",
+    "status": "text",
+    "reason": "text",
+}
+OF_THE_RUN = ("trees", "answers", "costs")
+"""Files of rows that are no training data."""
+
+
+def load_run(folder: str | os.PathLike[str]) -> Run:
+    """The run in a folder. Raises InputError if there is none that is finished."""
+    return Run(folder)
+
+
+def nodes_of(trees: Iterable[Tree]) -> Table:
+    """The nodes of trees in memory, a row each, as `Run.nodes` has them."""
+    return _nodes(tree.to_dict() for tree in trees)
+
+
+class Run:
+    """What `espalier expand`, `answer`, `rescore` or `annotate` left in a folder; files are read when asked for."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "summary.json").is_file():
+            raise InputError(f"{self.folder}: holds no finished run (no summary.json)")
+
+    def __repr__(self) -> str:
+        return f"<espalier.Run {self.folder}: {self.summary['method']}, {self.summary['questions']:,} questions>"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json."""
+        [row] = read_rows(self.folder / "summary.json")
+        return dict(row.fields)
+
+    @cached_property
+    def trees(self) -> list[Tree]:
+        return read_trees(self.folder / "trees.jsonl")
+
+    @cached_property
+    def answers(self) -> Table:
+        """A row a question."""
+        spent = {row["id"]: row for row in self._rows("costs")} if self._has("costs") else {}
+        rows = ({**row, **spent.get(row["id"], {}), "question_id": row["id"]} for row in self._rows("answers"))
+        return Table("answers", rows, ANSWERS)
+
+    @cached_property
+    def nodes(self) -> Table:
+        """A row a node of a tree; what models said about nodes later is in columns `annotation_NAME`."""
+        return _nodes(self._rows("trees"))
+
+    @cached_property
+    def costs(self) -> Table:
+        """A row a question and purpose."""
+        rows = (
+            {"question_id": tree["id"], "purpose": purpose, **spent}
+            for tree in self._rows("trees")
+            for purpose, spent in tree["costs"].items()
+        )
+        return Table("costs", rows, {"question_id": "text", "purpose": "text", **COSTS})
+
+    @cached_property
+    def products(self) -> dict[str, Table]:
+        """The training rows by the names of their files: "sft", "dpo" ... `provenance.options` is JSON as text."""
+        files = sorted(file.stem for file in self.folder.glob("*.jsonl"))
+        return {name: Table(name, map(_product, self._rows(name))) for name in files if name not in OF_THE_RUN}
+
+    def to_parquet(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes every table into a folder, as NAME.parquet; training data without rows or columns is left out."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        tables = [self.answers, self.nodes, self.costs, *self.products.values()]
+        return [table.to_parquet(target / f"{table.name}.parquet") for table in tables if table.columns]
+
+    def plot_scores(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """How F1 is spread over the questions; written to `file` (.svg, .pdf, .png) if one is named."""
+        from .notebook.run_plots import scores
+
+        return scores(self).saved(file)
+
+    def plot_costs(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """Tokens and calls by purpose."""
+        from .notebook.run_plots import costs
+
+        return costs(self).saved(file)
+
+    def plot_nodes(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """What became of the nodes at each depth."""
+        from .notebook.run_plots import nodes
+
+        return nodes(self).saved(file)
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / f"{name}.jsonl").is_file()
+
+    def _rows(self, name: str) -> Iterator[Mapping[str, Any]]:
+        return (row.fields for row in read_rows(self.folder / f"{name}.jsonl"))
+
+
+def _nodes(trees: Iterable[Mapping[str, Any]]) -> Table:
+    rows: list[dict[str, Any]] = []
+    columns = dict(NODES)
+    for tree in trees:
+        said = {f"annotation_{name}": numbers for name, numbers in tree.get("annotations", {}).items()}
+        columns |= dict.fromkeys(said, "float")
+        depths: list[int] = []
+        for number, node in enumerate(tree["nodes"]):
+            parent = node["parent"]
+            depths.append(0 if parent is None else depths[parent] + 1)
+            row = {**node, "question_id": tree["id"], "node": node["id"], "depth": depths[-1]}
+            row["forced"] = node.get("forced", False)
+            row["documents"] = [document["id"] for document in node.get("documents", [])]
+            rows.append(row | {name: numbers[number] for name, numbers in said.items()})
+    return Table("nodes", rows, columns)
+
+
+def _product(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as text: each method has its own, and they are the same in every row."""
+    provenance = row.get("provenance")
+    if not isinstance(provenance, dict) or "options" not in provenance:
+        return dict(row)
+    return {**row, "provenance": {**provenance, "options": json.dumps(provenance["options"], ensure_ascii=False)}}

@@ -1,0 +1,69 @@
+"""Reports in headless Chromium. Every page a test opens must stay silent and load nothing."""
+
+import shutil
+
+import pytest
+import report_fixture
+from espalier import _core
+from playwright.sync_api import sync_playwright
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    assert PROGRAM, "Debian's package chromium is not installed"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=PROGRAM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    """A page whose `complaints` must be empty when the test ends."""
+    context = chromium.new_context(viewport={"width": 1500, "height": 1000}, accept_downloads=True)
+    page = context.new_page()
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on(
+        "request", lambda request: request.url.startswith(("file:", "blob:")) or page.complaints.append(request.url)
+    )
+    yield page
+    complaints = page.complaints
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def plain():
+    trees, answers, summary = report_fixture.run(12)
+    return trees, answers, summary, report_fixture.pairs(trees)
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory, plain):
+    """Addresses of reports by name."""
+    folder = tmp_path_factory.mktemp("runs")
+    runs = {
+        "plain": plain,
+        "other": report_fixture.run(10, seed=2),
+        "hostile": report_fixture.hostile_run(),
+        "long": report_fixture.long_run(),
+        "large": report_fixture.large(10_000),
+    }
+    trees = [tree | {"method": "prorag", "options": {"c": 2.5, "grow": "search"}} for tree in report_fixture.run(2)[0]]
+    runs["puct"] = (trees, *report_fixture.run(2)[1:])
+    addresses = {}
+    for name, run in runs.items():
+        report_fixture.write(folder / name, *run)
+    for name in runs:
+        target = folder / name / "report.html"
+        _core.write_report(str(folder / name), str(target))
+        addresses[name] = target.as_uri()
+    for name, other in (("both", "other"), ("hostile_both", "hostile")):
+        target = folder / f"{name}.html"
+        _core.write_report(str(folder / ("plain" if name == "both" else "hostile")), str(target), str(folder / other))
+        addresses[name] = target.as_uri()
+    return addresses

@@ -1,0 +1,154 @@
+"""Options in files: what --config reads, and what a run writes beside its results."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import contents, espalier, inputs, rows
+from espalier import cli
+from espalier.commands.config import commands_of, given, with_config, without_secrets
+from espalier.commands.settings import settings_of
+
+
+def line(*words: object) -> list[str]:
+    return with_config(cli.make_parser(), [str(word) for word in words])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "run.json"
+
+
+def test_a_file_says_what_a_line_would_say(file: Path):
+    file.write_text(
+        json.dumps(
+            {
+                "command": "expand",
+                "questions": "q.jsonl",
+                "limit": 3,
+                "timeout": 1.5,
+                "no_journal": True,
+                "overwrite": False,
+                "hedge": None,
+                "endpoint": ["http://a/v1*2", "http://b/v1"],
+                "model-for": {"rollout": "http://c/v1,name"},
+                "set": {"threshold": 0.5, "always_expand_both": True, "search": "pruned"},
+                "extra-body": {"top_k": 5},
+            }
+        )
+    )
+    words = line("expand", "--config", file, "--out", "o")
+    assert words == [
+        "expand",
+        *("--questions=q.jsonl", "--limit=3", "--timeout=1.5", "--no-journal"),
+        *("--endpoint=http://a/v1*2", "--endpoint=http://b/v1", "--model-for=rollout=http://c/v1,name"),
+        *("--set=threshold=0.5", "--set=always_expand_both=true", "--set=search=pruned", '--extra-body={"top_k": 5}'),
+        *("--config", str(file), "--out", "o"),
+    ]
+    read = cli.make_parser().parse_args(words)
+    assert (read.limit, read.timeout, read.journal, read.overwrite, read.out) == (3, 1.5, False, None, "o")
+
+
+def test_options_on_the_line_win(file: Path):
+    file.write_text(json.dumps({"limit": 3, "set": {"k": 2, "n": 5}, "endpoint": "http://a/v1", "questions": "q"}))
+    words = line("expand", f"--config={file}", "--limit", 4, "--set", "k=7", "--endpoint=http://b/v1", "--out", "o")
+    read = cli.make_parser().parse_args(words)
+    settings = settings_of(read)
+    assert settings["limit"] == 4 and settings["set"] == {"k": "7", "n": "5"}
+    assert settings["endpoints"] == ["http://b/v1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"modle": "x"}', "unknown key 'modle', did you mean 'model'?"),
+        ('{"zzzzz": 1}', "unknown key 'zzzzz'"),
+        ('{"config": "other.json"}', "unknown key 'config'"),
+        ('{"limit": "many"}', "key 'limit': 'many' is not allowed"),
+        ('{"limit": [1]}', "key 'limit': must be text or a number, not [1]"),
+        ('{"preset": "papper"}', "key 'preset': 'papper' is not allowed, allowed: paper, code"),
+        ('{"set": ["k=1"]}', "key 'set': must be a mapping"),
+        ('{"set": {"k": {"a": 1}}}', "key 'set': k: must be text or a number"),
+        ('{"no-journal": "yes"}', "key 'no-journal': must be true or false"),
+        ('{"limit": 1, "limit": 2}', "key 'limit' is there twice"),
+        ("[1]", "must be a mapping"),
+        ("{", "Expecting property name"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_key(file: Path, capsys, text: str, message: str):
+    file.write_text(text)
+    assert cli.main(["expand", "--config", str(file)]) == 3
+    err = capsys.readouterr().err
+    assert f"{file}: " in err and message in err and len(err.splitlines()) == 1
+
+
+def test_an_absent_file_is_named(tmp_path: Path, capsys):
+    assert cli.main(["answer", "--config", str(tmp_path / "none.yaml")]) == 3
+    assert "none.yaml" in capsys.readouterr().err
+
+
+def test_yaml_reads_as_json_does(tmp_path: Path, capsys):
+    pytest.importorskip("yaml")
+    file = tmp_path / "run.yaml"
+    file.write_text("questions: q.jsonl\nset:\n  threshold: 0.5\n  search: pruned\nno-journal: true\n")
+    words = line("expand", "--config", file)
+    assert words[1:5] == ["--questions=q.jsonl", "--set=threshold=0.5", "--set=search=pruned", "--no-journal"]
+    for bad, message in (
+        ("limit: 1\nlimit: 2\n", "key 'limit' is there twice"),
+        ("a: [", "while parsing"),
+        ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+    ):
+        file.write_text(bad)
+        assert cli.main(["expand", "--config", str(file)]) == 3
+        assert message in capsys.readouterr().err
+
+
+def test_yaml_without_its_library_names_the_extra(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (tmp_path / "run.yaml").write_text("limit: 1\n")
+    assert cli.main(["expand", "--config", str(tmp_path / "run.yaml")]) == 2
+    assert "espalier[cli]" in capsys.readouterr().err
+
+
+def test_a_run_can_be_repeated_from_its_config(files: Path, tmp_path: Path):
+    first = espalier("expand", *inputs(files), "--out", tmp_path / "a", "--limit", 3, "--set", "k=2", "--seed", 4)
+    assert first.returncode == 0, first.stderr
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    assert config["command"] == "expand" and config["limit"] == 3 and config["seed"] == 4
+    options = json.loads((tmp_path / "a" / "run.json").read_text())["options"]
+    assert config["set"] == {name: value for name, value in options.items() if value is not None}
+    again = espalier("expand", "--config", tmp_path / "a" / "config.json", "--out", tmp_path / "b")
+    assert again.returncode == 0, again.stderr
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    here = espalier("expand", "--config", tmp_path / "a" / "config.json")
+    assert "finished before" in here.stdout
+    changed = espalier("expand", "--config", tmp_path / "a" / "config.json", "--set", "k=3")
+    assert changed.returncode == 2 and "options.k" in changed.stderr
+    assert json.loads((tmp_path / "a" / "config.json").read_text()) == config
+
+
+def test_no_secret_of_an_address_is_kept():
+    parser = cli.make_parser()
+    words = ["expand", "--questions", "q", "--out", "o", "--model", "https://me:p@ss@host:1/v1?key=secret#x"]
+    words += ["--endpoint", "http://u:secret@h/v1*2", "--proxy", "user:secret@proxy:3128"]
+    words += ["--model-for", "rollout=http://u:secret@h/v1?secret,name", "--encoder", "HTTP://secret@e/embed"]
+    config = given(commands_of(parser)["expand"], parser.parse_args(words))
+    assert "secret" not in json.dumps(config) and "p@ss" not in json.dumps(config)
+    assert config["model"] == "https://host:1/v1" and config["endpoint"] == ["http://h/v1*2"]
+    assert config["proxy"] == "proxy:3128" and config["model-for"] == {"rollout": "http://h/v1,name"}
+    assert without_secrets("questions", "a@b/c?d.jsonl") == "a@b/c?d.jsonl"
+
+
+def test_an_evaluation_keeps_its_config(files: Path, tmp_path: Path):
+    arguments = ["--methods", "direct,cot", "--out", tmp_path, "--limit", 2, "--set", "direct.temperature=0"]
+    assert espalier("eval", *inputs(files), *arguments).returncode == 0
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["methods"] == "direct,cot" and config["set"] == {"direct.temperature": "0"}
+    again = espalier("eval", "--config", tmp_path / "config.json", "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    for name in ("direct", "cot"):
+        one, other = (folder / "runs" / name / "answers.jsonl" for folder in (tmp_path, tmp_path / "again"))
+        assert rows(one) == rows(other)

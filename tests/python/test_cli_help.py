@@ -1,0 +1,95 @@
+"""What every command says of itself: examples that can be copied, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from espalier.cli import main, make_parser
+from espalier.commands.parser import EXIT_CODES, Parser
+
+
+def leaves(parser: Parser) -> Iterator[Parser]:
+    """The commands that have no commands below them."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in below:
+        for child in action.choices.values():
+            yield from leaves(child)
+    if not below:
+        yield parser
+
+
+LEAVES = {leaf.prog: leaf for leaf in leaves(make_parser())}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_examples_that_parse(name: str):
+    leaf = LEAVES[name]
+    assert leaf.examples
+    for example in leaf.examples:
+        assert example.startswith(name + " ") and example in leaf.format_help()
+        words = shlex.split(example.replace("\\\n", " ").partition(" > ")[0])
+        make_parser().parse_args(words[1:])
+        assert max(map(len, example.splitlines())) <= 118
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_says_what_it_and_each_option_does(name: str):
+    leaf = LEAVES[name]
+    assert leaf.description and leaf.description.endswith(".")
+    silent = [action.dest for action in leaf._actions if not action.help and not action.choices]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_help_documents_the_exit_codes(name: str):
+    assert EXIT_CODES in LEAVES[name].format_help()
+
+
+def test_the_table_of_exit_codes_says_the_same_as_the_help():
+    page = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
+    codes = re.findall(r"^  (\d+) +(.*)$", EXIT_CODES, re.M)
+    assert codes == re.findall(r"^\| (\d+) \| (.*) \|$", page, re.M)
+    assert [code for code, _ in codes] == ["0", "1", "2", "3", "130"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command(capsys, shell: str):
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for leaf in LEAVES.values():
+        assert leaf.prog.rsplit(" ", 1)[1] in script
+    assert "retriever-protocol" in script
+
+
+def test_bash_completes_commands_options_choices_and_folders(capsys, tmp_path: Path):
+    pytest.importorskip("shtab")
+    main(["completion", "bash"])
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    (tmp_path / "world").mkdir()
+    cases = {
+        ("expa",): "expand",
+        ("index", "s"): "search",
+        ("expand", "--model-n"): "--model-name",
+        ("expand", "--preset", ""): "paper code",
+        ("expand", "--out", "wor"): "world",
+    }
+    for words, expected in cases.items():
+        ask = f"source ./script; COMP_WORDS=(espalier {shlex.join(words)}); COMP_CWORD={len(words)}; _shtab_espalier"
+        done = subprocess.run(
+            ["bash", "-c", ask + '; echo "${COMPREPLY[@]}"'], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.stdout.strip() == expected, (words, done.stderr)
+
+
+def test_completion_without_its_library_names_the_extra(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 2
+    assert "espalier[cli]" in capsys.readouterr().err

@@ -1,0 +1,150 @@
+"""`espalier doctor`: what it finds good, and what it says of what is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ModelServer, completion, inputs, needs_http, needs_journal
+from espalier import cli
+from espalier.doctor import inputs as doctor_inputs
+
+KEY = "sk-a-very-secret-key"
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def doctor(capsys, monkeypatch, tmp_path: Path) -> Callable[..., tuple[int, dict[str, list[dict[str, Any]]]]]:
+    """The exit code and the findings by part."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def call(*words: object) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+        code = cli.main(["doctor", *map(str, words), "--json"])
+        shown = capsys.readouterr().out
+        assert KEY not in shown
+        said = json.loads(shown)
+        found: dict[str, list[dict[str, Any]]] = {}
+        for finding in said["findings"]:
+            found.setdefault(finding["part"], []).append(finding)
+            assert finding["state"] == "ok" or finding["advice"]
+        assert (code == 1) == (said["problems"] > 0)
+        return code, found
+
+    return call
+
+
+def states(found: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    return {part: findings[0]["state"] for part, findings in found.items()}
+
+
+def test_all_is_well_with_files_and_the_simulated_model(doctor, files: Path, tmp_path: Path):
+    code, found = doctor(*inputs(files), "--out", tmp_path / "out")
+    assert code == 0 and set(states(found)) >= {"options", "questions", "passages", "folder", "disk", "model"}
+    assert found["questions"][0]["found"] == "12 questions" and found["passages"][0]["found"] == "300 passages"
+    assert found["retriever"][0]["state"] == "ok"
+    assert not (tmp_path / "out").exists()
+
+
+@needs_http
+def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer(lambda request: completion("an answer"), owner="vllm") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        code, found = doctor(*inputs(files), "--out", tmp_path / "out", "--model", server.url, "--model-name", "m")
+    assert code == 0, found
+    assert found["model"][0]["found"].startswith("m answered in")
+    assert [finding["found"].split(" (")[0] for finding in found["model's server"]] == [
+        "vllm",
+        "begun answers: yes, token ids: yes",
+    ]
+    assert found["key"][0]["found"] == "OPENAI_API_KEY is set"
+    assert len(server.requests) == 3 and {request["model"] for request in server.requests} == {"m"}
+
+
+@needs_http
+def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
+    with ModelServer(lambda request: completion("an answer")) as server:
+        code, found = doctor("--model", server.url, "--model-name", "m")
+    sort, able = found["model's server"]
+    assert code == 0 and sort["state"] == "warning" and "--server" in sort["advice"]
+    assert able["found"].startswith("begun answers: no, token ids: no")
+    assert found["key"][0]["state"] == "warning" and found["passages"][0]["state"] == "warning"
+
+
+@needs_http
+def test_an_unknown_model_name_is_a_problem(doctor):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        return 404, json.dumps({"error": {"message": "The model `n` does not exist."}}).encode()
+
+    with ModelServer(respond, owner="vllm") as server:
+        code, found = doctor("--model", server.url, "--model-name", "n", "--model-for", f"rollout={server.url},o")
+    assert code == 1 and "does not exist" in found["model"][0]["found"]
+    assert found["model for rollout"][0]["state"] == "problem"
+
+
+@needs_http
+def test_servers_that_nobody_runs_are_problems(doctor, files: Path):
+    words = ["--model", NOBODY, "--model-name", "m", "--encoder", NOBODY, "--encoder-name", "e"]
+    words += ["--retriever", NOBODY, "--value-server", NOBODY, "--value-name", "v", "--method", "decouple"]
+    code, found = doctor("--corpus", files / "corpus.jsonl", *words)
+    assert code == 1
+    for part in ("model", "encoder", "retriever", "values"):
+        assert found[part][0]["state"] == "problem" and "connect" in found[part][0]["found"], part
+
+
+@needs_http
+def test_a_reranker_is_asked_after_a_retriever_that_works(doctor, files: Path):
+    code, found = doctor("--corpus", files / "corpus.jsonl", "--reranker", f"{NOBODY}/rerank", "--reranker-name", "r")
+    assert code == 1 and found["retriever"][0]["state"] == "ok" and found["reranker"][0]["state"] == "problem"
+
+
+def test_bad_files_and_options_are_problems(doctor, tmp_path: Path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "1"}\n')
+    empty = tmp_path / "key"
+    empty.write_text("\n")
+    words = ["--questions", bad, "--corpus", bad, "--out", bad / "out", "--set", "thresold=1", "--api-key-file", empty]
+    code, found = doctor(*words)
+    assert code == 1
+    for part, text in {
+        "options": "did you mean 'threshold'?",
+        "questions": "bad.jsonl:1",
+        "passages": "bad.jsonl:1",
+        "folder": "bad.jsonl/out",
+        "key": "is empty",
+    }.items():
+        assert found[part][0]["state"] == "problem" and text in found[part][0]["found"], part
+
+
+@needs_journal
+def test_a_damaged_journal_is_a_problem(doctor, tmp_path: Path):
+    (tmp_path / "journal.sqlite").write_bytes(b"no journal" * 1000)
+    code, found = doctor("--out", tmp_path)
+    assert code == 1 and "journal.sqlite" in found["journal"][0]["found"]
+
+
+def test_questions_without_gold_and_no_journal_are_warnings(doctor, tmp_path: Path):
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "Who?"}\n')
+    code, found = doctor("--questions", tmp_path / "q.jsonl", "--no-journal")
+    assert code == 0 and states(found)["questions"] == states(found)["journal"] == "warning"
+
+
+@pytest.mark.parametrize(("free", "state"), [(50_000_000, "problem"), (1_500_000_000, "warning"), (3e9, "ok")])
+def test_little_disk_space_is_told(doctor, monkeypatch, tmp_path: Path, free: float, state: str):
+    class Usage:
+        pass
+
+    Usage.free = free
+    monkeypatch.setattr(doctor_inputs.shutil, "disk_usage", lambda path: Usage)
+    assert doctor("--out", tmp_path / "out")[1]["disk"][0]["state"] == state
+
+
+def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert cli.main(["doctor", "--questions", str(tmp_path / "none.jsonl")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    where = next(i for i, line in enumerate(lines) if line.startswith("problem  questions:"))
+    assert "none.jsonl" in lines[where] and lines[where + 1].strip().startswith("mend the file")

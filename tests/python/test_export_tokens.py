@@ -1,0 +1,156 @@
+"""Token ids of dialogues, and the rows that are too long for a trainer, by a tokenizer with a token a byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import rows
+from espalier import InputError
+from espalier.export import export
+from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
+from espalier.export.tokenizer import Tokenizer
+from exported_run import CHAT, HOSTILE, JUDGED, SFT, STEP, write_run
+
+EOS = "<|endoftext|>"
+
+
+def saved(folder: Path, template: str | None = TEMPLATE) -> str:
+    made = byte_tokenizer()
+    made.chat_template = template
+    made.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved(tmp_path_factory.mktemp("tokenizer") / "bytes")
+
+
+def tokens_of(run: Path, format: str, tokenizer: str, **options: Any) -> dict[str, Any]:
+    import pyarrow.parquet as pq
+
+    [file] = export(run, format, out=run / "out", tokenizer=tokenizer, **options)
+    return dict(pq.read_table(file.path).to_pylist()[0])
+
+
+def learned(row: dict[str, Any]) -> str:
+    assert all(label in (-100, token) for token, label in zip(row["input_ids"], row["labels"], strict=True))
+    return str(byte_tokenizer().decode([label for label in row["labels"] if label != -100]))
+
+
+@pytest.mark.parametrize("style", ["conversational", "standard"])
+def test_the_completion_and_what_ends_it_are_learned(tmp_path: Path, tokenizer: str, style: str):
+    row = tokens_of(write_run(tmp_path / "run", sft=[SFT]), "sft.tokens", tokenizer, style=style)
+    prompt, completion = SFT["prompt"], SFT["completion"]
+    end = EOS if style == "standard" else "<|im_end|>"
+    assert learned(row) == completion + end
+    shown = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n{completion}<|im_end|>\n"
+    text = prompt + completion + EOS if style == "standard" else shown
+    assert byte_tokenizer().decode(row["input_ids"]) == text
+
+
+def test_weights_follow_their_spans(tmp_path: Path, tokenizer: str):
+    row = tokens_of(write_run(tmp_path / "run", sft=[STEP]), "sft.tokens", tokenizer, style="standard")
+    # "Q\n" in the prompt, then "<a>" 5, " x " 1, "</a>" 5, and the end of the text
+    assert row["loss_weights"] == [0, 0, 5, 5, 5, 1, 1, 1, 5, 5, 5, 5, 1]
+    assert len(row["input_ids"]) == 13
+
+
+def test_values_are_read_at_their_places(tmp_path: Path, tokenizer: str):
+    row = tokens_of(write_run(tmp_path / "run", value=[CHAT]), "value.dual", tokenizer)
+    before = "<|im_start|>system\nSolve.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\nHm."
+    decode = byte_tokenizer().decode
+    first, second = (decode(row["input_ids"][: at + 1]) for at in row["value_pos_plan"])
+    assert first == before and second.endswith("assistant\nSo.")
+    [search] = row["value_pos_search"]
+    assert decode(row["input_ids"][: search + 1]) == before + "\nSearch(x)<|im_end|>\n<|im_start|>tool\nDoc 1"
+    assert (row["v_plan"], row["v_search"], row["is_correct"]) == ([0.5, 1], [-0.25], True)
+    assert set(row["labels"]) == {-100}  # its last plan value is too low for the policy to learn from it
+    policy = tokens_of(write_run(tmp_path / "run", sft=[CHAT]), "sft.tokens", tokenizer)
+    assert learned(policy) == "Hm.\nSearch(x)<|im_end|>So.\nFinish(y)<|im_end|>"
+
+
+def test_contents_are_told_from_the_templates_own_words(tokenizer: str):
+    turns = [{"role": "user", "content": "user"}, {"role": "assistant", "content": "<|im_end|>"}]
+    text, contents = Tokenizer(tokenizer).conversation(turns)
+    assert text == "<|im_start|>user\nuser<|im_end|>\n<|im_start|>assistant\n<|im_end|><|im_end|>\n"
+    assert [(c.begin, c.end) for c in contents] == [(17, 21), (54, 64)]
+
+
+def test_templates_that_strip_are_followed_and_those_that_rewrite_are_refused(tmp_path: Path):
+    turns = [{"role": "user", "content": "\n a \n"}]
+    stripping = Tokenizer(saved(tmp_path / "a", TEMPLATE.replace("message['content']", "message['content'] | trim")))
+    text, [content] = stripping.conversation(turns)
+    assert text[content.begin : content.end] == "a" and content.place(3) - content.begin == 1
+    assert content.place(0) == content.begin and content.place(5) == content.end
+    shouting = Tokenizer(saved(tmp_path / "b", TEMPLATE.replace("message['content']", "message['content'] | upper")))
+    with pytest.raises(InputError, match="rewrites what is said"):
+        shouting.conversation(turns)
+    refusing = Tokenizer(saved(tmp_path / "c", "{{ raise_exception('no tools here') }}"))
+    with pytest.raises(InputError, match="no tools here"):
+        refusing.conversation(turns)
+    with pytest.raises(InputError, match="has no chat template"):
+        Tokenizer(saved(tmp_path / "d", None)).conversation(turns)
+
+
+def verdicts(run: Path, format: str, tokenizer: str, limit: int, style: str = "standard") -> list[tuple[str, str]]:
+    [file] = export(run, format, out=run / "out", tokenizer=tokenizer, max_length=limit, style=style)
+    return [(report.trainer, *report.rows) for report in file.lengths]
+
+
+def test_lengths_worked_out_by_hand(tmp_path: Path, tokenizer: str):
+    run = write_run(tmp_path / "run", sft=[STEP], prm=[JUDGED])
+    trl, openrlhf = "trl SFTTrainer", "openrlhf"
+    # 2 bytes of prompt, 10 of completion, the end of the text: 13
+    assert verdicts(run, "sft.prompt_completion", tokenizer, 13) == [(trl, "kept"), (openrlhf, "kept")]
+    assert verdicts(run, "sft.prompt_completion", tokenizer, 12) == [(trl, "cut"), (openrlhf, "cut")]
+    assert verdicts(run, "sft.prompt_completion", tokenizer, 4) == [(trl, "cut"), (openrlhf, "dropped")]
+    assert verdicts(run, "sft.prompt_completion", tokenizer, 2) == [(trl, "dropped"), (openrlhf, "dropped")]
+    # as a conversation: 1 + 5 + 2 + 1 + 1 for the user, 1 + 10 + 10 + 1 + 1 for the assistant
+    for format, trainer, verdict in (
+        ("sft.messages", "trl SFTTrainer", "cut"),
+        ("sft.sharegpt", "llamafactory", "cut"),
+        ("sft.alpaca", "llamafactory", "cut"),
+        ("sft.verl", "verl", "refused"),
+    ):
+        assert verdicts(run, format, tokenizer, 33)[0] == (trainer, "kept"), format
+        assert verdicts(run, format, tokenizer, 32)[0] == (trainer, verdict), format
+    # 15 + 14 bytes of prompt, "good" and the end of the text on the longer side: 34
+    assert verdicts(run, "prm.pairwise", tokenizer, 34)[0] == ("trl RewardTrainer", "kept")
+    assert verdicts(run, "prm.pairwise", tokenizer, 33) == [("trl RewardTrainer", "dropped"), ("openrlhf", "cut")]
+    assert verdicts(run, "dpo.explicit", tokenizer, 32)[1] == ("openrlhf", "cut")
+    assert verdicts(run, "dpo.explicit", tokenizer, 31)[1] == ("openrlhf", "dropped")
+    assert verdicts(run, "dpo.explicit", tokenizer, 33)[0] == ("trl DPOTrainer", "cut")
+    assert verdicts(run, "dpo.explicit", tokenizer, 30)[0] == ("trl DPOTrainer", "cut")
+    assert verdicts(run, "dpo.explicit", tokenizer, 29)[0] == ("trl DPOTrainer", "dropped")
+    for format in ("dpo.sharegpt_ranking", "dpo.alpaca_ranking"):
+        # 1 + 5 + 29 + 1 + 1 and 1 + 10 + 4 + 1 + 1
+        assert verdicts(run, format, tokenizer, 54)[0] == ("llamafactory", "kept")
+        assert verdicts(run, format, tokenizer, 53)[0] == ("llamafactory", "cut")
+
+
+def test_the_card_names_the_tokenizer_and_counts_what_is_lost(tmp_path: Path, tokenizer: str):
+    run = write_run(tmp_path / "run", sft=[STEP])
+    export(run, "sft.prompt_completion", out=run / "out", tokenizer=tokenizer, max_length=12, style="standard")
+    card = (run / "out" / "README.md").read_text()
+    assert "Tokens of the tokenizer bytes." in card
+    assert "| sft\\_prompt\\_completion.jsonl | trl SFTTrainer | keeps the first 12 tokens" in card
+    assert "| 13 | 0 | 1 | 0 | 0 |" in card
+
+
+def test_a_tokenizer_that_is_absent(tmp_path: Path):
+    run = write_run(tmp_path / "run", sft=[SFT])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="cannot be loaded"):
+        export(run, "sft.messages", out=tmp_path / "out", tokenizer=str(tmp_path / "empty"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_hostile_text_comes_back_from_its_tokens(tmp_path: Path, tokenizer: str):
+    hostile = SFT | {"completion": HOSTILE + EOS + "<|im_end|>"}
+    run = write_run(tmp_path / "run", sft=[hostile])
+    assert learned(tokens_of(run, "sft.tokens", tokenizer, style="standard")) == hostile["completion"] + EOS
+    export(run, "sft.messages", out=run / "out")
+    assert [m["content"] for m in rows(run / "out" / "sft_messages.jsonl")[0]["messages"]][1] == hostile["completion"]

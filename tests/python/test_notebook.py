@@ -1,0 +1,176 @@
+"""What trees and runs look like: HTML that hostile text cannot leave, pictures with the same bytes, live progress."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import types
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import espalier as esp
+import pytest
+from conftest import JOURNAL, rows
+from espalier.notebook.chosen import chosen
+from espalier.notebook.progress import Live, in_notebook
+from espalier.notebook.tree_plot import layout
+
+HOSTILE = '</summary></details><script>alert(1)</script><img src=x onerror=alert(1)> $x^2$ & \u202egnp\u202c \x1b[31m"'
+needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")
+
+
+@pytest.fixture(scope="module")
+def run(files: Path, tmp_path_factory: pytest.TempPathFactory) -> esp.Run:
+    out = tmp_path_factory.mktemp("run")
+    esp.expand(
+        questions=files / "questions.jsonl",
+        corpus=files / "corpus.jsonl",
+        out=out,
+        method="decex",
+        limit=3,
+        journal=None if JOURNAL else False,
+    )
+    return esp.load_run(out)
+
+
+@pytest.fixture(scope="module")
+def hostile(run: esp.Run, tmp_path_factory: pytest.TempPathFactory) -> esp.Tree:
+    """A real tree with something nasty in every text."""
+    record = rows(run.folder / "trees.jsonl")[0]
+    record["question"], record["golden_answers"] = HOSTILE, [HOSTILE]
+    for node in record["nodes"][1:]:
+        node["text"] = node["thought"] = HOSTILE
+    for document in record["documents"].values():
+        document["title"] = HOSTILE
+    file = tmp_path_factory.mktemp("hostile") / "trees.jsonl"
+    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return esp.read_trees(file)[0]
+
+
+class Reader(HTMLParser):
+    """Collects elements and checks that they nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.said = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.said += data
+
+
+def test_a_tree_shows_every_node_in_a_notebook(run: esp.Run):
+    tree = run.trees[0]
+    page = Reader(tree._repr_html_())
+    assert sum("line" in (a.get("class") or "").split() for _, a in page.seen) == len(tree)
+    for node in tree.nodes:
+        assert node.text[:100] in page.said
+    assert esp.best_answer(tree) in page.said and tree.question.text in page.said
+    assert "prefers-color-scheme:dark" in tree._repr_html_()
+
+
+def test_hostile_text_stays_text(hostile: esp.Tree):
+    text = hostile._repr_html_()
+    page = Reader(text)
+    assert {tag for tag, _ in page.seen} <= {"div", "style", "b", "p", "ul", "li", "details", "summary", "span"}
+    assert {name for _, attributes in page.seen for name in attributes} <= {"class", "open"}
+    assert "<script>alert(1)</script>" in page.said and "mathjax_ignore" in text
+    assert not re.search("[\u202a-\u202e\x1b]", text) and "http" not in text
+
+
+def test_large_trees_show_what_was_visited_most():
+    nodes: list[dict[str, Any]] = [{"id": 0, "parent": None, "visits": 100}]
+    nodes += [{"id": i, "parent": 0, "visits": i} for i in range(1, 5)]
+    nodes += [{"id": 5, "parent": 1, "visits": 50}]
+    assert chosen(nodes, 3) == {0, 4, 3}
+    assert chosen(nodes, 3, [5]) == {0, 1, 5}
+    assert chosen(nodes, 99) == set(range(6))
+
+
+def test_a_parent_stands_in_the_middle_of_its_children():
+    assert layout([[1, 2], [3, 4], [], [], []]) == {0: (0, 1.25), 1: (1, 0.5), 2: (1, 2), 3: (2, 0), 4: (2, 1)}
+
+
+@needs_matplotlib
+def test_pictures_are_files_with_the_same_bytes(run: esp.Run, tmp_path: Path):
+    for name in ("a", "b"):
+        run.trees[0].plot(tmp_path / f"{name}.svg")
+        run.trees[0].plot(tmp_path / f"{name}.pdf", most=5)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    drawing = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "path to the answer" in drawing and run.trees[0].root.children[0].text.split()[0] in drawing
+    for plot in (run.plot_scores, run.plot_costs, run.plot_nodes):
+        assert "<svg" in plot(tmp_path / "p.png")._repr_svg_()
+        assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"'tree.txt', allowed: a name that ends in .svg"):
+        run.trees[0].plot(tmp_path / "tree.txt")
+    with pytest.raises(ValueError, match="option 'most' is 0"):
+        run.trees[0].plot(most=0)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.pdf", "a.svg", "b.pdf", "b.svg", "p.png"]
+
+
+@needs_matplotlib
+def test_hostile_text_in_a_picture_is_only_drawn(hostile: esp.Tree):
+    drawing = ElementTree.fromstring(hostile.plot()._repr_svg_())
+    tags = {element.tag.partition("}")[2] for element in drawing.iter()}
+    assert tags & {"script", "img", "image", "a", "foreignObject"} <= {"image"}  # the image: colours of the scale
+    assert "</details><script>" in "".join("".join(drawing.itertext()).split())
+
+
+def test_pictures_name_what_they_need(run: esp.Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(esp.MissingPart, match=r"pip install 'espalier\[plots\]'"):
+        run.trees[0].plot()
+
+
+def test_progress_renews_one_output_of_a_notebook(monkeypatch: pytest.MonkeyPatch):
+    shown: list[tuple[str, dict[str, str]]] = []
+
+    class Handle:
+        def update(self, what: dict[str, str], *, raw: bool) -> None:
+            shown.append(("update", what))
+
+    def display(what: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        shown.append(("display", what))
+        return Handle()
+
+    python, part = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    python.get_ipython = lambda: types.SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    python.display, part.display = part, display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", python)
+    monkeypatch.setitem(sys.modules, "IPython.display", part)
+    with esp.progress_view() as view:
+        assert isinstance(view, Live)
+        for i in range(5):
+            view.show(i, 10, i * 0.1, f"<b>{i}</b>")
+    assert [kind for kind, _ in shown] == ["display", "update", "update", "update"]
+    assert shown[-1][1]["text/plain"] == "<b>4</b>" and "&lt;b&gt;4" in shown[-1][1]["text/html"]
+
+
+def test_progress_is_plain_text_elsewhere(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert not in_notebook()
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with esp.progress_view() as view:
+        view.show(1, 2, 11.0, "half")
+    assert stream.getvalue() == "half\n"

@@ -1,0 +1,40 @@
+"""The files that say how to cite, report and check: they can be read, and they name what exists."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[2]
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_citation_has_what_its_format_asks_for():
+    citation = read("CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["license"] == "Apache-2.0" and citation["type"] == "software"
+
+
+def test_hooks_before_a_commit_are_our_own_and_exist():
+    (repository,) = read(".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        program, *words = shlex.split(hook["entry"])
+        assert program in ("ruff", "mypy") or (ROOT / words[0]).is_file()
+
+
+@pytest.mark.parametrize("name", ["bug", "idea"])
+def test_an_issue_form_asks_with_unique_names(name: str):
+    form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
+    assert form["name"] and form["description"]
+    assert all(field["type"] == "textarea" and field["attributes"]["label"] for field in form["body"])
+    ids = [field["id"] for field in form["body"]]
+    assert len(set(ids)) == len(ids) and any(field.get("validations") for field in form["body"])

@@ -1,0 +1,124 @@
+"""What runs leave, as tables, against the files themselves."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import JOURNAL, rows
+
+NEEDS = {
+    name: pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}")
+    for name in ("pandas", "pyarrow", "datasets")
+}
+
+
+@pytest.fixture(scope="module")
+def folder(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    esp.expand(
+        questions=files / "questions.jsonl",
+        corpus=files / "corpus.jsonl",
+        out=out,
+        method="prorag",
+        limit=4,
+        set={"simulations": 20},
+        journal=None if JOURNAL else False,
+    )
+    return out
+
+
+@pytest.fixture
+def run(folder: Path) -> esp.Run:
+    return esp.load_run(folder)
+
+
+def test_answers_hold_scores_and_costs(run: esp.Run, folder: Path):
+    written, spent = rows(folder / "answers.jsonl"), rows(folder / "costs.jsonl")
+    for row, answer, cost in zip(run.answers, written, spent, strict=True):
+        assert row["question_id"] == answer["id"] == cost["id"]
+        assert (row["answer"], row["f1"], row["completions"]) == (answer["answer"], answer["f1"], answer["completions"])
+        assert (row["seconds"], row["cached"]) == (cost["seconds"], cost["cached"])
+
+
+def test_nodes_are_those_of_the_trees(run: esp.Run, folder: Path):
+    trees = rows(folder / "trees.jsonl")
+    nodes = list(run.nodes)
+    assert len(nodes) == len(run.nodes) == sum(len(tree["nodes"]) for tree in trees)
+    where = {(row["question_id"], row["node"]): row for row in nodes}
+    for tree in trees:
+        for number, node in enumerate(tree["nodes"]):
+            row = where[tree["id"], node["id"]]
+            parent = None if node["parent"] is None else where[tree["id"], node["parent"]]
+            assert row["depth"] == (0 if parent is None else parent["depth"] + 1)
+            assert (row["visits"], row["value"], row["text"]) == (node["visits"], node["value"], node.get("text"))
+            assert row["documents"] == [document["id"] for document in node.get("documents", [])]
+            assert row["annotation_judged"] == tree["annotations"]["judged"][number]
+    assert list(esp.nodes_of(run.trees)) == nodes
+
+
+def test_costs_add_up_to_the_summary(run: esp.Run):
+    for purpose, spent in run.summary["by_purpose"].items():
+        tokens = sum(row["prompt_tokens"] for row in run.costs if row["purpose"] == purpose)
+        assert tokens == spent["prompt_tokens"]
+
+
+def test_products_are_the_training_rows(run: esp.Run, folder: Path):
+    assert set(run.products) == {"sft", "prm", "rft", "rollouts"}
+    written = rows(folder / "prm.jsonl")
+    assert len(run.products["prm"]) == len(written) > 0
+    row = next(iter(run.products["prm"]))
+    assert row["chosen"] == written[0]["chosen"]
+    assert json.loads(row["provenance"]["options"]) == written[0]["provenance"]["options"]
+
+
+@NEEDS["pandas"]
+def test_pandas_gets_typed_columns(run: esp.Run):
+    frame = run.nodes.to_pandas()
+    assert len(frame) == len(run.nodes) and list(frame.columns) == list(run.nodes.columns)
+    assert str(frame["parent"].dtype) == "Int64" and str(frame["reward"].dtype) == "float64"
+    roots = frame[frame["parent"].isna()]
+    assert len(roots) == 4 and set(roots["depth"]) == {0}
+    joined = frame.merge(run.answers.to_pandas(), on="question_id")
+    assert len(joined) == len(frame)
+
+
+@NEEDS["pyarrow"]
+def test_arrow_and_parquet_keep_every_value(run: esp.Run, tmp_path: Path):
+    import pyarrow
+    import pyarrow.parquet
+
+    for table in (run.answers, run.nodes, run.costs, run.products["prm"]):
+        assert table.to_arrow().to_pylist() == list(table)
+        assert pyarrow.table(table) == table.to_arrow()
+    written = run.to_parquet(tmp_path / "tables")
+    assert {file.name for file in written} >= {"answers.parquet", "nodes.parquet", "costs.parquet", "prm.parquet"}
+    assert pyarrow.parquet.read_table(tmp_path / "tables" / "nodes.parquet").to_pylist() == list(run.nodes)
+    assert not list(tmp_path.rglob("*.part"))
+    # Columns have their types where nothing is in them.
+    empty = esp.Table("empty", [{"a": None}], {"a": "float", "b": "texts"}).to_arrow()
+    assert [str(t) for t in empty.schema.types] == ["double", "list<item: string>"]
+    with pytest.raises(esp.InputError, match="mixed: column 'a'"):
+        esp.Table("mixed", [{"a": 1}, {"a": "x"}]).to_arrow()
+
+
+@NEEDS["datasets"]
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_datasets_gets_the_same_rows(run: esp.Run):
+    assert run.products["prm"].to_datasets().to_list() == list(run.products["prm"])
+
+
+def test_what_is_absent_is_named(tmp_path: Path, run: esp.Run, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(esp.InputError, match=r"no finished run"):
+        esp.load_run(tmp_path)
+    for package, convert in [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("datasets", "to_datasets")]:
+        monkeypatch.setitem(__import__("sys").modules, package, None)
+        with pytest.raises(esp.MissingPart, match=rf"needs {package}: pip install 'espalier\[data\]'"):
+            getattr(run.answers, convert)()
+    (tmp_path / "summary.json").write_text("{}")
+    (tmp_path / "answers.jsonl").write_text('{"id": "q"}\n{oops\n')
+    with pytest.raises(esp.InputError, match=r"answers.jsonl:2: is not JSON"):
+        _ = esp.load_run(tmp_path).answers

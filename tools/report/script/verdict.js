@@ -1,0 +1,39 @@
+// What a run says about one question: gold, answer, scores, costs.
+
+function costs_table(costs) {
+  const columns = ["completions", "prompt_tokens", "completion_tokens", "retrievals"];
+  const entries = Object.entries(costs ?? {});
+  const total = columns.map((column) => entries.reduce((sum, [, cost]) => sum + (cost[column] ?? 0), 0));
+  return table(["purpose", "calls", "prompt tokens", "completion tokens", "retrievals"],
+    [...entries.map(([purpose, cost]) => [words(purpose), ...columns.map((column) => count(cost[column] ?? 0))]), ["total", ...total.map(count)]]);
+}
+function options_table(tree) {
+  const facts = [["method", tree.method], ["seed", tree.seed], ["nodes", count(tree.nodes.length)], ["rollouts", count(tree.rollouts?.length)]];
+  const options = Object.entries(tree.options ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+  return table(["option", "value"], [...facts, ...options].map((line) => line.map((cell) => brief(cell, 400))));
+}
+function answer_of(answer, state) {
+  return make("span", { class: `answer text ${state}` }, `${signs[state] ?? ""} `, brief(answer?.answer ?? "none", 2000));
+}
+function verdict(row, tree) {
+  const { answer, state } = row;
+  const golds = (tree?.golden_answers ?? []).map((gold) => make("span", { class: "pill text" }, brief(gold, 400)));
+  const score = (name, value) => typeof value === "number" || typeof value === "boolean" ? make("span", {}, `${name} `, make("b", {}, number(Number(value)))) : null;
+  const cost = (name, value) => make("span", {}, `${name} `, make("b", {}, count(value)));
+  const step = (way) => {
+    const next = beside(row, way);
+    return button(way < 0 ? "previous" : "next", () => go_to(next), { disabled: !next });
+  };
+  const folded = (title, content) => make("details", {}, make("summary", {}, title), content);
+  return make("section", { class: "card" },
+    make("div", { class: "walk" }, button("\u2190 questions", () => go_to(null), { class: "back" }), make("span", {}, brief(answer.id)), step(-1), step(1)),
+    make("h2", { class: "text", tabindex: "-1" }, brief(answer.question, 2000)),
+    make("dl", { class: "verdict" },
+      golds.length ? [make("dt", {}, "Gold"), make("dd", {}, golds)] : null,
+      make("dt", {}, "Answer"), make("dd", {}, answer_of(answer, state)),
+      answer.status !== "done" ? [make("dt", {}, "Status"), make("dd", {}, words(answer.status))] : null,
+      answer.error ? [make("dt", {}, "Error"), make("dd", { class: "text wrong" }, brief(answer.error, 2000))] : null),
+    make("div", { class: "scored" }, score("EM", answer.em), score("F1", answer.f1), score("Acc", answer.acc), typeof answer.f1 === "number" ? labelled() : null,
+      cost("calls", answer.completions), cost("tokens", (answer.prompt_tokens ?? 0) + (answer.completion_tokens ?? 0)), cost("retrievals", answer.retrievals)),
+    tree ? [folded("Costs by purpose", costs_table(tree.costs)), folded("Method and options", options_table(tree))] : null);
+}
