@@ -198,6 +198,12 @@ def test_a_form_of_flashrag_is_read_as_the_published_one(tmp_path: Path):
     assert seen[0] == seen[1]
 
 
+def test_a_set_of_decex_rag_goes_by_its_source_ids(tmp_path: Path):
+    rows = [{"index": 1, "src_id": "dev_0", "question": "Who?", "golden_answers": ["Cleo", "Cleopatra"]}]
+    [example] = read_examples(put(tmp_path / "dev.json", rows))
+    assert (example.id, example.question, example.answers) == ("dev_0", "Who?", ["Cleo", "Cleopatra"])
+
+
 @pytest.mark.parametrize("row", [TWO_WIKI, TWO_WIKI_HUB])
 def test_2wiki_gives_a_chain_and_takes_aliases(tmp_path: Path, row: dict[str, Any]):
     file = put(tmp_path / "dev.json", [row])

@@ -86,6 +86,15 @@ def test_an_unknown_model_name_is_a_problem(doctor):
 
 
 @needs_http
+def test_further_servers_are_asked_by_the_name_of_the_model_that_they_serve(doctor):
+    with ModelServer(lambda request: completion("an answer"), owner="vllm") as server:
+        words = ["--model", NOBODY, "--model-name", "m", "--model-for", f"rollout={NOBODY},o"]
+        _, found = doctor(*words, "--endpoint", f"{server.url}*2", "--endpoint", f"rollout={server.url}")
+    assert found["endpoint"][0]["state"] == found["endpoint for rollout"][0]["state"] == "ok"
+    assert {request["model"] for request in server.requests} == {"m", "o"}
+
+
+@needs_http
 def test_servers_that_nobody_runs_are_problems(doctor, files: Path):
     words = ["--model", NOBODY, "--model-name", "m", "--encoder", NOBODY, "--encoder-name", "e"]
     words += ["--retriever", NOBODY, "--value-server", NOBODY, "--value-name", "v", "--method", "decouple"]

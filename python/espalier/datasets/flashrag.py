@@ -1,4 +1,7 @@
-"""FlashRAG's form of every set: {id, question, golden_answers, metadata}, the published fields under `metadata`."""
+"""FlashRAG's form of every set: {id, question, golden_answers, metadata}, the published fields under `metadata`.
+
+DecEx-RAG publishes its sets in this form too, with `src_id` as the id.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def flashrag(row: Row) -> Example:
             metadata |= said
             passages += given
         _check(Row(row.where, row.number, metadata, "metadata."))
-    return Example(row.name("id"), row.text("question"), distinct(answers), metadata, passages)
+    return Example(row.name(row.first_of("src_id", "id")), row.text("question"), distinct(answers), metadata, passages)
 
 
 def _check(metadata: Row) -> None:

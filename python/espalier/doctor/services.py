@@ -67,14 +67,26 @@ def tried(
     return ok(part, f"{what} answered in {trial.seconds:.2f} s"), trial
 
 
+def split_endpoint(text: str) -> tuple[str, str]:
+    """The purpose, "" = the main model, and the URL of [PURPOSE=]URL[*WEIGHT]."""
+    before, scheme, after = text.partition("://")
+    purpose, _, protocol = before.rpartition("=")
+    url = protocol + scheme + after
+    return purpose, url.rpartition("*")[0] or url
+
+
 def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
     """Every model: it answers under its name, and its server's sort is known."""
     main = settings.get("model") or "simulated"
     if main == "simulated":
         yield ok("model", "simulated: no server is asked")
     models = [("model", main, settings.get("model_name") or "")]
-    models += [("endpoint", url.rpartition("*")[0] or url, models[0][2]) for url in settings.get("endpoints") or []]
-    models += [(f"model for {purpose}", url, name) for purpose, (url, name) in settings.get("models", {}).items()]
+    others = settings.get("models") or {}
+    models += [(f"model for {purpose}", url, name) for purpose, (url, name) in others.items()]
+    for endpoint in settings.get("endpoints") or []:
+        purpose, url = split_endpoint(endpoint)
+        name = others.get(purpose, ("", ""))[1] if purpose else models[0][2]
+        models.append((f"endpoint for {purpose}" if purpose else "endpoint", url, name))
     for part, url, name in models:
         if url == "simulated":
             continue
