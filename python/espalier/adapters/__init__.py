@@ -1,0 +1,9 @@
+"""Models, encoders and retrievers of other libraries as functions that searches call, imported when they are used."""
+
+from .bm25s import Bm25sRetriever
+from .flashrag import FlashRagRetriever
+from .sentence_transformers import SentenceEncoder
+from .transformers import TransformersModel
+from .vllm import VllmModel
+
+__all__ = ["Bm25sRetriever", "FlashRagRetriever", "SentenceEncoder", "TransformersModel", "VllmModel"]
