@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-readme test-servers test-trl lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers test-trl docs lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -14,10 +14,11 @@ help:
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
-	@echo "make test-python    the Python tests;  make test-readme  the README's programs"
+	@echo "make test-python    the Python tests;  make test-pages  the programs of the README and of docs/"
 	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
 	@echo "make test-trl       exported data against an installed TRL, in an environment of its own (.venv-trl, 1.5 GB)"
+	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
 	@echo "make bench          build and run the benchmarks"
@@ -43,7 +44,7 @@ demo: install
 	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl \
 	  --model simulated --out out/demo
 
-test: test-cpp test-python test-readme
+test: test-cpp test-python test-pages
 
 clang: setup
 	@command -v $(CLANG) >/dev/null || tools/setup.sh $(subst clang++,clang,$(notdir $(CLANG)))
@@ -71,8 +72,8 @@ test-browser: install-dev
 	$(VENV)/pip install -q --group browser
 	$(VENV)/pytest tests/browser --junit-xml=build/browser/junit.xml
 
-test-readme: install-dev
-	$(VENV)/pytest tests/readme_test.py --junit-xml=build/readme/junit.xml
+test-pages: install-dev
+	$(VENV)/pytest tests/pages_test.py --junit-xml=build/pages/junit.xml
 
 test-servers: install-dev
 	$(VENV)/pip install -q --group servers
@@ -89,6 +90,10 @@ test-trl: install-dev .venv-trl/ready
 	$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
 	.venv-trl/bin/pytest -o filterwarnings=default tests/trainers --junit-xml=build/trl/junit.xml
+
+docs: install-dev
+	$(VENV)/pip install -q --group docs
+	$(VENV)/sphinx-build -q -W --keep-going docs build/docs
 
 lint: install-dev
 	$(VENV)/ruff check python tests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -72,6 +73,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def inputs(folder: Path) -> list[str]:
     paths = ["--questions", str(folder / "questions.jsonl"), "--corpus", str(folder / "corpus.jsonl")]
     return paths if JOURNAL else [*paths, "--no-journal"]
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests in the background; processes inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:

@@ -1,0 +1,99 @@
+"""Runs the programs of the README and of the pages in docs/, each page's in their order in one folder: what a reader
+copies works.
+
+`cpp` blocks with a main are built against the source tree and run, `python` blocks are run one after the other in one
+namespace, and of `sh` blocks the lines that call `espalier`. A block right after `<!-- not run: REASON -->` is only
+compiled (`sh`: passed over).
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"^(?P<not_run><!-- not run: [^\n]*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$", re.M | re.S
+)
+PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(readme LANGUAGES CXX)
+add_subdirectory({root} espalier)
+add_executable(program program.cpp)
+target_link_libraries(program PRIVATE espalier::espalier)
+foreach(component IN ITEMS json http sqlite dense faiss fmt)
+  if(TARGET espalier::${{component}})
+    target_link_libraries(program PRIVATE espalier::${{component}})
+  endif()
+endforeach()
+"""
+
+
+def blocks() -> list:
+    """One parameter (page, language, text, whether to run it) a block, named after the line it starts on."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start("language")) + 1
+            if match["language"] == "cpp" and "int main" not in match["text"]:
+                continue
+            language, block, runs = match["language"], match["text"], not match["not_run"]
+            found.append(pytest.param(page.stem, language, block, runs, id=f"{page.stem}-line{line}-{language}"))
+    return found
+
+
+class Reader:
+    """Where the programs of a page run, and what its Python blocks have defined so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: dict[str, object] = {"__name__": "__main__"}
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
+    return {page.stem: Reader(tmp_path_factory.mktemp(page.stem)) for page in PAGES}
+
+
+def run(command: list[str], folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_readme_shows_programs() -> None:
+    shown = {parameter.values[1] for parameter in blocks() if parameter.values[0] == "README"}
+    assert shown == {"cpp", "python", "sh"}
+
+
+@pytest.mark.parametrize(("page", "language", "text", "runs"), blocks())
+def test_block(
+    page: str, language: str, text: str, runs: bool, readers: dict[str, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = readers[page]
+    if language == "cpp":
+        build = reader.folder / "program"
+        build.mkdir(exist_ok=True)
+        (build / "CMakeLists.txt").write_text(PROJECT.format(root=ROOT), encoding="utf-8")
+        (build / "program.cpp").write_text(text, encoding="utf-8")
+        run(["cmake", "-S", str(build), "-B", str(build / "out"), "-DCMAKE_BUILD_TYPE=Release"], reader.folder)
+        run(["cmake", "--build", str(build / "out")], reader.folder)
+        if runs:
+            run([str(build / "out" / "program")], reader.folder)
+    elif language == "python":
+        program = compile(text, f"{page}.md", "exec")
+        monkeypatch.chdir(reader.folder)
+        if runs:
+            exec(program, reader.names)
+    elif runs:
+        for line in text.replace("\\\n", " ").splitlines():
+            if line.removeprefix("$ ").startswith("espalier "):
+                run(["sh", "-c", line.removeprefix("$ ")], reader.folder)
