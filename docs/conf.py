@@ -22,3 +22,20 @@ html_show_copyright = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autoclass_content = "both"
+
+
+def plain_signature(app, what, name, obj, options, signature, returns):
+    """A signature of the extension as its reader would write it."""
+    for pattern, plain in [
+        (r"self: [\w.]+(, )?", ""),
+        (r"(typing\.)?SupportsInt \| (typing\.)?SupportsIndex", "int"),
+        (r"(typing\.)?SupportsFloat \| (typing\.)?SupportsIndex", "float"),
+        (r"collections\.abc\.|espalier\._core\.", ""),
+    ]:
+        signature = re.sub(pattern, plain, signature) if signature else signature
+    return signature, returns
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", plain_signature)
