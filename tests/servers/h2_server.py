@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
+import os
 import socket
-import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +19,45 @@ from streams import encode
 
 
 class H2Server:
-    """Replies as `content` does without faults, over TLS. `breaks` says which streams, by number, end before their
-    reply is whole; after `most_requests` a connection is told to go away, whatever is under way on it."""
+    """Replies as a fault server of this knowledge does without faults, over TLS. One stream of every `breaks_every` ends
+    before its reply is whole; after `most_requests` a connection is told to go away, whatever is under way on it.
+    A process of its own: hypercorn can wait for good on a connection that it told to go away, and is ended here."""
 
     def __init__(
         self,
-        content: FaultServer,
+        knowledge: dict[str, Any],
         authority: trustme.CA,
         folder: Path,
         *,
         alpn: tuple[str, ...] = ("h2", "http/1.1"),
         most_requests: int = 100_000,
-        breaks: Callable[[int], bool] = lambda number: False,
+        breaks_every: int = 0,
     ) -> None:
-        self.met: Counter[tuple[str, int]] = Counter()  # requests by HTTP version and the client's port
+        self.met: Counter[tuple[str, int]] = Counter()  # requests by HTTP version and the client's port; after the block
         self.broken = 0
-        self._content, self._breaks = content, breaks
-        self._config = Config()
-        self._config.alpn_protocols = list(alpn)
-        self._config.keep_alive_max_requests = most_requests
-        self._config.certfile = self._config.keyfile = str(folder / "server.pem")
-        self._config.errorlog = self._config.accesslog = None
-        authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
+        certificate = folder / "server.pem"
+        authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self._port = self._listener.getsockname()[1]
+        processes = multiprocessing.get_context("spawn")
+        self._stop, told = processes.Pipe()
+        self._process = processes.Process(
+            target=_run,
+            args=(told, self._listener, knowledge, str(certificate), list(alpn), most_requests, breaks_every),
+            daemon=True,
+        )
 
     def __enter__(self) -> H2Server:
-        listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self._port = listener.getsockname()[1]
-        self._config.bind = [f"fd://{listener.detach()}"]
-        self._loop = asyncio.new_event_loop()
-        self._stopped = asyncio.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._process.start()
+        self._listener.close()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join()
+        self._stop.send(None)
+        self.met, self.broken = self._stop.recv()
+        self._stop.close()
+        self._process.join()
+        self._process.close()
 
     @property
     def address(self) -> str:
@@ -64,12 +67,22 @@ class H2Server:
     def url(self) -> str:
         return f"{self.address}/v1"
 
-    def _run(self) -> None:
-        self._config.graceful_timeout = 1
-        self._loop.run_until_complete(serve(self._app, self._config, shutdown_trigger=self._stopped.wait))
-        self._loop.close()
 
-    async def _app(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+def _run(
+    told: Any,
+    listener: socket.socket,
+    knowledge: dict[str, Any],
+    certificate: str,
+    alpn: list[str],
+    most_requests: int,
+    breaks_every: int,
+) -> None:
+    content = FaultServer(**knowledge)
+    met: Counter[tuple[str, int]] = Counter()
+    broken = 0
+
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        nonlocal broken
         if scope["type"] == "lifespan":
             while (event := (await receive())["type"]) != "lifespan.shutdown":
                 await send({"type": f"{event}.complete"})
@@ -78,12 +91,26 @@ class H2Server:
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
-        number = self.met.total()
-        self.met[scope["http_version"], scope["client"][1]] += 1
-        reply = encode(self._content.reply_to(scope["path"], json.loads(body or b"null")))
+        met[scope["http_version"], scope["client"][1]] += 1
+        breaks = breaks_every > 0 and met.total() % breaks_every == 0
+        broken += breaks
+        reply = encode(content.reply_to(scope["path"], json.loads(body or b"null")))
         await asyncio.sleep(0.005)  # so that requests are under way beside one another
         headers = [(b"content-length", b"%d" % len(reply))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        broken = self._breaks(number)
-        self.broken += broken
-        await send({"type": "http.response.body", "body": reply[: len(reply) // 2] if broken else reply})
+        await send({"type": "http.response.body", "body": reply[: len(reply) // 2] if breaks else reply})
+
+    def end() -> None:
+        told.recv()
+        told.send((met, broken))
+        os._exit(0)
+
+    config = Config()
+    config.alpn_protocols = alpn
+    config.keep_alive_max_requests = most_requests
+    config.certfile = config.keyfile = certificate
+    config.errorlog = config.accesslog = None
+    config.bind = [f"fd://{listener.detach()}"]
+    loop = asyncio.new_event_loop()
+    loop.add_reader(told.fileno(), end)
+    loop.run_until_complete(serve(app, config, shutdown_trigger=asyncio.Event().wait))

@@ -35,7 +35,7 @@ def run(world: Path, tmp_path: Path) -> Callable[..., tuple[H2Server, dict[str, 
     def do(**habits: Any) -> tuple[H2Server, dict[str, bytes]]:
         authority = trustme.CA()
         authority.cert_pem.write_to_path(tmp_path / "authority.pem")
-        with H2Server(FaultServer(**knowledge(world)), authority, tmp_path, **habits) as server:
+        with H2Server(knowledge(world), authority, tmp_path, **habits) as server:
             assert expand(world, server, tmp_path / "run", ca_file=tmp_path / "authority.pem").open == 0
         return server, contents(tmp_path / "run")
 
@@ -57,7 +57,7 @@ def test_a_server_without_http2_is_spoken_to_as_ever(run, plain):
 
 
 def test_streams_that_break_and_connections_that_go_away_change_no_byte(run, plain):
-    server, files = run(most_requests=20, breaks=lambda number: number % 7 == 3)
+    server, files = run(most_requests=20, breaks_every=7)
     assert {version for version, _ in server.met} == {"2"}
     assert server.broken > 0 and len(server.met) > server.met.total() // 40
     assert files == plain
@@ -65,7 +65,7 @@ def test_streams_that_break_and_connections_that_go_away_change_no_byte(run, pla
 
 def test_an_authority_that_is_not_trusted_is_named(world, tmp_path):
     trustme.CA().cert_pem.write_to_path(tmp_path / "another.pem")
-    with H2Server(FaultServer(**knowledge(world)), trustme.CA(), tmp_path) as server:
+    with H2Server(knowledge(world), trustme.CA(), tmp_path) as server:
         assert expand(world, server, tmp_path / "run", ca_file=tmp_path / "another.pem").open == 3
     assert not server.met
     assert "certificate" in rows(tmp_path / "run" / "answers.jsonl")[0]["error"]
