@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace analyzer_test {
+
 using namespace espalier::backend;
 using Words = std::vector<std::string>;
 
@@ -55,3 +57,5 @@ TEST_CASE("used terms are cleared, and words across ASCII and other letters stay
   for (std::size_t i = 0; i < terms.size(); ++i) words.emplace_back(terms[i]);
   CHECK(words == Words{"zo\u00EBlle", "na\u00EFvet\u00E9e", "x", "y", "b"});
 }
+
+}  // namespace analyzer_test

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+namespace bm25_test {
+
 using namespace espalier;
 using backend::Analyzer;
 using backend::Bm25;
@@ -293,3 +295,5 @@ TEST_CASE("BM25 reproduces the reference figures on real questions, where the da
     MESSAGE("ESPALIER_DATA is not set: the figures of the real sets are not compared");
   }
 }
+
+}  // namespace bm25_test

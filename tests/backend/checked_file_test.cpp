@@ -7,6 +7,8 @@
 #include <numeric>
 #include <thread>
 
+namespace checked_file_test {
+
 using namespace espalier;
 using backend::CheckedFile;
 using backend::CheckedWriter;
@@ -181,3 +183,5 @@ TEST_CASE("threads read and check a file at the same time") {
   }
   CHECK(sum == 4 * 100 * (2999 * 3000 / 2));
 }
+
+}  // namespace checked_file_test

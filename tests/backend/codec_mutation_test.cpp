@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace codec_mutation_test {
+
 namespace {
 
 using namespace espalier;
@@ -57,3 +59,5 @@ TEST_CASE("random damage never crashes the decoder and never passes for another 
   check_mutations(Passages{Passage("p1", "Ada", "wrote notes", 12.25), Passage("", "", "", 0), Passage("p3", "t", "text", 1)}, 2);
   check_mutations(Embedding{0.5F, -2.0F, 3.0e38F}, 3);
 }
+
+}  // namespace codec_mutation_test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+namespace codec_test {
+
 namespace {
 
 using namespace espalier;
@@ -82,3 +84,5 @@ TEST_CASE("a truncated record is refused at every length") {
       CHECK_THROWS_AS(decode<Embedding>(cut), Error);
     }
 }
+
+}  // namespace codec_test

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <limits>
 
+namespace dense_file_test {
+
 namespace {
 
 using namespace espalier;
@@ -163,3 +165,5 @@ TEST_CASE("passages and vectors may both lie in files") {
   CHECK(found[0].value()[0] == Passage("b", "U", "y", 2));
   CHECK(found[0].value()[1].id() == "a");
 }
+
+}  // namespace dense_file_test

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+namespace dense_head_test {
+
 using namespace espalier;
 using backend::ValueHead;
 
@@ -47,3 +49,5 @@ TEST_CASE("a bad head file is refused with its field") {
   CHECK(error_of(R"({"dimension":1,"plan":{"weight":[1],"bias":0}})").find("search.weight") != std::string::npos);
   CHECK_THROWS_AS(ValueHead::load("/nowhere/head.json"), InputError);
 }
+
+}  // namespace dense_head_test

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <limits>
 
+namespace dense_test {
+
 namespace {
 
 using namespace espalier;
@@ -300,3 +302,5 @@ TEST_CASE("the fingerprint changes with vectors, metric and passages, not with t
   moved[2] = Passage("c", "", "-1,0.5");
   CHECK(Dense(moved, encoder).fingerprint() != base);
 }
+
+}  // namespace dense_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace dialects_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -448,3 +450,5 @@ TEST_CASE("a service may go while its server is being asked") {
   }
   CHECK(client->in_flight() == 0);
 }
+
+}  // namespace dialects_test

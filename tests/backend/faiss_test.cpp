@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace faiss_test {
+
 namespace {
 
 using namespace espalier;
@@ -225,3 +227,5 @@ TEST_CASE("a retriever over a faiss index returns its passages") {
   CHECK(results[0].value()[0].score() == -1);
   CHECK(results[1].value().at(0).id() == "a");
 }
+
+}  // namespace faiss_test

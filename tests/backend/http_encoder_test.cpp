@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace http_encoder_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -204,3 +206,5 @@ TEST_CASE("tokens that do not come, come damaged or are refused") {
   CHECK(test::failure_of(outcomes[0]).kind == Kind::permanent);
   CHECK(test::failure_of(outcomes[1]).kind == Kind::transport);
 }
+
+}  // namespace http_encoder_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace http_fleet_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using Time = HttpFleet::Time;
@@ -211,3 +213,5 @@ TEST_CASE("bad fleets are named") {
   CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}}, {.hedge = 0.9})), doctest::Contains("'hedge'"), std::invalid_argument);
   CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}, {"http://b"}}, {.hedge = 1})), doctest::Contains("'hedge'"), std::invalid_argument);
 }
+
+}  // namespace http_fleet_test

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+namespace http_replicas_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -317,3 +319,5 @@ TEST_CASE("a key that a server sends back reaches neither an error nor an answer
     CHECK(failure.message.find("secret") == std::string::npos);
   }
 }
+
+}  // namespace http_replicas_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace http_retriever_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -219,3 +221,5 @@ TEST_CASE("retriever options are checked and the name is the fingerprint") {
         HttpRetriever({.url = "http://b", .name = "n"}).fingerprint());
   CHECK(HttpRetriever({.name = "n"}).fingerprint() != HttpRetriever({.name = "m"}).fingerprint());
 }
+
+}  // namespace http_retriever_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace http_scores_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using Kind = BackendError::Kind;
@@ -100,3 +102,5 @@ TEST_CASE("damaged scores are sent for again, and bad options are refused") {
   CHECK(HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint() == HttpScorer({.url = "http://b/classify", .model = "m"}).fingerprint());
   CHECK(HttpScorer({.url = "http://a/pooling", .model = "m"}).fingerprint() != HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint());
 }
+
+}  // namespace http_scores_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace http_value_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -49,3 +51,5 @@ TEST_CASE("replies that do not give two numbers in range for each text are refus
   CHECK(failure_under(R"({"plan":[0.5,"x"],"search":[1,1]})").find("a value under 'plan'") != std::string::npos);
   CHECK(failure_under("not json").find("not JSON") != std::string::npos);
 }
+
+}  // namespace http_value_test

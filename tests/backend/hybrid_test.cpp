@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace hybrid_test {
+
 using namespace espalier;
 using backend::Hybrid;
 using backend::Reranked;
@@ -124,3 +126,5 @@ TEST_CASE("a reranker with too few scores is an error") {
   CHECK(test::failure_of(test::ask(reranked, {Query("q", 2)})[0]).message == "a reranker gave 1 scores for 2 passages");
   CHECK_THROWS_AS(Reranked(finds("a"), by_letter(), 0), std::invalid_argument);
 }
+
+}  // namespace hybrid_test

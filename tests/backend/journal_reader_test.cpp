@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+namespace journal_reader_test {
+
 namespace {
 
 using namespace espalier;
@@ -249,3 +251,5 @@ TEST_CASE("one flipped bit in the log drops what stands behind it, and nothing e
     CHECK(survived < count);
   }
 }
+
+}  // namespace journal_reader_test

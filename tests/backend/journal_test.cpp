@@ -9,6 +9,8 @@
 
 #include <map>
 
+namespace journal_test {
+
 namespace {
 
 using namespace espalier;
@@ -290,3 +292,5 @@ TEST_CASE("a run that is repeated asks nothing twice, and a run that was stopped
   CHECK(run(64) == resumed);
   CHECK(asked == 15);
 }
+
+}  // namespace journal_test

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+namespace lexical_index_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::read_bytes;
@@ -290,3 +292,5 @@ TEST_CASE("an index with wrong content under right checksums gives wrong answers
   }
   CHECK(refused > 1000);
 }
+
+}  // namespace lexical_index_test

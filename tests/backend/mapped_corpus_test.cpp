@@ -8,6 +8,8 @@
 
 #include <istream>
 
+namespace mapped_corpus_test {
+
 using namespace espalier;
 using backend::CorpusWriter;
 using backend::GzipBuffer;
@@ -162,3 +164,5 @@ TEST_CASE("files are read as they are or decompressed; cut and damaged ones are 
   CHECK_THROWS_AS(read_all(folder / "missing"), InputError);
   CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
 }
+
+}  // namespace mapped_corpus_test

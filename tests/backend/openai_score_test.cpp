@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+namespace openai_score_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -128,3 +130,5 @@ TEST_CASE("requests differ by text, by seam and by ids; nothing to score is no r
   CHECK_THROWS_WITH_AS(ScoreRequest("a", ""), doctest::Contains("'continuation'"), std::invalid_argument);
   CHECK_THROWS_WITH_AS(ScoreRequest(Ids{1}, Ids{}), doctest::Contains("'continuation'"), std::invalid_argument);
 }
+
+}  // namespace openai_score_test

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace openai_test {
+
 using namespace espalier;
 using namespace espalier::backend;
 using test::Answer;
@@ -733,3 +735,5 @@ TEST_CASE("a prompt of ten megabytes goes through") {
   const auto size = std::stoul(test::ask(model, {Prompt(std::string(10'000'000, 'x'))})[0].value().text);
   CHECK(size > 10'000'000);
 }
+
+}  // namespace openai_test

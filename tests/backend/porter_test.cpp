@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string>
 
+namespace porter_test {
+
 using espalier::backend::PorterStemmer;
 
 // Pairs are the examples that the algorithm's description gives for each rule, carried through all steps by hand and
@@ -45,3 +47,5 @@ TEST_CASE("words that are not all ASCII letters lose their endings whole") {
   CHECK(PorterStemmer::stem("1990s") == "1990");
   CHECK(PorterStemmer::stem("a\u2020\u2020ing") == "a\u2020\u2020");  // no half of a doubled character goes
 }
+
+}  // namespace porter_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace replay_test {
+
 namespace {
 
 using namespace espalier;
@@ -77,3 +79,5 @@ TEST_CASE("retrievals replay without an index, and a cancelled request is not an
   replay.submit(3, Query("q", 4));
   CHECK_THROWS_AS((void)replay.poll(now).at(0).outcome.value(), BackendError);
 }
+
+}  // namespace replay_test

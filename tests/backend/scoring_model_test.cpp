@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace scoring_model_test {
+
 using namespace espalier;
 using backend::ScoringModel;
 
@@ -54,3 +56,5 @@ TEST_CASE("a purpose that wants words, or another number of scores, is refused")
   CHECK(test::failure_of(reply(Prompt("hello"), {0})).kind == BackendError::Kind::permanent);
   CHECK(test::failure_of(reply(prompt(0, 1, 1), {1, 2, 3})).message == "a scoring server gave 3 numbers, the purpose 'reward' wants 1");
 }
+
+}  // namespace scoring_model_test

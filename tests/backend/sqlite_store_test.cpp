@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace sqlite_store_test {
+
 namespace {
 
 using namespace espalier;
@@ -417,3 +419,5 @@ TEST_CASE("a process killed at any moment loses no acknowledged record and leave
   }
   CHECK(acknowledged >= 30);
 }
+
+}  // namespace sqlite_store_test

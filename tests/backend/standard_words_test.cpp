@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace standard_words_test {
+
 using espalier::backend::standard_words;
 using Words = std::vector<std::string_view>;
 
@@ -51,3 +53,5 @@ TEST_CASE("a word longer than 255 code points is cut") {
 }
 
 TEST_CASE("damaged UTF-8 separates words") { CHECK(standard_words("ab\xFF" "cd\xC3") == Words{"ab", "cd"}); }
+
+}  // namespace standard_words_test

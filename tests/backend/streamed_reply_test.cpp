@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace streamed_reply_test {
+
 using namespace espalier;
 using backend::for_each_event;
 using backend::StreamedReply;
@@ -113,3 +115,5 @@ TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") 
   CHECK(kind(last + chunk + "data: [DONE]\n\n") == std::string("transport"));  // a choice that goes on after its end
   CHECK(kind(chunk + last + "data: {\"choices\":[{\"index\":0,\"text\":\"\"}]}\n\ndata: [DONE]\n\n") == std::string("none"));
 }
+
+}  // namespace streamed_reply_test

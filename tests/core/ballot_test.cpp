@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace ballot_test {
+
 using espalier::Ballot;
 
 TEST_CASE("the most frequent text wins, the first of equals, at its first place") {
@@ -16,3 +18,5 @@ TEST_CASE("the most frequent text wins, the first of equals, at its first place"
   ballot.enter("b", 9);
   CHECK(ballot.winner(-1) == 5);
 }
+
+}  // namespace ballot_test

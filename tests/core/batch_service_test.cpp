@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace batch_service_test {
+
 using namespace espalier;
 
 namespace {
@@ -160,3 +162,5 @@ TEST_CASE("bad options name themselves") {
   CHECK_THROWS_WITH_AS(S(f, {.attempts = 0}), "option 'attempts' is 0, allowed: 1 or more", std::invalid_argument);
   CHECK_THROWS_WITH_AS(S(f, {.delay = std::chrono::milliseconds(-1)}), "option 'delay' is -1, allowed: 0 or more milliseconds", std::invalid_argument);
 }
+
+}  // namespace batch_service_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace hash_test {
+
 using namespace espalier;
 
 TEST_CASE("mix64 is splitmix64") {
@@ -108,3 +110,5 @@ TEST_CASE("random numbers follow from the seed and spread evenly") {
   for (const int c : counts) CHECK(c == doctest::Approx(10'000).epsilon(0.05));
   CHECK(sum / 100'000 == doctest::Approx(0.5).epsilon(0.01));
 }
+
+}  // namespace hash_test

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+namespace json_writer_test {
+
 using namespace espalier;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("what is no number in JSON is null") {
   CHECK(written(std::numeric_limits<double>::infinity()) == "null");
   CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "null");
 }
+
+}  // namespace json_writer_test

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace nearest_test {
+
 using namespace espalier;
 
 TEST_CASE("edit distance counts insertions, deletions and replacements") {
@@ -26,3 +28,5 @@ TEST_CASE("the nearest name is the one with the fewest edits, the first of equal
 }
 
 TEST_CASE("no candidates, no nearest name") { CHECK(nearest("k", std::vector<std::string>()).empty()); }
+
+}  // namespace nearest_test

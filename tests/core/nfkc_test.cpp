@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+namespace nfkc_test {
+
 using namespace espalier;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("NFKC composes, orders and unfolds") {
   CHECK(nfkc("\u0958") == "\u0915\u093C");                      // excluded from composition
   CHECK(nfkc("\xFFx") == "\uFFFDx");
 }
+
+}  // namespace nfkc_test

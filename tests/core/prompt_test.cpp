@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace prompt_test {
+
 using namespace espalier;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("copies of a passage share its text") {
   CHECK(Passage("7", "Title", "Text", 0.5) == p);
   CHECK(Passage("8", "Title", "Text", 0.5) != p);
 }
+
+}  // namespace prompt_test

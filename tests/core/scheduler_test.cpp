@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace scheduler_test {
+
 using namespace espalier;
 
 namespace {
@@ -413,3 +415,5 @@ TEST_CASE("ten thousand requests may wait in line for a model that takes eight")
   CHECK(scheduler.run(std::move(tasks)).back() == "<9999>");
   CHECK(batches.size() == 1250);
 }
+
+}  // namespace scheduler_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace task_test {
+
 using namespace espalier;
 
 namespace {
@@ -201,3 +203,5 @@ TEST_CASE("over-aligned locals of a coroutine are where they should be") {
   Scheduler scheduler;
   for (int i = 0; i < 50; ++i) CHECK(scheduler.run(aligned()));
 }
+
+}  // namespace task_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace tree_test {
+
 using namespace espalier;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("a context hands on its ledger under another seed or from another samp
   CHECK(context.from(7).first == 7);
   CHECK(context.from(7).ledger == &ledger);
 }
+
+}  // namespace tree_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+namespace unicode_test {
+
 using namespace espalier;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("every code point survives encoding and decoding") {
   });
   CHECK(wrong == 0);
 }
+
+}  // namespace unicode_test

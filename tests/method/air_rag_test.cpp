@@ -12,6 +12,8 @@
 #include <array>
 #include <set>
 
+namespace air_rag_test {
+
 using namespace espalier;
 using method::AirEnvironment;
 using method::AirOptions;
@@ -436,3 +438,5 @@ TEST_CASE("on a small world AirRAG answers more than standard RAG, and that more
   CHECK(scored > 5 * world.examples().size());
   CHECK(between > 0);
 }
+
+}  // namespace air_rag_test

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <memory>
 
+namespace baselines_test {
+
 using namespace espalier;
 using testing::Habit;
 using testing::Scripted;
@@ -293,3 +295,5 @@ TEST_CASE("with perfect skills and nothing known by heart, those that search ans
     if (baseline.name == "direct" || baseline.name == "cot") CHECK(right <= 4);
   }
 }
+
+}  // namespace baselines_test

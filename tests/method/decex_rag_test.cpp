@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace decex_rag_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 using Options = method::DecExOptions;
@@ -194,3 +196,5 @@ TEST_CASE("bad options are refused by name") {
   CHECK_THROWS_WITH_AS(grow_decex({.k = 0}, searcher()), "option 'k' is 0, allowed: 1 or more", std::invalid_argument);
   CHECK_THROWS_WITH_AS(grow_decex({.threshold = 7}, searcher()), "option 'threshold' is 7.000000, allowed: 0 to 1", std::invalid_argument);
 }
+
+}  // namespace decex_rag_test

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+namespace decouple_rag_test {
+
 using namespace espalier;
 using method::Dual;
 using rag::SegmentKind;
@@ -211,3 +213,5 @@ TEST_CASE("presets differ as the docs say") {
   CHECK_THROWS_AS(run_it({{"B1", "0"}}, planner(), false), std::invalid_argument);
   CHECK_THROWS_AS(run_it({{"inner_scale", "0"}}, planner(), false), std::invalid_argument);
 }
+
+}  // namespace decouple_rag_test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace determinism_test {
+
 using namespace espalier;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("trees have the same bytes on every compiler") {
   const sim::Model model(world.examples());
   CHECK(Hasher().add(grown(world, 1, 64, [&] { return model; })).finish().hex() == "afbed7dd9800a48cd321b2830d0ca754");
 }
+
+}  // namespace determinism_test

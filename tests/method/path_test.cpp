@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace path_test {
+
 using namespace espalier;
 using method::Path;
 using rag::SegmentKind;
@@ -100,3 +102,5 @@ TEST_CASE("a budget closes the path, and each call has a place of its own") {
   CHECK(tree.ending == Ending::budget);
   CHECK(tree.size() == 3);
 }
+
+}  // namespace path_test

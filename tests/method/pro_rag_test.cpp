@@ -10,6 +10,8 @@
 #include <cmath>
 #include <memory>
 
+namespace pro_rag_test {
+
 using namespace espalier;
 using doctest::Approx;
 using method::ProRagOptions;
@@ -466,3 +468,5 @@ TEST_CASE("no prompt shows the gold answer, of a search, its judge or its proces
     CHECK(asked["step"] > 0);
   }
 }
+
+}  // namespace pro_rag_test

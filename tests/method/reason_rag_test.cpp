@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace reason_rag_test {
+
 using namespace espalier;
 using testing::Scripted;
 
@@ -102,3 +104,5 @@ TEST_CASE("the presets of ReasonRAG differ as its page says") {
   CHECK(code.options().json().find(R"("value":"judge","n":1,"decay":0.95,"alpha":0.9)") != std::string::npos);
   CHECK_THROWS_WITH_AS(code.preset("codex"), "option 'preset' is codex, allowed: paper, code", std::invalid_argument);
 }
+
+}  // namespace reason_rag_test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+namespace advantage_test {
+
 using namespace espalier;
 using namespace espalier::output;
 using doctest::Approx;
@@ -76,3 +78,5 @@ TEST_CASE("options of advantages are checked by name") {
   CHECK_THROWS_WITH_AS(AdvantageOptions{.beta = -1}.check(), "option 'beta' is -1.000000, allowed: 0 or more", std::invalid_argument);
   CHECK_THROWS_AS(AdvantageOptions{.epsilon = 0}.check(), std::invalid_argument);
 }
+
+}  // namespace advantage_test

@@ -6,6 +6,8 @@
 
 #include <set>
 
+namespace chain_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 using output::ChainChoice;
@@ -155,3 +157,5 @@ TEST_CASE(
       R"("completions":null,"prompt_tokens":null,"completion_tokens":null,"retrievals":null})"
       "\n");
 }
+
+}  // namespace chain_test

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+namespace dataset_test {
+
 namespace {
 
 using namespace espalier;
@@ -243,3 +245,5 @@ TEST_CASE("the public question sets read in full") {
     for (const Passage& p : passages) REQUIRE_FALSE((p.title().empty() || p.text().empty()));
   }
 }
+
+}  // namespace dataset_test

@@ -7,6 +7,8 @@
 
 #include <set>
 
+namespace dpo_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 
@@ -195,3 +197,5 @@ TEST_CASE("pairs of grown trees join readable siblings of known value, each pair
     CHECK(ids.size() == rows.size());
   }
 }
+
+}  // namespace dpo_test

@@ -4,6 +4,8 @@
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
 
+namespace jsonl_test {
+
 using namespace espalier;
 using output::AtomicFile;
 
@@ -104,3 +106,5 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
   CHECK_THROWS_AS((void)output::read_flat_json(folder / "b"), InputError);
   CHECK_THROWS_AS((void)output::read_flat_json(folder / "missing"), InputError);
 }
+
+}  // namespace jsonl_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace medoid_test {
+
 using namespace espalier;
 using namespace espalier::output;
 
@@ -30,3 +32,5 @@ TEST_CASE("agreement by embeddings, worked out by hand (AirRAG, Eq. 3)") {
   CHECK(scores[2] == doctest::Approx((0.70710678 * 2 + 1) / 3));
   CHECK(first_best(scores) == 2);
 }
+
+}  // namespace medoid_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace report_test {
+
 using namespace espalier;
 namespace out = espalier::output;
 
@@ -242,3 +244,5 @@ TEST_CASE("records that do not belong together are refused by file") {
   CHECK_THROWS_WITH_AS(out::write_report(folder.path, "{}", folder.path / "report.html"), doctest::Contains("answers.jsonl"), InputError);
   CHECK_FALSE(std::filesystem::exists(folder.path / "report.html"));
 }
+
+}  // namespace report_test

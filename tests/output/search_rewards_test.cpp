@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace search_rewards_test {
+
 using namespace espalier::output;
 
 TEST_CASE("IKEA rewards right answers the more the fewer searches they took") {
@@ -23,3 +25,5 @@ TEST_CASE("HiPRAG adds the share of good steps where answer and format are right
   CHECK(hiprag_reward(true, true, 0, 0) == doctest::Approx(1));
   CHECK_THROWS_WITH_AS(hiprag_reward(true, true, 2, 1), "option 'good' is 2, allowed: at most the number of steps", std::invalid_argument);
 }
+
+}  // namespace search_rewards_test

@@ -4,6 +4,8 @@
 #include "small_tree.hpp"
 #include <doctest/doctest.h>
 
+namespace sft_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 
@@ -159,3 +161,5 @@ TEST_CASE("prompts without a tag that the form needs are refused by name") {
   CHECK_THROWS_WITH_AS((void)sft(two_rounds(), prompts), "the prompts of bare have no tag 'thought'",
                        std::invalid_argument);
 }
+
+}  // namespace sft_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace step_format_test {
+
 using namespace espalier;
 using output::StepFormat;
 using rag::Action;
@@ -68,3 +70,5 @@ TEST_CASE("a trajectory as text concludes after each retrieval and ends with its
   CHECK_FALSE(format.trajectory(answer + answer));
   CHECK_FALSE(format.trajectory(search + found + conclude + conclude + answer));
 }
+
+}  // namespace step_format_test

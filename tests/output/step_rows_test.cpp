@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <string>
 
+namespace step_rows_test {
+
 using namespace espalier;
 using rag::SegmentKind;
 
@@ -158,3 +160,5 @@ TEST_CASE("remarks survive the file") {
   output::append_tree(read.record(), again);
   CHECK(again == line);
 }
+
+}  // namespace step_rows_test

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 
+namespace tree_json_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 using test::TemporaryFolder;
@@ -295,3 +297,5 @@ TEST_CASE("annotations that do not fit the tree are refused by name") {
   CHECK_NOTHROW((void)reread(with(R"({"plan":[1]})")));
   for (const char* bad : {R"({"plan":[1,2]})", R"({"plan":["a"]})", R"({"plan":3})", R"([1])"}) CHECK_THROWS_AS((void)reread(with(bad)), InputError);
 }
+
+}  // namespace tree_json_test

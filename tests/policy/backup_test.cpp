@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace backup_test {
+
 using namespace espalier;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("gamma is above 0 and at most 1") {
   CHECK_THROWS_AS(DiscountedBackup({.gamma = 0}), std::invalid_argument);
   CHECK_THROWS_WITH_AS(DiscountedBackup({.gamma = 1.5}), "option 'gamma' is 1.500000, allowed: (0, 1]", std::invalid_argument);
 }
+
+}  // namespace backup_test

@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace converge_test {
+
 using namespace espalier;
 
 namespace {
@@ -88,3 +90,5 @@ TEST_CASE("bad options of stop rules name themselves") {
   CHECK_THROWS_AS(VisitEntropy({.below = 0}), std::invalid_argument);
   CHECK_THROWS_AS(VisitEntropy({.at_least = 0}), std::invalid_argument);
 }
+
+}  // namespace converge_test

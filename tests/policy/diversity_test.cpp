@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace diversity_test {
+
 using namespace espalier;
 
 TEST_CASE("distances between texts, counted by hand") {
@@ -32,3 +34,5 @@ TEST_CASE("what stays keeps its order, and without diversity the first stay") {
   CHECK(diverse(texts, 2, Diversity::charset) == std::vector<std::size_t>{0, 2});
   CHECK(diverse(texts, 7, Diversity::charset) == std::vector<std::size_t>{0, 1, 2, 3});
 }
+
+}  // namespace diversity_test

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+namespace prior_test {
+
 using namespace espalier;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("a temperature that is no temperature is refused") {
   CHECK_THROWS_WITH_AS(Prior({PriorSource::counts, 0}).check(), "option 'tau' is 0.000000, allowed: above 0", std::invalid_argument);
   CHECK_THROWS_AS(Prior({PriorSource::counts, std::nan("")}).check(), std::invalid_argument);
 }
+
+}  // namespace prior_test

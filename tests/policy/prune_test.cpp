@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+namespace prune_test {
+
 using namespace espalier;
 
 namespace {
@@ -123,3 +125,5 @@ TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {
   CHECK(kept[3].closed == Reason::malformed);
   CHECK(dedup(std::vector<P>()).empty());
 }
+
+}  // namespace prune_test

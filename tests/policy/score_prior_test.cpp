@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+namespace score_prior_test {
+
 using namespace espalier;
 
 TEST_CASE("scored siblings share by their log-probability a token, or a whole action") {
@@ -27,3 +29,5 @@ TEST_CASE("bad options are named") {
   CHECK_THROWS_WITH_AS(ScorePrior({.alpha = 2}).check(), doctest::Contains("'alpha'"), std::invalid_argument);
   CHECK_THROWS_WITH_AS(ScorePrior({.tau = 0}).check(), doctest::Contains("'tau'"), std::invalid_argument);
 }
+
+}  // namespace score_prior_test

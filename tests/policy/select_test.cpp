@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace select_test {
+
 using namespace espalier;
 
 static_assert(SelectionPolicy<Uct> && SelectionPolicy<Puct>);
@@ -56,3 +58,5 @@ TEST_CASE("policies refuse weights below zero and what is no number") {
   CHECK_THROWS_AS(Uct({.w = std::nan("")}), std::invalid_argument);
   CHECK_THROWS_AS(Puct({.c = -0.5}), std::invalid_argument);
 }
+
+}  // namespace select_test

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace sequential_halving_test {
+
 using namespace espalier;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("bad options of a Gumbel root name themselves") {
   CHECK_THROWS_AS(GumbelRoot({.c_visit = -1}), std::invalid_argument);
   CHECK_THROWS_AS(GumbelRoot({.c_scale = std::nan("")}), std::invalid_argument);
 }
+
+}  // namespace sequential_halving_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace environment_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 
@@ -59,3 +61,5 @@ TEST_CASE("what makes two actions equal is their text, or their normal form") {
 TEST_CASE("a search that asks for no documents is refused by name") {
   CHECK_THROWS_WITH_AS(Bench(Scripted(), {}, {.documents = 0}), "option 'documents' is 0, allowed: 1 or more", std::invalid_argument);
 }
+
+}  // namespace environment_test

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace metrics_test {
+
 using namespace espalier::rag;
 
 namespace {
@@ -181,3 +183,5 @@ TEST_CASE("profiles are found by name, and a bad name is answered with the neare
   CHECK(profile("common") == Profile::hotpot);
   CHECK_THROWS_WITH_AS(profile("musiqe"), doctest::Contains("did you mean 'musique'?"), std::invalid_argument);
 }
+
+}  // namespace metrics_test

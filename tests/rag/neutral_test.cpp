@@ -5,6 +5,8 @@
 
 #include <array>
 
+namespace neutral_test {
+
 using namespace espalier;
 
 TEST_CASE("neutralised text holds no '<', and ordinary text stays as it is") {
@@ -24,3 +26,5 @@ TEST_CASE("restore() is the inverse for any text") {
     REQUIRE(rag::restore(safe) == text);
   }
 }
+
+}  // namespace neutral_test

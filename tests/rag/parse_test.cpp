@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace parse_test {
+
 using namespace espalier;
 using rag::ModelText;
 
@@ -85,3 +87,5 @@ TEST_CASE("brackets are balanced, a line ends with the text, a tag without marks
   CHECK(read("ask", "  ") == "none");
   CHECK(read("boxed", "so \\boxed{\\text{a} b}.") == "final|\\text{a} b|so");
 }
+
+}  // namespace parse_test

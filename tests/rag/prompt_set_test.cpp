@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+namespace prompt_set_test {
+
 using namespace espalier;
 using namespace espalier::rag;
 
@@ -75,3 +77,5 @@ TEST_CASE("a set of prompts is whole: a text for each purpose, marks for each ta
   CHECK_THROWS_WITH_AS(PromptSet(protocol("anser"), {{"ask", "?"}, {"tell", "!"}}),
                        "the prompt 'ask' of m returns the tag 'anser', which has no marks", std::invalid_argument);
 }
+
+}  // namespace prompt_set_test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace read_scores_test {
+
 using namespace espalier;
 using namespace espalier::rag;
 
@@ -26,3 +28,5 @@ TEST_CASE("a judge's reply without readable scores is no reply") {
   CHECK_FALSE(read("<score>7.5</score>"));
   CHECK_FALSE(read("<score>3/4</score>"));
 }
+
+}  // namespace read_scores_test

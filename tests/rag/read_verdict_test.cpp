@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace read_verdict_test {
+
 using namespace espalier::rag;
 
 TEST_CASE("a preference is two different positions, or none") {
@@ -31,3 +33,5 @@ TEST_CASE("verdicts and choices are told by their first word") {
   CHECK(read_choice("(b) two") == 'B');
   CHECK_FALSE(read_choice("both"));
 }
+
+}  // namespace read_verdict_test

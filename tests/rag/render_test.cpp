@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace render_test {
+
 using namespace espalier;
 using namespace espalier::rag;
 
@@ -49,3 +51,5 @@ TEST_CASE("a retriever that found nothing says so") {
   const Protocol plain{"m", {}, {}};
   CHECK(render_documents(Passages(), plain).text == "No documents were found.\n");
 }
+
+}  // namespace render_test

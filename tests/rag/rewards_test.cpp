@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace rewards_test {
+
 using namespace espalier;
 using namespace espalier::rag;
 
@@ -57,3 +59,5 @@ TEST_CASE("any reward may stand behind one type, also one that waits for a backe
   const AnyReward reward([judge](std::vector<State> all) { return Judged::value(judge, std::move(all)); });
   CHECK(scheduler.run(reward.group(states)) == std::vector<double>{0.7, 0.7});
 }
+
+}  // namespace rewards_test

@@ -4,6 +4,8 @@
 
 #include <set>
 
+namespace sampler_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 
@@ -109,3 +111,5 @@ TEST_CASE("stop strings are the closing marks that a purpose returns, unless one
   CHECK(stops.at("forced_answer") == std::vector<std::string>{"###"});
   CHECK(stops.at("sub_query").empty());
 }
+
+}  // namespace sampler_test

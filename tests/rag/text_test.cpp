@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace text_test {
+
 using namespace espalier::rag;
 
 using Parts = std::vector<std::string_view>;
@@ -58,3 +60,5 @@ TEST_CASE("the common normal form keeps what is not ASCII") {
   CHECK(normalise("x\u200Ba y") == "x\u200B y");
   CHECK(normalise("na\u00EFve\u2014the\u2014" "end") == "na\u00EFve\u2014 \u2014end");
 }
+
+}  // namespace text_test

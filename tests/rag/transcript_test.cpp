@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace transcript_test {
+
 using namespace espalier;
 using namespace espalier::rag;
 
@@ -52,3 +54,5 @@ TEST_CASE("a search without gold cannot be rewarded by it") {
   CHECK_FALSE(state.has_gold());
   CHECK_THROWS_WITH_AS((void)state.gold(), "question 'q7' has no gold answer: choose a reward that needs none", std::invalid_argument);
 }
+
+}  // namespace transcript_test

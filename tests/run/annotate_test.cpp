@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <string>
 
+namespace annotate_test {
+
 using namespace espalier;
 using test::TemporaryFolder;
 
@@ -128,3 +130,5 @@ TEST_CASE("questions that a run left open stay open, unknown annotations and met
   run_job(other);
   CHECK_THROWS_WITH_AS(run_job(world.annotation(other, {"judge"}, "none")), "option 'with' is judge, allowed: embedding", std::invalid_argument);
 }
+
+}  // namespace annotate_test

@@ -10,6 +10,8 @@
 #include <map>
 #include <thread>
 
+namespace answering_test {
+
 using namespace espalier;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("bad options are refused by name before anything is loaded") {
   s.method = "decexx";
   CHECK_THROWS_WITH_AS(run::Answering{s}, doctest::Contains("did you mean 'decex'"), std::invalid_argument);
 }
+
+}  // namespace answering_test

@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+namespace every_method_test {
+
 /// What holds for every method that is registered, without naming one.
 
 using namespace espalier;
@@ -101,3 +103,5 @@ TEST_CASE("bad models and empty or repeating retrievers end every method, and ma
           for (const rag::Tree& tree : grown) CHECK_FALSE(output::best_answer(tree));
       }
 }
+
+}  // namespace every_method_test

@@ -7,6 +7,8 @@
 
 #include <map>
 
+namespace expand_test {
+
 using namespace espalier;
 using test::TemporaryFolder;
 
@@ -211,3 +213,5 @@ TEST_CASE("bad settings are refused before anything is written") {
   settings = world.settings("file/below");
   CHECK_THROWS_AS(run_job(settings), InputError);
 }
+
+}  // namespace expand_test

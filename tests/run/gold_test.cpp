@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+namespace gold_test {
+
 using namespace espalier;
 using test::Answer;
 using test::FaultServer;
@@ -68,3 +70,5 @@ TEST_CASE("`answer` shows no model the gold answers of its question file, whatev
   // the test can see a leak: a judge of labelled trees is shown gold
   CHECK(requests(folder, "reasonrag", run::Settings::Task::expand).first > 0);
 }
+
+}  // namespace gold_test

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+namespace index_folder_test {
+
 using namespace espalier;
 using run::build_index;
 using run::IndexFolder;
@@ -173,3 +175,5 @@ TEST_CASE("bad corpora are refused by file, line and field, and leave no index")
   CHECK_THROWS_AS(build_index({folder / "bad.jsonl", folder / "index", {-1, 0.5, "simple"}}), std::invalid_argument);
   CHECK_THROWS_AS(build_index({folder / "bad.jsonl", folder / "index", {1, 0.5, "french"}}), std::invalid_argument);
 }
+
+}  // namespace index_folder_test

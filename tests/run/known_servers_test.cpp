@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace known_servers_test {
+
 using namespace espalier;
 using backend::Server;
 using run::KnownServers;
@@ -37,3 +39,5 @@ TEST_CASE("without a file nothing is kept") {
   known.keep("http://a/v1", Server::ollama);
   CHECK_FALSE(known.at("http://a/v1").has_value());
 }
+
+}  // namespace known_servers_test

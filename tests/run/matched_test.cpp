@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace matched_test {
+
 using namespace espalier;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("a method answers once, or until its budget is spent, and then by majo
   CHECK_THROWS_WITH_AS(answered({{"match_budget", "true"}}), "option 'match_budget' is 1, allowed: false without max_calls, max_tokens_total or max_usd",
                        std::invalid_argument);
 }
+
+}  // namespace matched_test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace option_table_test {
+
 using namespace espalier;
 
 TEST_CASE("options are set from text, shown as JSON and refused by name") {
@@ -70,3 +72,5 @@ TEST_CASE("options of DecEx-RAG that make no sense are refused") {
     CHECK_THROWS_AS(bad.check(), std::invalid_argument);
   }
 }
+
+}  // namespace option_table_test

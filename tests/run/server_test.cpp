@@ -11,6 +11,8 @@
 #include <atomic>
 #include <map>
 
+namespace server_test {
+
 using namespace espalier;
 using test::Answer;
 using test::FaultServer;
@@ -130,3 +132,5 @@ TEST_CASE("a gold answer never reaches a model, neither where it steers the sear
   CHECK(received.size() > 50);
   for (const Received& request : received) CHECK(request.body.find("secret") == std::string::npos);
 }
+
+}  // namespace server_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stops_test {
+
 using namespace espalier;
 
 TEST_CASE("a stop by the clock is kept and happens again at the same step") {
@@ -42,3 +44,5 @@ TEST_CASE("a torn last line is no stop, and without a file nothing is kept") {
   CHECK(memory(Seed(1), 4, true));
   CHECK(memory(Seed(1), 4, false));
 }
+
+}  // namespace stops_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace beam_test {
+
 using namespace espalier;
 using toy::UniformTree;
 
@@ -110,3 +112,5 @@ TEST_CASE("bad options of a beam name themselves") {
   CHECK_THROWS_AS(Beam({.width = 0}, f), std::invalid_argument);
   CHECK_THROWS_AS(Beam({.max_depth = 0}, f), std::invalid_argument);
 }
+
+}  // namespace beam_test

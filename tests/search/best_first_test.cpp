@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace best_first_test {
+
 using namespace espalier;
 using toy::UniformTree;
 
@@ -152,3 +154,5 @@ TEST_CASE("bad options of a best-first search name themselves") {
   CHECK_THROWS_AS(Engine({.max_depth = 0}, value), std::invalid_argument);
   CHECK_THROWS_AS(Engine({.budget = {.usd = 1}}, value), std::invalid_argument);
 }
+
+}  // namespace best_first_test

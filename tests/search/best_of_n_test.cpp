@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace best_of_n_test {
+
 using namespace espalier;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("a budget ends the paths; what has ended is chosen from") {
   CHECK(best_end(tree) == no_node);
   CHECK_THROWS_WITH_AS(BestOfN({.n = 0}, word), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);
 }
+
+}  // namespace best_of_n_test

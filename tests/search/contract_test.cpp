@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace contract_test {
+
 using namespace espalier;
 using testing::AskedTree;
 using testing::executions;
@@ -342,3 +344,5 @@ TEST_CASE("an environment that throws while a node is entered stops its tree wit
     CHECK_THROWS_WITH_AS(world.scheduler.run(engine(env, AskedTree::State(), Seed(1))), "kinds", std::runtime_error);
   }
 }
+
+}  // namespace contract_test

@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+namespace graft_test {
+
 using namespace espalier;
 using Expand = MctsOptions::Expand;
 using toy::UniformTree;
@@ -101,3 +103,5 @@ TEST_CASE("widening over several kinds cannot be grafted, and says so") {
   Mcts engine({.simulations = 9, .width = 3, .expand = Expand::one, .widen_k = 1}, Rollout({.n = 1}, &UniformTree::value, Grafted()));
   CHECK_THROWS_AS(scheduler.run(engine(env, env.root(), Seed(1))), std::invalid_argument);
 }
+
+}  // namespace graft_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace hierarchical_beam_test {
+
 using namespace espalier;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("a budget ends the search between two depths; bad options are refused 
     CHECK_THROWS_AS(Search({.levels = {{plan, bad}}}, Judge(), rank, text), std::invalid_argument);
   CHECK_THROWS_AS(Search({}, Judge(), rank, text), std::invalid_argument);
 }
+
+}  // namespace hierarchical_beam_test

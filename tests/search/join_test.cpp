@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace join_test {
+
 using namespace espalier;
 
 TEST_CASE("joined trees keep all that is known of their nodes") {
@@ -32,3 +34,5 @@ TEST_CASE("joined trees keep all that is known of their nodes") {
   CHECK(a.ledger.total().completions == 4);
   CHECK(a.children(0) == std::vector<NodeId>{1, 2});
 }
+
+}  // namespace join_test

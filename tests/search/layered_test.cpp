@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace layered_test {
+
 using namespace espalier;
 
 namespace {
@@ -257,3 +259,5 @@ TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
   Ledger ledger;
   CHECK(scheduler.run(rollout(env, env.root(), Context(Seed(1), 0, &ledger))).value == 1);
 }
+
+}  // namespace layered_test

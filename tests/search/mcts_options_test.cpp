@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace mcts_options_test {
+
 using namespace espalier;
 using Expand = MctsOptions::Expand;
 using Collision = MctsOptions::Collision;
@@ -277,3 +279,5 @@ TEST_CASE("choices that did not follow the highest mean are counted, so that it 
   CHECK(count(1) > 20);
   CHECK(count(1000) == 0);
 }
+
+}  // namespace mcts_options_test

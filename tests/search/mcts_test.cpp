@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace mcts_test {
+
 using namespace espalier;
 using Expand = MctsOptions::Expand;
 using toy::UniformTree;
@@ -212,3 +214,5 @@ TEST_CASE("bad options of a search name themselves") {
   CHECK_THROWS_WITH_AS(Mcts({.window = 0}, uniform_value), "option 'window' is 0, allowed: 1 to 65535", std::invalid_argument);
   CHECK_THROWS_AS(Mcts({.window = 65536}, uniform_value), std::invalid_argument);
 }
+
+}  // namespace mcts_test

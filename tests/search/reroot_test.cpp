@@ -10,6 +10,8 @@
 #include <cmath>
 #include <string>
 
+namespace reroot_test {
+
 using namespace espalier;
 using toy::UniformTree;
 
@@ -109,3 +111,5 @@ TEST_CASE("a search goes on in the subtree as it would have below the child, and
     CHECK(testing::tree_text(engine.search(env, rerooted(tree, child)), shown) == testing::tree_text(more, shown));
   }
 }
+
+}  // namespace reroot_test

@@ -8,6 +8,8 @@
 #include <array>
 #include <vector>
 
+namespace trajectories_test {
+
 using namespace espalier;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("a budget ends trajectories between steps") {
   CHECK(tree[0].visits == 0);
   CHECK_THROWS_WITH_AS(grow({}, 0), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);
 }
+
+}  // namespace trajectories_test

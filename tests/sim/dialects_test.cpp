@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace dialects_test {
+
 /// Whole loops in the marks and roles of published systems: with perfect skills each must reach the answer of every
 /// question, from passages alone or from memory alone.
 
@@ -261,3 +263,5 @@ TEST_CASE("an answer alone is clean where the reply is the answer, and ends a th
   check_all({"direct", purposes, {{"answer", "", ""}}}, ask_all);
   check_all({"cot", purposes, {{"answer", "So the answer is:", "\n"}}}, ask_all);
 }
+
+}  // namespace dialects_test

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace model_test {
+
 using namespace espalier;
 using sim::Model;
 using sim::Skills;
@@ -463,3 +465,5 @@ TEST_CASE("a bad rate is named") {
   CHECK_THROWS_WITH_AS(Model(none, Skills{.read = 1.5}), "option 'read' is 1.500000, allowed: 0 ... 1", std::invalid_argument);
   CHECK_THROWS_AS(Model(none, Skills{.recall = std::nan("")}), std::invalid_argument);
 }
+
+}  // namespace model_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace roles_test {
+
 using namespace espalier;
 using namespace espalier::testing;
 using rag::SegmentKind;
@@ -347,3 +349,5 @@ TEST_CASE("a reply in any role is the same in any batch and on every compiler") 
   }
   CHECK(h.finish().hex() == "036911efaf9dc3dcc8afd12fc810689c");
 }
+
+}  // namespace roles_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace stubborn_test {
+
 using namespace espalier;
 using testing::Habit;
 using testing::Stubborn;
@@ -61,3 +63,5 @@ TEST_CASE("habits are different models") {
   CHECK(Stubborn(Habit::repeats).fingerprint() == Stubborn(Habit::repeats).fingerprint());
   CHECK(Stubborn(Habit::repeats).fingerprint() != Stubborn(Habit::foreign).fingerprint());
 }
+
+}  // namespace stubborn_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace world_test {
+
 using espalier::Hasher;
 using espalier::Passage;
 using espalier::sim::World;
@@ -143,3 +145,5 @@ TEST_CASE("a bad world option is named with its value and the allowed range") {
   CHECK_THROWS_WITH_AS(World({.passages = 50, .questions = 100'000, .max_hops = 1}),
                        "option 'questions' is 100000, allowed: fewer questions, or more passages", std::invalid_argument);
 }
+
+}  // namespace world_test

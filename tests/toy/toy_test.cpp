@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace toy_test {
+
 using namespace espalier;
 using namespace espalier::toy;
 
@@ -96,3 +98,5 @@ TEST_CASE("a game of tic-tac-toe ends with a line or a full board") {
   }
   CHECK(sum < -100);  // and beats most random players
 }
+
+}  // namespace toy_test
