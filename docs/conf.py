@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = (ROOT / "include/espalier/version.hpp").read_text(encoding="utf-8")
 
@@ -11,7 +14,9 @@ author = "the maintainers of Espalier"
 release = re.search(r'version = "([^"]+)"', VERSION)[1]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+html_math_renderer = "mathml"
 exclude_patterns = ["conf.py"]
 
 html_theme = "furo"
@@ -37,5 +42,13 @@ def plain_signature(app, what, name, obj, options, signature, returns):
     return signature, returns
 
 
+def write_math(writer, node):
+    """A formula as MathML, which browsers draw by themselves."""
+    tree = latex2mathml.tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    writer.body.append(tree)
+    raise nodes.SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("autodoc-process-signature", plain_signature)

@@ -48,6 +48,21 @@ def blocks() -> list:
     return found
 
 
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|<(\w+://[^>\s]+)>")
+ADDRESS = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w./~#%+-]*)?")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Nothing is fetched. A link to another site is whole and https, another names a file; the site checks anchors."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for link in (inside or bare for inside, bare in LINK.findall(text)):
+        if "://" in link:
+            assert ADDRESS.fullmatch(link), link
+        else:
+            assert (page.parent / link.partition("#")[0]).exists(), link
+
+
 class Reader:
     """Where the programs of a page run, and what its Python blocks have defined so far."""
 

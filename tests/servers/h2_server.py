@@ -19,7 +19,7 @@ from streams import encode
 
 
 class H2Server:
-    """Replies as a fault server of this knowledge does without faults, over TLS. One stream of every `breaks_every` ends
+    """Replies as a fault server of this knowledge does without faults, over TLS. One stream in `breaks_every` ends
     before its reply is whole; after `most_requests` a connection is told to go away, whatever is under way on it.
     A process of its own: hypercorn can wait for good on a connection that it told to go away, and is ended here."""
 
@@ -33,7 +33,7 @@ class H2Server:
         most_requests: int = 100_000,
         breaks_every: int = 0,
     ) -> None:
-        self.met: Counter[tuple[str, int]] = Counter()  # requests by HTTP version and the client's port; after the block
+        self.met: Counter[tuple[str, int]] = Counter()  # by HTTP version and client port; after the block
         self.broken = 0
         certificate = folder / "server.pem"
         authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
