@@ -4,8 +4,9 @@ CLANG ?= $(or $(notdir $(firstword $(wildcard /usr/bin/clang++-1[6-9] /usr/bin/c
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
+TRAINERS := trl llamafactory verl openrlhf
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers test-trl docs lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers wheel $(TRAINERS:%=test-%) test-all docs lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -17,7 +18,9 @@ help:
 	@echo "make test-python    the Python tests;  make test-pages  the programs of the README and of docs/"
 	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
-	@echo "make test-trl       exported data against an installed TRL, in an environment of its own (.venv-trl, 1.5 GB)"
+	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
+	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
+	@echo "make test-all       test, test-servers and those of all trainers"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
@@ -79,17 +82,23 @@ test-servers: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
 
-.venv-trl/ready: pyproject.toml | setup
-	$(PYTHON) -m venv .venv-trl
-	.venv-trl/bin/pip install -q --upgrade 'pip>=25.1'
-	.venv-trl/bin/pip install -q --group trl
-	@touch $@
-
-test-trl: install-dev .venv-trl/ready
+wheel: install-dev
 	rm -rf build/wheels
 	$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
-	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
-	.venv-trl/bin/pytest -o filterwarnings=default tests/trainers --junit-xml=build/trl/junit.xml
+
+.venv-%/ready: pyproject.toml | setup
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install -q --upgrade 'pip>=25.1'
+	.venv-$*/bin/pip install -q --group $*
+	.venv-$*/bin/pip install -q --no-deps --group $*-alone
+	@touch $@
+
+test-trl: more := tests/trainers/test_transformers_model.py
+$(TRAINERS:%=test-%): test-%: wheel .venv-%/ready
+	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
+	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
+
+test-all: test test-servers $(TRAINERS:%=test-%)
 
 docs: install-dev
 	$(VENV)/pip install -q --group docs
@@ -104,4 +113,4 @@ bench: setup
 	cmake --build --preset bench --parallel $(JOBS)
 
 clean:
-	rm -rf build out dist .venv .venv-trl
+	rm -rf build out dist .venv .venv-*

@@ -338,17 +338,19 @@ def test_bad_options(run: Path, options: dict[str, Any], message: str):
 
 
 def test_parts_that_are_not_there_are_named(run: Path, monkeypatch: pytest.MonkeyPatch):
-    from espalier.export.verify import verify
+    from espalier.export.verify import TRAINERS, verify
 
-    for name in ("pyarrow", "pyarrow.parquet", "transformers", "trl", "espalier.export.verify_trl"):
+    for name in ("pyarrow", "pyarrow.parquet", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingPart, match=r"espalier\[train\]"):
         export(run, "rl.verl", out=run / "out")
     with pytest.raises(MissingPart, match=r"espalier\[train\]"):
         export(run, "sft.messages", out=run / "out", tokenizer="any")
-    with pytest.raises(MissingPart, match="pip install trl"):
-        verify([run / "sft.jsonl"], "trl")
-    with pytest.raises(ValueError, match="trainer is 'axolotl', allowed: trl"):
+    for trainer in TRAINERS:
+        monkeypatch.setitem(sys.modules, trainer, None)
+        with pytest.raises(MissingPart, match=f"pip install {trainer}"):
+            verify([run / "sft.jsonl"], trainer)
+    with pytest.raises(ValueError, match="trainer is 'axolotl', allowed: trl, llamafactory, verl, openrlhf"):
         verify([], "axolotl")
 
 

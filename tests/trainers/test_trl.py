@@ -6,39 +6,14 @@ import math
 from pathlib import Path
 from typing import Any
 
-import espalier
 import pytest
 from espalier import InputError
-from espalier.export import Exported, export, verify_trl
+from espalier.export import verify_trl
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import verify
+from espalier.export.verify import load, verify
+from exporting import exported, foretold
 
 LIMIT = 1024
-
-
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    byte_tokenizer().save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    espalier.write_world(folder, passages=300, questions=6, seed=5)
-    inputs = {"questions": folder / "questions.jsonl", "corpus": folder / "corpus.jsonl"}
-    espalier.expand(**inputs, out=folder / "decex", method="decex", model="simulated")
-    espalier.expand(**inputs, out=folder / "decouple", method="decouple", model="simulated")
-    return folder
-
-
-def exported(run: Path, format: str, tokenizer: str, style: str = "conversational", **more: Any) -> Exported:
-    out = run / "out" / f"{format}_{style}_{'_'.join(more)}"
-    [file] = export(run / "decex", format, out=out, tokenizer=tokenizer, style=style, **more)
-    return file
-
-
 CASES = [
     ("sft.messages", "conversational", verify_trl.sft_trainer),
     ("sft.prompt_completion", "conversational", verify_trl.sft_trainer),
@@ -56,8 +31,8 @@ def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(
     run: Path, tmp_path: Path, tokenizer: str, format: str, style: str, make: Any
 ):
     file = exported(run, format, tokenizer, style)
-    report = next(r for r in file.lengths if r.trainer.startswith("trl"))
-    data = verify_trl.load(file.path)
+    report = foretold(file, "trl")
+    data = load(file.path)
     assert len(data) == file.rows
     small = {"max_steps": 1, "per_device_train_batch_size": 1, "learning_rate": 0.1}
     trainer = make(data, byte_tokenizer(), str(tmp_path), **small)
@@ -72,23 +47,23 @@ def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(
 
 def test_margins_reach_the_reward_trainer(run: Path, tmp_path: Path, tokenizer: str):
     file = exported(run, "prm.pairwise", tokenizer, margin=True)
-    trainer = verify_trl.reward_trainer(verify_trl.load(file.path), byte_tokenizer(), str(tmp_path), max_length=None)
+    trainer = verify_trl.reward_trainer(load(file.path), byte_tokenizer(), str(tmp_path), max_length=None)
     batch = trainer.data_collator([trainer.train_dataset[0]])
-    assert batch["margin"].item() == pytest.approx(verify_trl.load(file.path)[0]["margin"]) and batch["margin"] > 0
+    assert batch["margin"].item() == pytest.approx(load(file.path)[0]["margin"]) and batch["margin"] > 0
 
 
 def test_a_step_of_grpo_on_exported_questions(run: Path, tmp_path: Path, tokenizer: str):
     file = exported(run, "rl.prompts", tokenizer)
     small = {"max_steps": 1, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 4}
-    trainer = verify_trl.grpo_trainer(verify_trl.load(file.path), byte_tokenizer(), str(tmp_path), **small)
+    trainer = verify_trl.grpo_trainer(load(file.path), byte_tokenizer(), str(tmp_path), **small)
     trainer.train()
     assert trainer.state.global_step == 1 and len(trainer.train_dataset) == file.rows
 
 
 @pytest.mark.parametrize("style", ["conversational", "standard"])
 def test_our_tokens_are_those_of_trl(run: Path, tmp_path: Path, tokenizer: str, style: str):
-    ours = verify_trl.load(exported(run, "sft.tokens", tokenizer, style).path)
-    texts = verify_trl.load(exported(run, "sft.prompt_completion", tokenizer, style).path)
+    ours = load(exported(run, "sft.tokens", tokenizer, style).path)
+    texts = load(exported(run, "sft.prompt_completion", tokenizer, style).path)
     theirs = verify_trl.sft_trainer(texts, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
     # TRL learns the line break that a chat template puts behind the end of a turn too
     last = None if style == "standard" else -1
@@ -99,8 +74,7 @@ def test_our_tokens_are_those_of_trl(run: Path, tmp_path: Path, tokenizer: str, 
 
 def test_verify_takes_all_files_and_says_what_is_lost(run: Path, tokenizer: str):
     long = exported(run, "prm.pairwise", tokenizer)
-    out = run / "out" / "turns"
-    [turns] = export(run / "decouple", "sft.messages", out=out)
+    turns = exported(run, "sft.messages", tokenizer, method="decouple")
     found = verify([long.path, turns.path], "trl")
     assert [one.by.split()[0] for one in found] == ["DPOTrainer", "RewardTrainer", "SFTTrainer"]
     assert [one.rows for one in found] == [long.rows, long.rows, turns.rows]
@@ -113,7 +87,7 @@ def test_verify_takes_all_files_and_says_what_is_lost(run: Path, tokenizer: str)
     [
         ('{"prompt": "a"', "cannot read it"),
         ('{"prompt": "a", "completion": "b"}\n{"prompt": 3, "completion": []}\n', "refuses it"),
-        ('{"question": "a"}\n', "no trainer of TRL takes the columns question"),
+        ('{"question": "a"}\n', "trl takes no file of the columns question"),
     ],
 )
 def test_files_that_no_trainer_takes(tmp_path: Path, text: str, message: str):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .._summary import table
 from ..export import FORMATS, export
-from ..export.verify import verify
+from ..export.verify import TRAINERS, verify
 
 SUMMARY = "Write a run's training rows in the formats of trainers, or verify such files with a trainer's own code."
 EXAMPLES = (
@@ -23,7 +23,7 @@ EXAMPLES = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.usage = (
         f"{parser.prog} RUN --format NAME [--format NAME ...] --out DIR [options]\n"
-        f"       {parser.prog} verify FILE [FILE ...] --trainer NAME [--tokenizer NAME]"
+        f"       {parser.prog} verify FILE [FILE ...] --trainer NAME [--tokenizer NAME] [--max-length N]"
     )
     parser.add_argument("run", metavar="RUN", help="folder of a run; or the word verify, and files to load")
     parser.add_argument("files", nargs="*", metavar="FILE", help="for verify: what was exported")
@@ -60,7 +60,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card; may be repeated"
     )
-    parser.add_argument("--trainer", metavar="NAME", help="for verify: whose code loads the files (trl)")
+    parser.add_argument(
+        "--trainer",
+        choices=TRAINERS,
+        metavar="NAME",
+        help=f"for verify: whose code loads the files: {', '.join(TRAINERS)}",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -103,7 +108,8 @@ def export_command(arguments: argparse.Namespace) -> int:
 def verify_command(arguments: argparse.Namespace) -> int:
     if not arguments.files or arguments.trainer is None:
         raise ValueError("which files, and whose code? `espalier export verify FILE --trainer trl`")
-    found = verify([Path(file) for file in arguments.files], arguments.trainer, arguments.tokenizer)
+    files = [Path(file) for file in arguments.files]
+    found = verify(files, arguments.trainer, arguments.tokenizer, arguments.max_length)
     if arguments.json:
         print(json.dumps([asdict(one) | {"path": str(one.path)} for one in found], ensure_ascii=False))
     else:
@@ -111,5 +117,6 @@ def verify_command(arguments: argparse.Namespace) -> int:
         print("\n".join(table(("file", "trainer", "rows", "taken"), rows, left=2)))
     lost = sum(one.rows - one.taken for one in found)
     if lost:
-        print(f"espalier: {lost:,} rows are dropped by the trainer; --tokenizer in an export says why", file=sys.stderr)
+        why = "dropped or refused by the trainer; --tokenizer in an export says why"
+        print(f"espalier: {lost:,} rows are {why}", file=sys.stderr)
     return 0

@@ -76,7 +76,9 @@ TRL_DPO = Rule("trl DPOTrainer", 1024, "keeps the first {n} tokens; drops prompt
 TRL_REWARD = Rule("trl RewardTrainer", 1024, "drops pairs with a side over {n} tokens", dropped)
 LLAMA_FACTORY = Rule("llamafactory", 2048, "cuts rows over cutoff_len {n}", cut)
 VERL_SFT = Rule("verl", 1024, "refuses rows over max_length {n} (truncation=error)", refused)
-VERL_RL = Rule("verl", 1024, "drops prompts over max_prompt_length {n}", dropped)
+VERL_RL = Rule(
+    "verl", 512, "cuts prompts over max_prompt_length {n} at the beginning; drops them by filter_overlong_prompts", cut
+)
 OPENRLHF_SFT = Rule("openrlhf", 2048, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
 OPENRLHF_DPO = Rule("openrlhf", 512, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
 OPENRLHF_REWARD = Rule("openrlhf", 512, "cuts sides over max_len {n}", cut)

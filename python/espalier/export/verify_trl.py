@@ -1,4 +1,4 @@
-"""Loads files with TRL's trainers over a tiny model of random weights."""
+"""Files in TRL's trainers, over a tiny model of random weights."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import datasets
 import transformers
 import trl
 
-from .._errors import InputError
-from .byte_tokenizer import byte_tokenizer
-from .verify import Verified
+from .verify import Verified, load, no_taker, tokenizer_called
 
 
 def tiny_config(tokenizer: Any, **more: Any) -> Any:
@@ -28,18 +25,6 @@ def tiny_config(tokenizer: Any, **more: Any) -> Any:
         pad_token_id=tokenizer.pad_token_id,
         **more,
     )
-
-
-def load(file: Path) -> Any:
-    """A file as the datasets library reads it."""
-    kind = "parquet" if file.suffix == ".parquet" else "json"
-    with tempfile.TemporaryDirectory() as cache:
-        try:
-            return datasets.load_dataset(
-                kind, data_files=str(file), split="train", cache_dir=cache, keep_in_memory=True
-            )
-        except datasets.exceptions.DatasetGenerationError as error:
-            raise InputError(f"{file}: the datasets library cannot read it ({error.__cause__ or error})") from None
 
 
 def trainers_for(data: Any) -> list[Callable[..., Any]]:
@@ -91,23 +76,17 @@ def grpo_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
     return trl.GRPOTrainer(policy(tokenizer), answered, arguments, train_dataset=data, processing_class=tokenizer)
 
 
-def verify_file(file: Path, tokenizer_name: str | None) -> list[Verified]:
+def verify_file(file: Path, tokenizer: str | None, max_length: int | None) -> list[Verified]:
     """A result for each trainer that takes the file."""
-    datasets.disable_progress_bars()
-    tokenizer = (
-        byte_tokenizer() if tokenizer_name is None else transformers.AutoTokenizer.from_pretrained(tokenizer_name)
-    )
     data = load(file)
     makers = trainers_for(data)
     if not makers:
-        raise InputError(f"{file}: no trainer of TRL takes the columns {', '.join(sorted(data.column_names))}")
+        raise no_taker(file, "trl", data.column_names)
     found = []
     for make in makers:
+        limit = {} if max_length is None or make is grpo_trainer else {"max_length": max_length}
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                trainer = make(data, tokenizer, folder)
-            except Exception as error:  # whatever a row sets off in there
-                raise InputError(f"{file}: TRL refuses it: {error}") from error
+            trainer = make(data, tokenizer_called(tokenizer), folder, **limit)
             by = f"{type(trainer).__name__} of trl {trl.__version__}"
             found.append(Verified(file, by, len(data), len(trainer.train_dataset)))
     return found

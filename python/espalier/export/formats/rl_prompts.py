@@ -1,4 +1,5 @@
-"""Questions with what a reward needs to know: TRL's GRPOTrainer, which hands all columns to reward functions."""
+"""Questions with what a reward needs to know: TRL's GRPOTrainer, which hands all columns to reward functions, and
+OpenRLHF, which hands them the column that is named as its label."""
 
 from __future__ import annotations
 
@@ -18,4 +19,4 @@ def rows(asked: Asked, choices: Choices) -> Iterator[Columns]:
     }
 
 
-FORMAT = Format("rl.prompts", ("trl",), ("trees",), Asked, rows)
+FORMAT = Format("rl.prompts", ("trl", "openrlhf"), ("trees",), Asked, rows)

@@ -1,0 +1,120 @@
+"""Files exported from runs, taken by an installed LLaMA-Factory: its loader, its converters, its tokenisation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from espalier import InputError
+from espalier.export import Exported
+from espalier.export.byte_tokenizer import byte_tokenizer
+from espalier.export.verify import load, verify
+from espalier.export.verify_llamafactory import prepared
+from exporting import exported, foretold, json_rows
+
+LIMIT = 2048
+DIALOGUES = [
+    ("sft.messages", "decex"),
+    ("sft.messages", "decouple"),
+    ("sft.sharegpt", "decouple"),
+    ("sft.alpaca", "decex"),
+]
+PAIRS = ["dpo.sharegpt_ranking", "dpo.alpaca_ranking"]
+
+
+def as_trained(file: Exported, folder: Path, **options: Any) -> list[dict[str, Any]]:
+    """By the template that writes conversations as our tokenizer's does."""
+    return list(prepared(file.path, byte_tokenizer(), str(folder), template="chatml", **options))
+
+
+def said(labels: list[int]) -> str:
+    return byte_tokenizer().decode([label for label in labels if label != -100])
+
+
+def assistant_turns(row: dict[str, Any]) -> list[str]:
+    if "output" in row:
+        return [answer for _, answer in row["history"]] + [row["output"]]
+    turns = row.get("messages") or row["conversations"]
+    return [t.get("content") or t["value"] for t in turns if t.get("role", t.get("from")) in ("assistant", "gpt")]
+
+
+@pytest.mark.parametrize(("format", "method"), DIALOGUES)
+def test_the_answers_alone_are_learned(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str):
+    file = exported(run, format, tokenizer, method=method)
+    rows = as_trained(file, tmp_path, cutoff_len=1 << 20)
+    assert len(rows) == file.rows > 0
+    for row, source in zip(rows, json_rows(file.path), strict=True):
+        assert said(row["labels"]) == "".join(f"{turn}<|im_end|>\n" for turn in assistant_turns(source))
+
+
+@pytest.mark.parametrize("format", PAIRS)
+def test_both_sides_of_a_pair_are_learned(run: Path, tmp_path: Path, tokenizer: str, format: str):
+    file = exported(run, format, tokenizer)
+    rows = as_trained(file, tmp_path, cutoff_len=1 << 20)
+    assert len(rows) == file.rows > 0
+    for row, source in zip(rows, json_rows(file.path), strict=True):
+        for side in ("chosen", "rejected"):
+            text = source[side] if isinstance(source[side], str) else source[side]["value"]
+            assert said(row[f"{side}_labels"]) == f"{text}<|im_end|>\n"
+
+
+@pytest.mark.parametrize(("format", "method"), [*DIALOGUES, *((format, "decex") for format in PAIRS)])
+def test_rows_are_cut_as_foretold(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str):
+    file = exported(run, format, tokenizer, method=method)
+    report = foretold(file, "llamafactory")
+    sides = ["input_ids"] if format.startswith("sft") else ["chosen_input_ids", "rejected_input_ids"]
+    short = as_trained(file, tmp_path)
+    whole = as_trained(file, tmp_path, cutoff_len=1 << 20)
+    assert len(short) == file.rows
+    assert all(len(row[side]) <= LIMIT == report.limit for row in short for side in sides)
+    assert report.longest == max(len(row[side]) for row in whole for side in sides)
+    assert report.rows["cut"] == sum(
+        any(len(a[side]) < len(b[side]) for side in sides) for a, b in zip(short, whole, strict=True)
+    )
+
+
+def test_our_tokens_are_those_of_llamafactory(run: Path, tmp_path: Path, tokenizer: str):
+    ours = load(exported(run, "sft.tokens", tokenizer, method="decouple").path)
+    theirs = as_trained(exported(run, "sft.messages", tokenizer, method="decouple"), tmp_path, cutoff_len=1 << 20)
+    for own, other in zip(ours, theirs, strict=True):
+        assert own["input_ids"] == other["input_ids"]
+        # the template learns the line break behind the end of a turn too
+        assert all(a == b for a, b in zip(own["labels"], other["labels"], strict=True) if a != -100)
+
+
+def test_verify_takes_all_files(run: Path, tokenizer: str):
+    files = [exported(run, name, tokenizer) for name in ("sft.messages", "sft.sharegpt", *PAIRS)]
+    found = verify([file.path for file in files], "llamafactory", tokenizer)
+    assert [(one.rows, one.taken) for one in found] == [(file.rows, file.rows) for file in files]
+    assert all(one.by == "get_dataset of llamafactory 0.9.5" for one in found)
+
+
+def test_verify_counts_rows_whose_sides_do_not_alternate(run: Path, tmp_path: Path, tokenizer: str):
+    source = exported(run, "sft.messages", tokenizer)
+    rows = json_rows(source.path)[:2]
+    rows[0]["messages"].append(rows[0]["messages"][-1])
+    file = tmp_path / source.path.name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "dataset_info.json").write_bytes((source.path.parent / "dataset_info.json").read_bytes())
+    [found] = verify([file], "llamafactory")
+    assert (found.rows, found.taken) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (None, "has no entry for it"),
+        ("{}", "has no entry for it"),
+        ("[", "has no entry for it"),
+        ('{"a": {"file_name": "rows.jsonl", "columns": {"prompt": "p"}}}', "refuses it"),
+    ],
+)
+def test_files_that_it_does_not_find(tmp_path: Path, entries: str | None, message: str):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"instruction": "a", "output": "b"}\n')
+    if entries is not None:
+        (tmp_path / "dataset_info.json").write_text(entries)
+    with pytest.raises(InputError, match=message):
+        verify([file], "llamafactory")
