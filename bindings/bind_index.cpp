@@ -1,6 +1,7 @@
 #include <espalier/core/error.hpp>
 
 #include "encoders.hpp"
+#include "signals.hpp"
 #include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/build_index.hpp>
@@ -41,7 +42,7 @@ run::IndexProgress hook_of(const py::object& progress) {
     if (now - told < std::chrono::milliseconds(50) && done < all) return;
     told = now;
     const py::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    check_signals();
     if (progress) (*progress)(stage, done, all);
   };
 }

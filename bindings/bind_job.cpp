@@ -5,6 +5,7 @@
 
 #include "errors.hpp"
 #include "settings.hpp"
+#include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/nearest.hpp>
 #include <espalier/run/expand.hpp>
@@ -139,7 +140,7 @@ run::ProgressHook hook_of(const py::object& progress) {
     if (now - *told < std::chrono::milliseconds(50) && p.questions_done < p.questions) return;
     *told = now;
     const py::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    check_signals();
     if (progress) (*progress)(p);
   };
 }

@@ -3,6 +3,7 @@
 #endif
 
 #include "errors.hpp"
+#include "signals.hpp"
 
 #include <pybind11/stl.h>
 
@@ -40,7 +41,7 @@ std::pair<std::uint64_t, std::vector<std::string>> export_journal(const std::str
                                                                   std::uint64_t since, const py::function& take) {
   backend::JournalReader reader(file, {kind, source, purpose, since});
   return read_all(reader, [&](const backend::JournalEntry& entry) {
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    check_signals();
     take(backend::entry_json(entry));
   });
 }

@@ -43,6 +43,18 @@ const char* name_of(Value value, const Names<n>& names) {
   return names[static_cast<std::size_t>(value)];
 }
 
+/// Tells of values when they are entered.
+template <class Grower>
+class ToldEngine final : public LoopEngine<Grower> {
+ public:
+  ToldEngine(Grower grower, rag::Environment environment, const ToldBackup& back)
+      : LoopEngine<Grower>(std::move(grower), std::move(environment)), listener_(back.listener) {}
+  void listen(EventLog* log) override { *listener_ = log; }
+
+ private:
+  std::shared_ptr<EventLog*> listener_;
+};
+
 class MctsSearch final : public Search {
  public:
   MctsSearch(const Options& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
@@ -65,8 +77,9 @@ class MctsSearch final : public Search {
     Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
         [&](const auto& select) -> std::unique_ptr<Engine> {
-          Mcts engine(options_, std::move(value), select);
-          return std::make_unique<LoopEngine<decltype(engine)>>(std::move(engine), std::move(loop));
+          const ToldBackup back;
+          Mcts engine(options_, std::move(value), select, back);
+          return std::make_unique<ToldEngine<decltype(engine)>>(std::move(engine), std::move(loop), back);
         },
         select_);
   }

@@ -1,7 +1,7 @@
 #include <espalier/rag/metrics.hpp>
 #include <espalier/rag/render.hpp>
 
-#include "callable.hpp"
+#include "async_service.hpp"
 #include "rewards.hpp"
 #include <pybind11/stl.h>
 
@@ -60,7 +60,7 @@ rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler) {
     throw py::type_error(
         "a reward is F1(), ExactMatch(), Accuracy(), Agreement() or a function reward(states) -> list of float, not " +
         type_name(reward));
-  auto port = scheduler.port<RewardRequest, double>(Callable<RewardRequest, double>(reward, "reward"));
+  auto port = scheduler.port<RewardRequest, double>(make_service<RewardRequest, double>(reward, "reward"));
   return rag::AnyReward(
       rag::AnyReward::Function([port](std::vector<rag::State> states) { return values_of(port, std::move(states)); }));
 }

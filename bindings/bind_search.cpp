@@ -31,25 +31,36 @@ void bind_search(py::module_& m) {
       .def("pending", &Session::pending, "(ticket, prompt) of every request that waits, first asked first.")
       .def("resume", &Session::resume, py::arg("replies"),
            "Answers requests: {ticket: text, Completion or BackendError}.")
+      .def("run", &Session::run, py::arg("open_questions"), "Of a session over backends: grows all trees.")
+      .def(
+          "advance",
+          [](Session& session, std::size_t open) {
+            auto [events, more] = session.advance(open);
+            py::list told;
+            for (const TreeEvent& e : events)
+              told.append(py::make_tuple(static_cast<int>(e.what), e.question, e.node, e.parent, e.kind, e.text, e.number));
+            return std::pair(told, more);
+          },
+          py::arg("open_questions"),
+          "Of a session over backends: goes on for a turn. What happened, and whether there is more to come.")
       .def_property_readonly("done", &Session::done)
       .def_property_readonly("trees", &Session::trees, "A tree a question, None while it grows.")
       .def_property_readonly("errors", &Session::errors,
                              "{index of the question: BackendError} of the trees that stay open.");
 
   m.def(
-      "run",
+      "open_session",
       [](std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
          const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
-         std::size_t open_questions, std::string journal, std::optional<std::string> fingerprint,
+         std::string journal, std::optional<std::string> fingerprint,
          std::optional<std::string> retriever_fingerprint) {
-        Session session(std::move(search), std::move(questions), model, retriever, reward, seed, in_flight,
-                        {std::move(journal), std::move(fingerprint), std::move(retriever_fingerprint)});
-        session.run(open_questions);
-        return std::pair(session.trees(), session.errors());
+        return std::make_unique<Session>(
+            std::move(search), std::move(questions), model, retriever, reward, seed, in_flight,
+            JournalPath{std::move(journal), std::move(fingerprint), std::move(retriever_fingerprint)});
       },
       py::arg("search"), py::arg("questions"), py::arg("model"), py::arg("retriever"), py::arg("reward"),
-      py::arg("seed"), py::arg("in_flight"), py::arg("open_questions"), py::arg("journal"), py::arg("fingerprint"),
-      py::arg("retriever_fingerprint"), "Trees, None where a backend failed, and {index: BackendError} of those.");
+      py::arg("seed"), py::arg("in_flight"), py::arg("journal"), py::arg("fingerprint"),
+      py::arg("retriever_fingerprint"), "A search over backends, ready to run.");
 }
 
 }  // namespace espalier::python

@@ -7,6 +7,7 @@
 #include "errors.hpp"
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,16 +30,23 @@ class Callable {
     const py::object items = rows(reply, requests.size());
     std::vector<Outcome<Out>> outcomes;
     outcomes.reserve(requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      const py::object item = items[py::int_(i)];
-      if (PyExceptionInstance_Check(item.ptr())) {
-        if (!py::isinstance(item, error_class("BackendError"))) raise(item);
-        outcomes.emplace_back(std::make_exception_ptr(PythonBackendError(item)));
-      } else {
-        outcomes.emplace_back(read(item, requests[i], i));
-      }
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i) outcomes.push_back(outcome(items[py::int_(i)], requests[i], i));
     return outcomes;
+  }
+
+  /// The place of a request that was not asked in a list.
+  static constexpr std::size_t alone = std::numeric_limits<std::size_t>::max();
+  /// What one item of a reply says; `i` is its place.
+  [[nodiscard]] Outcome<Out> outcome(const py::object& item, const In& request, std::size_t i) const {
+    if (!PyExceptionInstance_Check(item.ptr())) return read(item, request, i);
+    if (!py::isinstance(item, error_class("BackendError"))) raise(item);
+    return std::make_exception_ptr(PythonBackendError(item));
+  }
+
+  /// What the function sees of a request.
+  static const auto& shown(const In& request) {
+    if constexpr (requires { request.state; }) return request.state;
+    else return request;
   }
 
  private:
@@ -69,6 +77,7 @@ class Callable {
                        BackendError::Kind::permanent);
   }
   [[noreturn]] void refuse_item(std::size_t i, const std::string& expected, const std::string& came) const {
+    if (i == alone) refuse(expected + " or a BackendError", came);
     refuse(expected + " or a BackendError for each request", came + " for request " + std::to_string(i));
   }
 
@@ -82,11 +91,6 @@ class Callable {
     return value;
   }
 
-  /// What the function sees of a request.
-  static const auto& shown(const In& request) {
-    if constexpr (requires { request.state; }) return request.state;
-    else return request;
-  }
   Out read(const py::object& item, const In& request, std::size_t i) const;
 
   std::shared_ptr<py::object> function_;

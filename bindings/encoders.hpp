@@ -22,7 +22,8 @@ inline backend::AnyEncoder make_encoder(const py::object& encoder) {
     if (!PyCallable_Check(encoder.ptr()))
       throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
                            type_name(encoder));
-    return Callable<EncodeRequest, Embedding>(encoder, "encoder");
+    if (!asks_singly(encoder)) return Callable<EncodeRequest, Embedding>(encoder, "encoder");
+    return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] { return make_service<EncodeRequest, Embedding>(*kept, "encoder"); })));
   }
   return [part = encoder.cast<std::shared_ptr<EncoderPart>>()](std::span<const EncodeRequest> texts) {
     const py::gil_scoped_acquire lock;

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <espalier/core/batch_service.hpp>
-
-#include "callable.hpp"
+#include "async_service.hpp"
+#include "signals.hpp"
 #include <pybind11/stl.h>
 
 #include <functional>
@@ -50,7 +49,7 @@ class Part {
     for (std::size_t i = 0; i < requests.size(); ++i) service->submit(i, requests[i]);
     std::vector<std::optional<Outcome<Out>>> answers(requests.size());
     for (std::size_t left = requests.size(); left > 0;) {
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      check_signals();
       for (auto& reply : service->poll(std::chrono::milliseconds(50))) {
         answers[reply.ticket] = std::move(reply.outcome);
         --left;
@@ -82,7 +81,7 @@ std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const 
   if (!PyCallable_Check(backend.ptr()))
     throw py::type_error("the " + role + " must be a function of a list of requests or a " + role +
                          " of espalier, not " + type_name(backend));
-  return std::make_unique<BatchService<In, Out, Callable<In, Out>>>(Callable<In, Out>(backend, role));
+  return make_service<In, Out>(backend, role);
 }
 
 /// The constructor of a part that is not in this build: names the package that brings it.

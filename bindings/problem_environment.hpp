@@ -3,7 +3,7 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 
-#include "callable.hpp"
+#include "async_service.hpp"
 #include "problem.hpp"
 #include <pybind11/stl.h>
 
@@ -69,7 +69,7 @@ inline Offers Callable<ProblemRequest, Offers>::read(const py::object& item, con
 
 template <class Out>
 Port<ProblemRequest, Out> port_of(Scheduler& scheduler, const py::object& function, const char* role) {
-  return scheduler.port<ProblemRequest, Out>(Callable<ProblemRequest, Out>(function, role));
+  return scheduler.port<ProblemRequest, Out>(make_service<ProblemRequest, Out>(function, role));
 }
 
 /// kinds, propose and step of a problem, and the value of its states.

@@ -5,6 +5,7 @@
 
 #include "errors.hpp"
 #include "selection.hpp"
+#include "signals.hpp"
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -18,11 +19,6 @@
 
 /// Policies that are written in Python, each called once a node with an array entry a child.
 namespace espalier::python {
-
-/// Leaves the search where a signal handler raised an exception (Ctrl-C).
-inline void check_signals() {
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-}
 
 /// A number of each node, as an array.
 template <class Number, class Get>

@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "environment.hpp"
+#include "events.hpp"
 
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
+  /// Tells of trees while they grow; engines that do not know how leave it to their trees' ends.
+  virtual void listen(EventLog*) {}
 };
 
 /// A search as a value: options and parts, no backends.
@@ -59,7 +62,7 @@ struct RolloutPart {
 
 /// An engine of espalier/search over the policy loop.
 template <class Grower>
-class LoopEngine final : public Engine {
+class LoopEngine : public Engine {
  public:
   LoopEngine(Grower grower, rag::Environment environment)
       : grower_(std::move(grower)), environment_(std::move(environment)) {}

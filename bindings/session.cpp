@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include "signals.hpp"
+
 #include <espalier/backend/journal.hpp>
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
@@ -76,9 +78,7 @@ Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example>
   model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
   engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
                         reward.is_none() ? search_->reward : reward);
-  scheduler_.on_turn([] {
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  });
+  scheduler_.on_turn(check_signals);
 }
 
 void Session::run(std::size_t open) {
@@ -86,6 +86,26 @@ void Session::run(std::size_t open) {
   scheduler_.for_each(
       questions_.size(), open, [&](std::size_t i) { return grow(i); },
       [&](std::size_t i, Outcome<rag::Tree> outcome) { finish(i, std::move(outcome)); });
+}
+
+std::pair<std::vector<TreeEvent>, bool> Session::advance(std::size_t open) {
+  if (open == 0) bad_option("open_questions", open, "1 or more");
+  if (!events_) {
+    std::vector<Seed> seeds;
+    for (const auto& example : questions_) seeds.emplace_back(seed_, example.question.id);
+    events_.emplace(std::move(seeds));
+    engine_->listen(&*events_);
+  }
+  const auto finished = [&] { return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); })); };
+  for (std::size_t live = tasks_.size() - finished(); live < open && tasks_.size() < questions_.size(); ++live) {
+    tasks_.push_back(grow(tasks_.size()));
+    scheduler_.start(tasks_.back());
+  }
+  const bool under_way = scheduler_.step();
+  collect();
+  const bool more = finished() < questions_.size();
+  if (more && !under_way && finished() < tasks_.size()) throw Error("searches wait for requests that nobody answers");
+  return {events_->take(), more};
 }
 
 void Session::start() {
@@ -125,6 +145,11 @@ bool Session::done() const {
 void Session::settle() {
   while (scheduler_.step()) {
   }
+  collect();
+}
+
+/// Takes the trees that are finished.
+void Session::collect() {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;
     try {
@@ -136,6 +161,7 @@ void Session::settle() {
 }
 
 void Session::finish(std::size_t i, Outcome<rag::Tree> outcome) {
+  if (events_) events_->done(i, outcome.ok() ? &outcome.value() : nullptr);
   if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
   else
     trees_[i] = std::make_shared<GrownTree>(

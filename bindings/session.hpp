@@ -3,6 +3,7 @@
 #include <espalier/core/scheduler.hpp>
 
 #include "errors.hpp"
+#include "events.hpp"
 #include "parts.hpp"
 #include "search.hpp"
 #include "tree.hpp"
@@ -37,6 +38,9 @@ class Session {
   /// Grows all trees, at most `open` at once. Errors of backends are kept; any other error ends the session.
   void run(std::size_t open);
 
+  /// The same, told turn by turn: what happened in the next one, and whether there is more.
+  std::pair<std::vector<TreeEvent>, bool> advance(std::size_t open);
+
   /// Starts all trees; for sessions that are answered from outside.
   void start();
   std::vector<std::pair<Ticket, Prompt>> pending();
@@ -52,6 +56,7 @@ class Session {
   Task<rag::Tree> grow(std::size_t i) { return engine_->grow(rag::State(questions_[i]), seed_); }
   void finish(std::size_t i, Outcome<rag::Tree> outcome);
   void settle();
+  void collect();
 
   std::shared_ptr<const Search> search_;
   std::vector<rag::Example> questions_;
@@ -63,6 +68,7 @@ class Session {
   std::optional<ModelPort> model_;
   std::unique_ptr<Engine> engine_;
   std::vector<Task<rag::Tree>> tasks_;
+  std::optional<EventLog> events_;
 };
 
 }  // namespace espalier::python

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._annotate import annotate
+from ._arun import aanswer, aexpand, arun
 from ._batch import Ingested, Round, ingest_batch, prepare_batch
 from ._core import (
     F1,
@@ -56,10 +57,12 @@ from ._core import (
     write_vectors,
 )
 from ._errors import BackendError, Error, InputError, MissingPart, StoreError
+from ._events import DoneEvent, NodeEvent, PrunedEvent, SimulationEvent
 from ._faiss import faiss_retriever
 from ._files import read_passages, read_questions, read_trees, write_jsonl
 from ._job import RunResult, answer, expand, write_world
 from ._method import Method
+from ._per_request import PerRequest
 from ._rescore import rescore
 from ._search import run
 from ._table import Table
@@ -82,6 +85,7 @@ __all__ = [
     "Completion",
     "DecExRag",
     "Dense",
+    "DoneEvent",
     "EncodeRequest",
     "Encoder",
     "Environment",
@@ -101,10 +105,13 @@ __all__ = [
     "MissingPart",
     "Model",
     "Node",
+    "NodeEvent",
     "OpenAi",
     "Passage",
+    "PerRequest",
     "Progress",
     "Prompt",
+    "PrunedEvent",
     "Puct",
     "Query",
     "Question",
@@ -119,6 +126,7 @@ __all__ = [
     "Search",
     "Session",
     "Simulated",
+    "SimulationEvent",
     "State",
     "StoreError",
     "Table",
@@ -126,9 +134,12 @@ __all__ = [
     "Uct",
     "World",
     "__version__",
+    "aanswer",
+    "aexpand",
     "annotate",
     "answer",
     "answer_row",
+    "arun",
     "best_answer",
     "build_index",
     "build_info",

@@ -1,27 +1,39 @@
-"""The event loop on which `async def` backends run."""
+"""The event loop on which `async def` functions run: that of who awaits the run, or one in a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent import futures
 from functools import cache
 from typing import Any, TypeVar
+
+from ._awaited import awaited, check
 
 T = TypeVar("T")
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _own_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="espalier-asyncio", daemon=True).start()
     return loop
 
 
+def loop() -> asyncio.AbstractEventLoop:
+    """The loop of what runs in this thread, which is never this thread's own."""
+    run = awaited.get()
+    return _own_loop() if run is None or run.loop is asyncio._get_running_loop() else run.loop
+
+
 def wait(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine on the loop and waits for its result; Ctrl-C cancels it."""
-    future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    """Runs a coroutine on the loop and waits for its result; what stops the run cancels it."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop())
     try:
+        while not future.done():
+            futures.wait([future], timeout=0.05)
+            check()
         return future.result()
     finally:
         future.cancel()

@@ -1,10 +1,12 @@
 """What the compiled part offers, for type checkers. tests/python/test_types.py compares it with the module."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._errors import BackendError, Error
+from ._events import Event
+from ._per_request import PerRequest
 from ._types import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
 from .notebook.picture import Picture
 
@@ -426,6 +428,20 @@ class Rollout:
     def __init__(self, reward: RewardLike, *, n: int = ..., max_steps: int = ...) -> None: ...
 
 class Search:
+    def events(
+        self,
+        questions: Iterable[Question],
+        *,
+        model: LanguageModelLike,
+        retriever: RetrieverLike | None = ...,
+        reward: RewardLike | None = ...,
+        seed: int = ...,
+        in_flight: int = ...,
+        open_questions: int | None = ...,
+        journal: str | os.PathLike[str] | None = ...,
+        fingerprint: str | None = ...,
+        retriever_fingerprint: str | None = ...,
+    ) -> Iterator[Event]: ...
     def start(
         self,
         questions: Sequence[Question],
@@ -454,6 +470,8 @@ class Method(Search):
     def lines(self, trees: Sequence[Tree]) -> dict[str, str]: ...
 
 class Session:
+    def advance(self, open_questions: int) -> tuple[list[tuple[int, int, int, int, str, str, float]], bool]: ...
+    def run(self, open_questions: int) -> None: ...
     def pending(self) -> list[tuple[int, Prompt]]: ...
     def resume(self, replies: Mapping[int, str | Completion | BackendError]) -> None: ...
     @property
@@ -626,7 +644,7 @@ def method_options(method: str) -> list[list[str]]: ...
 def method_names() -> list[str]: ...
 def search_tic_tac_toe(board: str, simulations: int, seed: int) -> list[tuple[int, int, float]]: ...
 def mcts_problem(
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Callable[..., Any] | PerRequest[Any]],
     roots: Sequence[Any],
     selection: Uct | Puct | Callable[..., Any],
     backup: Callable[..., Any] | None,
@@ -637,7 +655,7 @@ def mcts_problem(
     seed: int,
 ) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...
 def layered_problem(
-    functions: Sequence[Callable[..., Any]],
+    functions: Sequence[Callable[..., Any] | PerRequest[Any]],
     roots: Sequence[Any],
     filter: Callable[..., Any] | None,
     decide: Callable[..., Any] | None,
@@ -648,7 +666,7 @@ def layered_problem(
 def read_passages(path: str, limit: int) -> list[Passage]: ...
 def read_questions(path: str, limit: int, require_gold: bool) -> list[Question]: ...
 def read_trees(path: str) -> list[Tree]: ...
-def run(
+def open_session(
     search: Search,
     questions: Sequence[Question],
     model: LanguageModelLike,
@@ -656,11 +674,10 @@ def run(
     reward: RewardLike | None,
     seed: int,
     in_flight: int,
-    open_questions: int,
     journal: str,
     fingerprint: str | None,
     retriever_fingerprint: str | None,
-) -> tuple[list[Tree | None], dict[int, BackendError]]: ...
+) -> Session: ...
 def run_job(
     task: str, settings: dict[str, Any], progress: Callable[[Progress], None] | None
 ) -> tuple[str, int, bool]: ...

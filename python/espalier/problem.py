@@ -3,6 +3,7 @@
 A `Problem` says which kinds of step a state allows, proposes actions and takes steps. Its functions, and the value of
 states, are called once for everything that waits in all trees; they may be `async`, and return an exception in place of
 an item. What they return must be as long as what they were asked; anything else is a BackendError that names the part.
+A `PerRequest` function is asked for one state after the other instead, with its `kind` and `count`, or its `action`.
 
 A policy is called once a node, with one array entry a child:
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from . import _core
 from ._core import ProblemNode, ProblemTree, Proposal, Puct, Uct, Verdict
 from ._errors import whole
+from ._per_request import PerRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,20 +114,23 @@ def layered(
 
 
 Row: TypeAlias = tuple[Any, ...]
+RowFunction: TypeAlias = Callable[[list[Row]], Batch[Any]] | PerRequest[Any]
 
 
-def _functions(problem: Problem, value: Value) -> list[Callable[[list[Row]], Batch[Any]]]:
+def _functions(problem: Problem, value: Value) -> list[RowFunction]:
     """The four functions as functions of one list of rows."""
     named = [(f"the problem's {name}", getattr(problem, name, None)) for name in ("kinds", "propose", "step")]
     return [_by_rows(role, function) for role, function in [*named, ("the value", value)]]
 
 
-def _by_rows(role: str, function: Any) -> Callable[[list[Row]], Batch[Any]]:
+def _by_rows(role: str, function: Any) -> RowFunction:
     """A function of lists as a function of rows; their last item is a seed, except for kinds."""
     if not callable(function):
         raise TypeError(f"{role} must be a function, not {type(function).__name__}")
     seeded = not role.endswith("kinds")
-    wants_seeds = seeded and _takes_seeds(function)
+    if isinstance(function, PerRequest):
+        return _by_row(function, seeded)
+    wants_seeds = seeded and _takes("seeds", function)
 
     def call(rows: list[Row]) -> Batch[Any]:
         columns = [list(column) for column in zip(*rows, strict=True)]
@@ -135,9 +140,20 @@ def _by_rows(role: str, function: Any) -> Callable[[list[Row]], Batch[Any]]:
     return call
 
 
-def _takes_seeds(function: Callable[..., Any]) -> bool:
+def _by_row(function: PerRequest[Any], seeded: bool) -> PerRequest[Any]:
+    """The same for a function that is asked request by request."""
+    wants_seed = seeded and _takes("seed", function.function)
+
+    def call(row: Row) -> Awaitable[Any]:
+        items, seed = (row[:-1], row[-1]) if seeded else (row, None)
+        return function.function(*items, seed=seed) if wants_seed else function.function(*items)
+
+    return PerRequest(call, deadline=function.deadline)
+
+
+def _takes(parameter: str, function: Callable[..., Any]) -> bool:
     try:
-        return "seeds" in signature(function).parameters
+        return parameter in signature(function).parameters
     except ValueError:  # compiled functions may not say
         return False
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .._core import Tree
+from .._core import Search, Tree
+from .._events import events
 
 if TYPE_CHECKING:
     from .picture import Picture
@@ -29,5 +30,5 @@ def plot(tree: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 
 
 
 def attach() -> None:
-    for method in (_repr_html_, plot):
-        setattr(Tree, method.__name__, method)
+    for owner, method in ((Tree, _repr_html_), (Tree, plot), (Search, events)):
+        setattr(owner, method.__name__, method)

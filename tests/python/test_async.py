@@ -1,0 +1,409 @@
+"""`async def` functions that are asked request by request, and runs that are awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import random
+import time
+import traceback
+
+import espalier as esp
+import pytest
+from conftest import completion, contents, needs_http, needs_journal, sensible
+from espalier import _tasks, problem
+
+SEARCH = esp.DecExRag(k=2, n=2, T_max=2)
+
+
+def texts(trees):
+    return [tree.to_json() for tree in trees]
+
+
+def soon(condition):
+    """What the loop's thread does a moment later."""
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
+@pytest.fixture(scope="module")
+def expected(world, simulated, bm25):
+    return esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
+
+
+class Model:
+    """Asked singly; `before(number)` is awaited before the request of that number is answered."""
+
+    def __init__(self, simulated, before=None):
+        self.simulated, self.before = simulated, before
+        self.asked, self.open, self.most_open, self.cancelled = 0, 0, 0, 0
+
+    @esp.PerRequest
+    async def ask(self, prompt):
+        number, self.asked = self.asked, self.asked + 1
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            if self.before is not None:
+                await self.before(number)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.open -= 1
+        return self.simulated([prompt])[0]
+
+
+def test_trees_are_the_same_in_any_order_of_completion(world, simulated, bm25, expected):
+    draw = random.Random(1)
+
+    async def nap(number):
+        await asyncio.sleep(draw.random() * 0.003)
+
+    model = Model(simulated, nap)
+    assert texts(esp.run(SEARCH, world.questions, model=model.ask, retriever=bm25)) == texts(expected)
+    assert model.asked > 100 and model.most_open > 10
+
+
+def test_a_slow_request_holds_up_nobody(world, simulated, bm25, expected):
+    model = Model(simulated)
+
+    async def wait_for_many_others(number):
+        while number == 0 and model.asked < 200:
+            await asyncio.sleep(0.001)
+
+    model.before = wait_for_many_others
+    assert texts(esp.run(SEARCH, world.questions, model=model.ask, retriever=bm25)) == texts(expected)
+
+
+def test_in_flight_bounds_what_is_open(world, simulated, bm25):
+    model = Model(simulated, lambda number: asyncio.sleep(0))
+    esp.run(SEARCH, world.questions[:4], model=model.ask, retriever=bm25, in_flight=5)
+    assert model.most_open == 5
+
+
+def test_python_is_entered_once_a_batch(world, simulated, bm25, monkeypatch):
+    entered = []
+    exchange = _tasks.Tasks.exchange
+    monkeypatch.setattr(_tasks.Tasks, "exchange", lambda self, *a: entered.append(1) or exchange(self, *a))
+    model = Model(simulated)
+    esp.run(SEARCH, world.questions, model=model.ask, retriever=bm25, in_flight=1000)
+    assert 0 < len(entered) < model.asked / 2
+
+
+def test_retrievers_rewards_and_encoders_too(world, simulated, bm25, expected):
+    @esp.PerRequest
+    async def retriever(query):
+        return bm25([query])[0]
+
+    @esp.PerRequest
+    async def reward(state):
+        return esp.F1()([state])[0]
+
+    trees = esp.run(SEARCH, world.questions, model=simulated, retriever=retriever, reward=reward)
+    assert texts(trees) == texts(expected)
+
+    def encode(requests):
+        return [[float(len(request.text)), 1.0] for request in requests]
+
+    @esp.PerRequest
+    async def encoder(request):
+        return encode([request])[0]
+
+    queries = [esp.Query("where", 3), esp.Query("what then", 3)]
+    one, other = (esp.Dense(world.passages[:20], by)(queries) for by in (encode, encoder))
+    assert [[p.id for p in found] for found in one] == [[p.id for p in found] for found in other]
+    fused = esp.Hybrid([bm25, retriever])(queries)
+    assert [p.id for p in fused[0]] == [p.id for p in bm25(queries)[0]]
+
+
+class Countdown:
+    def kinds(self, states):
+        return [[0] if left > 0 else [] for left in states]
+
+    def propose(self, states, kinds, counts):
+        return [list(range(1, min(left, 3) + 1)) for left in states]
+
+    def step(self, states, actions, seeds):
+        return [left - taken + seed % 2 for left, taken, seed in zip(states, actions, seeds, strict=True)]
+
+
+class SingleCountdown:
+    @esp.PerRequest
+    async def kinds(self, left):
+        return [0] if left > 0 else []
+
+    @esp.PerRequest
+    async def propose(self, left, kind, count):
+        return list(range(1, min(left, 3) + 1))
+
+    @esp.PerRequest
+    async def step(self, left, taken, seed):
+        return left - taken + seed % 2
+
+
+def test_problems_too():
+    @esp.PerRequest
+    async def near(left):
+        return 1 / (2 + left)
+
+    one = problem.mcts(Countdown(), [9, 7], lambda states: [1 / (2 + left) for left in states], simulations=40)
+    other = problem.mcts(SingleCountdown(), [9, 7], near, simulations=40)
+    for a, b in zip(one, other, strict=True):
+        assert [(n.state, n.visits, n.value) for n in a.nodes] == [(n.state, n.visits, n.value) for n in b.nodes]
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (None, "the model must return a str, a Completion or a BackendError, but it returned NoneType$"),
+        (["text"], "a BackendError, but it returned list$"),
+    ],
+)
+def test_a_wrong_reply_is_named(world, bm25, reply, message):
+    async def ask(prompt):
+        return reply
+
+    with pytest.raises(esp.BackendError, match=message) as caught:
+        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask), retriever=bm25)
+    assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
+
+
+def test_a_number_that_is_none_is_named(world, simulated, bm25):
+    async def reward(state):
+        return float("nan")
+
+    with pytest.raises(esp.BackendError, match="the reward must return a finite float"):
+        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=esp.PerRequest(reward))
+
+
+def test_a_function_that_is_not_async_is_named(world, bm25):
+    with pytest.raises(esp.BackendError, match="the model must be an async function, but it returned str"):
+        esp.run(SEARCH, world.questions, model=esp.PerRequest(lambda prompt: "text"), retriever=bm25)
+    with pytest.raises(TypeError, match="takes an async function, not str"):
+        esp.PerRequest("text")
+    with pytest.raises(ValueError, match="option 'deadline': 0 is not allowed"):
+        esp.PerRequest(lambda prompt: "text", deadline=0)
+
+
+def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, simulated, bm25, expected):
+    ends = []
+
+    async def ask(prompt):
+        if world.questions[3].text in prompt.text:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ends.append("cancelled")
+        return simulated([prompt])[0]
+
+    with pytest.raises(esp.BackendError, match=r"the model did not answer within 0\.2 s") as caught:
+        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask, deadline=0.2), retriever=bm25)
+    trees = caught.value.trees
+    assert trees[3] is None and soon(lambda: set(ends) == {"cancelled"})
+    assert texts(trees[:3] + trees[4:]) == texts(expected[:3] + expected[4:])
+
+
+def test_transport_is_tried_again_and_what_is_permanent_is_not(world, simulated, bm25, expected):
+    failures = []
+
+    async def ask(prompt):
+        if len(failures) < 2:
+            failures.append(1)
+            raise esp.BackendError("connection reset")
+        return simulated([prompt])[0]
+
+    trees = esp.run(SEARCH, world.questions[:2], model=esp.PerRequest(ask), retriever=bm25)
+    assert texts(trees) == texts(expected[:2]) and len(failures) == 2
+
+    asked = []
+
+    async def refuse(prompt):
+        asked.append(prompt.key)
+        return esp.BackendError("no such model", permanent=True)
+
+    with pytest.raises(esp.BackendError, match="no such model"):
+        esp.run(SEARCH, world.questions[:2], model=esp.PerRequest(refuse), retriever=bm25)
+    assert len(asked) == len(set(asked))
+
+
+def test_an_exception_keeps_its_traceback_and_ends_what_is_under_way(world, simulated, bm25):
+    async def innermost():
+        raise KeyError("no such model")
+
+    async def fail_late(number):
+        if number == 10:
+            await innermost()
+        if number < 5:
+            await asyncio.Event().wait()
+
+    model = Model(simulated, fail_late)
+    with pytest.raises(KeyError) as caught:
+        esp.run(SEARCH, world.questions, model=model.ask, retriever=bm25)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+    assert soon(lambda: model.cancelled == 5)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError])
+def test_what_is_no_exception_ends_the_run_but_not_the_loop(world, simulated, bm25, expected, stop):
+    async def ask(prompt):
+        raise stop
+
+    with pytest.raises(stop):
+        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask), retriever=bm25)
+    model = Model(simulated)
+    assert texts(esp.run(SEARCH, world.questions[:1], model=model.ask, retriever=bm25)) == texts(expected[:1])
+
+
+@needs_journal
+def test_replies_go_through_the_journal(world, simulated, bm25, expected, tmp_path):
+    kept = {"journal": tmp_path / "journal.sqlite", "fingerprint": "simulated"}
+    first, second = Model(simulated), Model(simulated)
+    esp.run(SEARCH, world.questions, model=first.ask, retriever=bm25, **kept)
+    assert texts(esp.run(SEARCH, world.questions, model=second.ask, retriever=bm25, **kept)) == texts(expected)
+    assert first.asked > 100 and second.asked == 0
+
+
+def test_a_run_can_be_awaited(world, simulated, bm25, expected):
+    name = contextvars.ContextVar("name")
+    seen = set()
+
+    async def ask(prompt):
+        seen.add((asyncio.get_running_loop(), name.get()))
+        return simulated([prompt])[0]
+
+    async def retriever(queries):
+        seen.add((asyncio.get_running_loop(), name.get()))
+        return bm25(queries)
+
+    async def main():
+        name.set("mine")
+        model = esp.PerRequest(ask)
+        runs = [esp.arun(SEARCH, half, model=model, retriever=retriever) for half in halves]
+        first, second = await asyncio.gather(*runs)
+        assert seen == {(asyncio.get_running_loop(), "mine")}
+        return first + second
+
+    halves = world.questions[:6], world.questions[6:]
+    assert texts(asyncio.run(main())) == texts(expected)
+
+
+def test_a_run_blocks_a_loop_that_does_not_await_it_but_ends(world, simulated, bm25, expected):
+    async def main():
+        return esp.run(SEARCH, world.questions[:1], model=Model(simulated).ask, retriever=bm25)
+
+    async def nested(prompts):
+        assert texts(await main()) == texts(expected[:1])
+        return simulated(prompts)
+
+    assert texts(asyncio.run(main())) == texts(expected[:1])
+    awaited = esp.arun(SEARCH, world.questions[1:2], model=nested, retriever=bm25)
+    assert texts(asyncio.run(awaited)) == texts(expected[1:2])
+
+
+def test_an_awaited_run_keeps_the_traceback(world, bm25):
+    def innermost():
+        raise KeyError("no such model")
+
+    with pytest.raises(KeyError) as caught:
+        asyncio.run(esp.arun(SEARCH, world.questions, model=lambda prompts: innermost(), retriever=bm25))
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+@needs_journal
+def test_cancelling_stops_a_run_that_can_be_gone_on_with(world, simulated, bm25, expected, tmp_path):
+    kept = {"journal": tmp_path / "journal.sqlite", "fingerprint": "simulated"}
+    stuck = asyncio.Event()
+
+    async def answer_some(number):
+        if number >= 50:
+            stuck.set()
+            await asyncio.Event().wait()
+
+    model = Model(simulated, answer_some)
+
+    async def main():
+        awaited = esp.arun(SEARCH, world.questions, model=model.ask, retriever=bm25, in_flight=8, **kept)
+        run = asyncio.create_task(awaited)
+        await stuck.wait()
+        while model.asked < 58:  # all 50 replies have been taken
+            await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(main())
+    assert model.cancelled == 8
+    rest, whole = Model(simulated), Model(simulated)
+    assert texts(esp.run(SEARCH, world.questions, model=rest.ask, retriever=bm25, **kept)) == texts(expected)
+    esp.run(
+        SEARCH, world.questions, model=whole.ask, retriever=bm25, journal=tmp_path / "other", fingerprint="simulated"
+    )
+    assert rest.asked == whole.asked - 50
+
+
+@pytest.mark.parametrize("batches", ["sync", "async"])
+def test_cancelling_stops_batches_too(world, simulated, bm25, batches):
+    async def main():
+        asked, loop = asyncio.Event(), asyncio.get_running_loop()
+        calls = []
+
+        def model(prompts):
+            calls.append(1)
+            loop.call_soon_threadsafe(asked.set)
+            time.sleep(0.05)
+            return simulated(prompts[:1]) * len(prompts)
+
+        async def never(prompts):
+            asked.set()
+            await asyncio.Event().wait()
+
+        chosen = model if batches == "sync" else never
+        run = asyncio.create_task(esp.arun(SEARCH, world.questions, model=chosen, retriever=bm25, in_flight=1))
+        await asked.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        return len(calls)
+
+    assert asyncio.run(main()) <= 3
+
+
+@needs_http
+@needs_journal
+def test_a_cancelled_expand_goes_on_where_it_was_stopped(files, server, tmp_path):
+    settings = {
+        "questions": files / "questions.jsonl",
+        "corpus": files / "corpus.jsonl",
+        "model": server.url,
+        "model_name": "m",
+        "limit": 4,
+        "in_flight": 2,
+        "set": {"k": 2, "n": 1, "T_max": 2},
+    }
+    assert asyncio.run(esp.aexpand(out=tmp_path / "whole", **settings)).open == 0
+    all_asked = len(server.requests)
+    server.requests.clear()
+
+    def slow(request):
+        time.sleep(0.01)
+        return completion(sensible(request))
+
+    server.respond = slow
+
+    async def main():
+        run = asyncio.create_task(esp.aexpand(out=tmp_path / "broken", **settings))
+        while len(server.requests) < 8:
+            await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(main())
+    before = len(server.requests)
+    assert 8 <= before < all_asked and not (tmp_path / "broken" / "summary.json").exists()
+    assert esp.expand(out=tmp_path / "broken", **settings).open == 0
+    assert len(server.requests) <= all_asked + 2  # two may have been lost on their way
+    assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
