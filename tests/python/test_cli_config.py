@@ -85,9 +85,11 @@ def test_a_bad_file_is_named_with_its_key(file: Path, capsys, text: str, message
     assert f"{file}: " in err and message in err and len(err.splitlines()) == 1
 
 
-def test_an_absent_file_is_named(tmp_path: Path, capsys):
-    assert cli.main(["answer", "--config", str(tmp_path / "none.yaml")]) == 3
-    assert "none.yaml" in capsys.readouterr().err
+def test_a_file_that_is_absent_or_no_text_is_named(tmp_path: Path, capsys):
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    for name in ("none.yaml", "bytes.json"):
+        assert cli.main(["answer", "--config", str(tmp_path / name)]) == 3
+        assert name in capsys.readouterr().err
 
 
 def test_yaml_reads_as_json_does(tmp_path: Path, capsys):

@@ -12,7 +12,7 @@ from typing import Any
 import espalier as esp
 import pytest
 from conftest import espalier, rows
-from espalier.datasets import FORMATS, read_aliases, read_examples
+from espalier.datasets import read_aliases, read_examples
 
 HOTPOT = {
     "_id": "h1",
@@ -314,6 +314,7 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
         ("a.json", [TWO_WIKI | {"evidences": "[["}], "field 'evidences': is a text that is not JSON"),
         ("a.jsonl", [MUSIQUE | {"paragraphs": [{"title": "x"}]}], "a record without 'paragraph_text'"),
         ("a.jsonl", [MUSIQUE | {"paragraphs": MUSIQUE["paragraphs"][:2]}], "points at paragraph 2"),
+        ("a.jsonl", [MUSIQUE | {"paragraphs": [MUSIQUE["paragraphs"][1] | {"idx": [1]}]}], "points at paragraph 2"),
         ("a.tsv", POPQA.replace("142", "many"), "a.tsv:2: field 's_pop': is no whole number: 'many'"),
         ("a.tsv", POPQA.rpartition("\t")[0] + "\n", "a.tsv:2: has 16 cells, the header has 17"),
         ("a.tsv", POPQA.rstrip()[:-1], "a.tsv:2: unexpected end of data"),
@@ -401,4 +402,3 @@ def test_real_questions_stay_what_they_are(name: str):
         assert [(s.question, s.answer, s.support_title) for s in own.chain] == [
             (s.question, s.answer, s.support_title) for s in other.chain
         ]
-    assert "flashrag" in FORMATS

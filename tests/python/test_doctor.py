@@ -52,7 +52,6 @@ def test_all_is_well_with_files_and_the_simulated_model(doctor, files: Path, tmp
 def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ModelServer(lambda request: completion("an answer"), owner="vllm") as server:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
         code, found = doctor(*inputs(files), "--out", tmp_path / "out", "--model", server.url, "--model-name", "m")
     assert code == 0, found
     assert found["model"][0]["found"].startswith("m answered in")
@@ -72,6 +71,15 @@ def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
     assert code == 0 and sort["state"] == "warning" and "--server" in sort["advice"]
     assert able["found"].startswith("begun answers: no, token ids: no")
     assert found["key"][0]["state"] == "warning" and found["passages"][0]["state"] == "warning"
+
+
+@needs_http
+def test_a_failed_request_says_nothing_of_what_a_server_can_do(doctor):
+    replies = iter([completion("an answer"), (503, b""), (400, b"")])
+    with ModelServer(lambda request: next(replies), owner="vllm") as server:
+        _, found = doctor("--model", server.url, "--model-name", "m")
+    able = found["model's server"][1]["found"]
+    assert able.startswith("begun answers: nobody knows, the request failed, token ids: no (")
 
 
 @needs_http

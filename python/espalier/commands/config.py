@@ -105,8 +105,8 @@ def text_of(where: str, value: object) -> str:
 
 def read_config(file: Path) -> dict[str, Any]:
     """The mapping in a .json file, or in YAML under any other name. Raises InputError."""
-    text = file.read_text(encoding="utf-8")
     try:
+        text = file.read_text(encoding="utf-8")
         read = json.loads(text, object_pairs_hook=unique) if file.suffix == ".json" else read_yaml(text)
     except ValueError as error:
         raise InputError(f"{file}: {error}") from None

@@ -32,14 +32,14 @@ def musique(row: Row) -> Example | None:
 
 def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
     """What a row says beside question and answer."""
-    by_number: dict[object, Passage] = {}
+    by_number: dict[str, Passage] = {}
     marked = []
     paragraphs = []
     if row.has("paragraphs"):
         paragraphs = row.records("paragraphs", "idx?", "title", "paragraph_text|text", "is_supporting?")
     for place, (idx, title, text, supporting) in enumerate(paragraphs):
         row.all_texts("paragraphs", [title, text])
-        found = by_number[place if idx is None else idx] = passage(title, text)
+        found = by_number[str(place if idx is None else idx)] = passage(title, text)
         if supporting is True:
             marked.append(found)
     steps = []
@@ -48,7 +48,7 @@ def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
     supports, decomposition = [], []
     for question, answer, idx in steps:
         row.all_texts("question_decomposition", [question, answer])
-        support = None if idx is None else by_number.get(idx)
+        support = None if idx is None else by_number.get(str(idx))
         if idx is not None and paragraphs and support is None:
             row.fail("question_decomposition", f"points at paragraph {idx}, which is not there")
         step = {"question": question, "answer": answer}

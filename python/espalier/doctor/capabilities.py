@@ -26,8 +26,9 @@ def check_capabilities(part: str, url: str, name: str, given: Mapping[str, Any],
     able = {}
     for what, prompt in ASKED.items():
         try:
-            able[what] = bool(model([prompt]))
-        except BackendError:
-            able[what] = False
-    said = ", ".join(f"{what}: {'yes' if can else 'no'}" for what, can in able.items())
+            model([prompt])
+            able[what] = "yes"
+        except BackendError as error:
+            able[what] = "no" if error.permanent else "nobody knows, the request failed"
+    said = ", ".join(f"{what}: {can}" for what, can in able.items())
     yield ok(part, f"{said} (few methods need them)")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from .._errors import InputError
-from .._index import printable
+from ..eval.text import plain
 from .picture import Picture, drawn
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def costs(run: Run) -> Picture:
         figure, axes = picture(run, "tokens", "")
         names = sorted(spent, key=lambda name: spent[name]["prompt_tokens"] + spent[name]["completion_tokens"])
         begin = [0] * len(names)
-        labels = [printable(name).replace("_", " ") for name in names]
+        labels = [plain(name).replace("_", " ") for name in names]
         for i, part in enumerate(("prompt_tokens", "completion_tokens")):
             count = [spent[name][part] for name in names]
             label = part.replace("_", " ")
@@ -93,8 +93,9 @@ def picture(run: Run, across: str, up: str) -> tuple[Any, Any]:
     figure = Figure(figsize=(5.2, 3.2))
     axes = figure.add_subplot()
     summary = run.summary
-    model = "simulated model" if summary["simulated"] else printable(str(summary["model"]))
-    axes.set_title(f"{summary['method']}, {model}, {summary['questions']:,} questions", fontsize=9)
+    model = "simulated model" if summary["simulated"] else plain(str(summary["model"]))
+    title = f"{summary['method']}, {model}, {summary['questions']:,} questions" + ", oracle" * summary["oracle"]
+    axes.set_title(title, fontsize=9)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(alpha=0.3)
