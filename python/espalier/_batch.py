@@ -12,6 +12,7 @@ from typing import Any
 from . import _core
 from ._core import Progress
 from ._errors import InputError
+from ._files import write_text
 from ._job import RunResult, run_job
 
 MOST_REQUESTS = 50_000
@@ -69,9 +70,7 @@ def _split(waiting: Path, folder: Path, most: int) -> list[Path]:
         nonlocal number
         number += 1
         path = folder / f"requests-{number:04}.jsonl"
-        part = path.with_suffix(".part")
-        part.write_text("".join(parts.pop(model)), encoding="utf-8", newline="\n")
-        part.replace(path)
+        write_text(path, "".join(parts.pop(model)))
         files.append(path)
 
     sizes: dict[str, int] = {}

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 RETRIEVERS = ("bm25", "dense", "hybrid")
 
 
-def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--encoder", metavar="URL", help="an embeddings server, up to /v1")
+def add_encoder_options(parser: argparse.ArgumentParser, what: str = "an embeddings server, up to /v1") -> None:
+    parser.add_argument("--encoder", metavar="URL", help=what)
     parser.add_argument("--encoder-name", metavar="NAME", help="the encoder's name at its server")
     parser.add_argument(
         "--encoder-profile",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._errors import Error, InputError
+from ._files import read_object, record_of
 from ._job import run_job, write_world
-from ._journal import record_of
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "retrievals")
 SAMPLE = 20
@@ -61,7 +60,7 @@ def recorded_estimate(run: str | Path, method: str) -> Estimate:
     folder = Path(run)
     record = record_of(folder)
     try:
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        summary = read_object(folder / "summary.json")
     except FileNotFoundError:
         raise InputError(f"{folder / 'summary.json'}: the run is not finished") from None
     if record["method"] != method:

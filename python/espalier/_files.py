@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from . import _core
 from ._core import Index, Passage, Question, Tree
+from ._errors import InputError
 
 
 def read_questions(
@@ -44,28 +46,56 @@ def read_trees(path: str | os.PathLike[str]) -> list[Tree]:
     return _core.read_trees(os.fspath(path))
 
 
-def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree]) -> None:
-    """Writes rows or trees, a line each. The file appears whole or not at all."""
-    target = Path(path)
-    temporary = target.with_name(target.name + ".part")
+def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The object in a JSON file. Raises InputError."""
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for row in rows:
-                text = (
-                    row.to_json()
-                    if isinstance(row, Tree)
-                    else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-                )
-                file.write(text + "\n")
+        read = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path}: is not an object")
+    return read
+
+
+def record_of(run: Path) -> dict[str, Any]:
+    """The content of a run's run.json. Raises InputError."""
+    file = run / "run.json"
+    try:
+        record = read_object(file)
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no run in this folder") from None
+    for name in ("identity", "method"):
+        if not isinstance(record.get(name), str):
+            raise InputError(f"{file}: is no record of a run (field '{name}': is missing)")
+    return record
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` once it is whole, and leaves nothing after an error."""
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
+        part.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
-def write_text(file: Path, text: str) -> None:
+def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree]) -> None:
+    """Writes rows or trees, a line each. The file appears whole or not at all."""
+    with replacing(path) as file:
+        for row in rows:
+            text = (
+                row.to_json() if isinstance(row, Tree) else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+            )
+            file.write(f"{text}\n".encode())
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """The file appears whole or not at all."""
-    part = file.with_name(file.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(file)
+    with replacing(path) as file:
+        file.write(text.encode())

@@ -15,6 +15,7 @@ from ._errors import InputError
 from ._progress import ProgressView, eta, shown_as
 from ._summary import table
 from .commands.parser import add_command
+from .eval.text import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -146,14 +147,14 @@ def _print_description(description: dict[str, Any], *, as_json: bool) -> None:
     corpus, bm25 = description["corpus"], description["bm25"]
     rows = [
         ("folder", description["folder"]),
-        ("corpus", f"{corpus['passages']:,} passages of {printable(corpus['source'])}, {size(corpus['bytes'])}"),
+        ("corpus", f"{corpus['passages']:,} passages of {plain(corpus['source'])}, {size(corpus['bytes'])}"),
         ("BM25", f"{bm25['terms']:,} terms, {bm25['postings']:,} postings, {size(bm25['bytes'])}"),
         ("", f"analyzer {bm25['analyzer']}, k1 {bm25['k1']}, b {bm25['b']}"),
         ("fingerprint", bm25["fingerprint"]),
     ]
     if dense := description.get("dense"):
         shape = f"{dense['dimension']} dimensions, {dense['vectors']}, {dense['metric']}, {size(dense['bytes'])}"
-        made = f"encoder {printable(dense['encoder'])}, profile {printable(dense['profile'])}"
+        made = f"encoder {plain(dense['encoder'])}, profile {plain(dense['profile'])}"
         rows += [("vectors", shape), ("", made)]
     if description.get("verified"):
         rows.append(("verified", "every byte is as it was written"))
@@ -167,11 +168,6 @@ def size(count: int) -> str:
     while value >= 1000 and len(units) > 1:
         value, units = value / 1000, units[1:]
     return f"{value:.0f} {units[0]}" if units[0] == "bytes" else f"{value:.1f} {units[0]}"
-
-
-def printable(text: str) -> str:
-    """A text in one line, without anything that a terminal would obey."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
 
 
 def queries_of(file: Path) -> Iterator[str]:
@@ -206,5 +202,5 @@ def _as_json(query: str, found: list[Passage]) -> str:
 
 
 def _as_table(query: str, found: list[Passage]) -> str:
-    rows = [(f"{p.score:.4f}", printable(p.id), printable(p.title), printable(p.text)[:80]) for p in found]
-    return "\n".join([printable(query), *table(("score", "id", "title", "text"), rows, left=4), ""])
+    rows = [(f"{p.score:.4f}", plain(p.id), plain(p.title), plain(p.text)[:80]) for p in found]
+    return "\n".join([plain(query), *table(("score", "id", "title", "text"), rows, left=4), ""])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from . import _core
 from ._errors import InputError, StoreError
+from ._files import record_of
 from ._summary import table
 from .commands.parser import add_command
 
@@ -92,19 +93,6 @@ def journal_of(path: str) -> Path:
         raise InputError(f"{file}: there is no journal")
     _core.check_journal(str(file))
     return file
-
-
-def record_of(run: Path) -> dict[str, Any]:
-    """The content of a run's run.json."""
-    try:
-        record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{run / 'run.json'}: there is no run in this folder") from None
-    except ValueError as error:
-        raise InputError(f"{run / 'run.json'}: is no record of a run ({error})") from None
-    if not isinstance(record, dict) or not isinstance(record.get("identity"), str):
-        raise InputError(f"{run / 'run.json'}: field 'identity': is missing")
-    return record
 
 
 def connect(file: Path) -> sqlite3.Connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ._core import Progress
 from ._errors import InputError
+from ._files import record_of
 from ._job import RunResult, run_job
 
 NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
@@ -20,16 +20,11 @@ class Record:
 
     def __init__(self, run: Path) -> None:
         self._file = run / "run.json"
-        try:
-            self._fields = json.loads(self._file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"{self._file}: there is no run in this folder") from None
-        except ValueError as error:
-            raise InputError(f"{self._file}: is no record of a run ({error})") from None
+        self._fields = record_of(run)
 
     def __call__(self, name: str, absent: object = None) -> Any:
         """A field; `absent` in records of versions that did not have it yet. Raises InputError if there is neither."""
-        value = self._fields
+        value: Any = self._fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if value is None and absent is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import InputError, MissingPart
+from ._files import replacing
 
 DTYPES = {"text": "string", "int": "Int64", "float": "float64", "bool": "boolean", "texts": "object"}
 """Of pandas; None in an int or a bool stays None."""
@@ -88,16 +89,9 @@ class Table:
         arrow = self.to_arrow()
         import pyarrow.parquet
 
-        target = Path(path)
-        temporary = target.with_name(target.name + ".part")
-        try:
-            with temporary.open("wb") as file:
-                pyarrow.parquet.write_table(arrow, file)
-                file.flush()
-                os.fsync(file.fileno())
-            return temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(path) as file:
+            pyarrow.parquet.write_table(arrow, file)
+        return Path(path)
 
 
 def missing(package: str) -> MissingPart:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Tree
 from ._errors import InputError
-from ._files import read_trees
+from ._files import read_object, read_trees
 from ._table import Table
 from .datasets.rows import read_rows
 
@@ -82,8 +82,7 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        [row] = read_rows(self.folder / "summary.json")
-        return dict(row.fields)
+        return read_object(self.folder / "summary.json")
 
     @cached_property
     def trees(self) -> list[Tree]:

@@ -92,6 +92,13 @@ def espalier(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
+def expanded(folder: Path, out: Path, **settings: Any) -> esp.Run:
+    """A finished run over the questions and the corpus of a folder."""
+    data = {name: folder / f"{name}.jsonl" for name in ("questions", "corpus")}
+    esp.expand(**data, out=out, journal=None if JOURNAL else False, **settings)
+    return esp.load_run(out)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """The files of a run that must be equal to the byte."""
     return {name: (folder / name).read_bytes() for name in FILES}

@@ -274,14 +274,14 @@ def test_a_real_run_gives_as_many_rows_as_it_has_and_the_same_bytes_again(files:
     [
         ("sft", SFT, ["prompt"], 3, "sft.jsonl:1: field 'prompt': should be a text"),
         ("sft", SFT, ["completion"], None, "field 'completion': should be a text"),
-        ("sft", SFT, ["completion"], "\ud800", "field 'completion': is not Unicode"),
+        ("sft", SFT, ["completion"], "\ud800", "sft.jsonl:1: holds half of a surrogate pair"),
         ("sft", SFT, ["provenance", "nodes"], [True], "field 'provenance.nodes'"),
         ("sft", STEP, ["weights"], [[0, 11, 1]], "field 'weights': should hold"),
         ("sft", STEP, ["weights"], [[0, 3, 1], [2, 4, 1]], "field 'weights': should hold"),
         ("sft", CHAT, ["messages", 2, "role"], "robot", r"field 'messages\[2\].role': is 'robot'"),
         ("sft", CHAT, ["messages", 2, "value_at"], 99, r"field 'messages\[2\].value_at'"),
         ("sft", CHAT, ["messages"], [], "field 'messages': should end with the assistant"),
-        ("dpo", PAIR, ["provenance", "margin"], float("nan"), "field 'provenance.margin': should be a number"),
+        ("dpo", PAIR, ["provenance", "margin"], "1", "field 'provenance.margin': should be a number"),
         ("prm", SCORED, ["steps", 0, "score"], True, r"field 'steps\[0\].score': should be a number"),
         ("rollouts", ROLLOUT, ["steps", 0, "span"], [0, 99], r"field 'steps\[0\].span'"),
         ("rollouts", ROLLOUT, ["steps", 0, "process_reward"], None, "annotate RUN --with prm"),
@@ -305,7 +305,8 @@ def test_bad_rows_are_named_and_nothing_is_written(
 def test_bad_files(run: Path, tmp_path: Path):
     for text, message in (
         ("{", "is not JSON"),
-        ("[]\n", "should be an object"),
+        ("[]\n", "sft.jsonl:1: is not an object"),
+        ('{"id": NaN}', "NaN is no JSON"),
         ('{"id": "a"}\n', "field 'prompt': is missing"),
         (2 * (json.dumps(SFT) + "\n"), "'q1#0' stands twice"),
         ("", "no rows"),

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import espalier as esp
 import pytest
-from conftest import JOURNAL, rows
+from conftest import expanded, rows
 from espalier.notebook.chosen import chosen
 from espalier.notebook.progress import Live, in_notebook
 from espalier.notebook.tree_plot import layout
@@ -26,16 +26,7 @@ needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="n
 
 @pytest.fixture(scope="module")
 def run(files: Path, tmp_path_factory: pytest.TempPathFactory) -> esp.Run:
-    out = tmp_path_factory.mktemp("run")
-    esp.expand(
-        questions=files / "questions.jsonl",
-        corpus=files / "corpus.jsonl",
-        out=out,
-        method="decex",
-        limit=3,
-        journal=None if JOURNAL else False,
-    )
-    return esp.load_run(out)
+    return expanded(files, tmp_path_factory.mktemp("run"), method="decex", limit=3)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +110,8 @@ def test_pictures_are_files_with_the_same_bytes(run: esp.Run, tmp_path: Path):
     drawing = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "path to the answer" in drawing and run.trees[0].root.children[0].text.split()[0] in drawing
     for plot in (run.plot_scores, run.plot_costs, run.plot_nodes):
-        assert "<svg" in plot(tmp_path / "p.png")._repr_svg_()
+        drawing = plot(tmp_path / "p.png")._repr_svg_()
+        assert "<svg" in drawing and "3 questions, oracle" in drawing
         assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"'tree.txt', allowed: a name that ends in .svg"):
         run.trees[0].plot(tmp_path / "tree.txt")

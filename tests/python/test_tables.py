@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import JOURNAL, rows
+from conftest import expanded, rows
 
 NEEDS = {
     name: pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}")
@@ -18,17 +18,8 @@ NEEDS = {
 
 @pytest.fixture(scope="module")
 def folder(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("run")
-    esp.expand(
-        questions=files / "questions.jsonl",
-        corpus=files / "corpus.jsonl",
-        out=out,
-        method="prorag",
-        limit=4,
-        set={"simulations": 20},
-        journal=None if JOURNAL else False,
-    )
-    return out
+    settings = {"method": "prorag", "limit": 4, "set": {"simulations": 20}}
+    return expanded(files, tmp_path_factory.mktemp("run"), **settings).folder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from .._job import RunResult
+from .._job import RunResult, run_job
 from .._summary import labels
 from .run_options import add_method_option, add_run_options
 from .task import do_task, tell_open
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    result = do_task("answer", arguments)
+    result = do_task("answer", arguments, run_job)
     if result is None:
         return 0
     if arguments.json:

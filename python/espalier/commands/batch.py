@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
+from functools import partial
 
 from .._batch import MOST_REQUESTS, Round, ingest_batch, outstanding, prepare_batch
-from .._progress import shown_as
-from .config import Recorded
-from .dry_run import dry_run
 from .parser import add_command
 from .run_options import add_method_option, add_run_options
-from .settings import settings_of
+from .task import do_task
 
 SUMMARY = "Ask the model through an offline batch API, in rounds."
 EXAMPLES = ()
@@ -68,18 +65,8 @@ def print_round(done: Round, as_json: bool) -> int:
 
 
 def prepare_command(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    task, most, again = (settings.pop(name) for name in ("task", "most", "again"))
-    settings.pop("step")
-    config = arguments.given(arguments)
-    if arguments.dry_run:
-        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
-        return 0
-    with shown_as(quiet=arguments.json) as view:
-        recorded = Recorded(Path(settings["out"]), config, view)
-        done = prepare_batch(task, settings, recorded, most=most, again=again)
-        recorded.write(anew=False)
-    return print_round(done, arguments.json)
+    done = do_task(arguments.task, arguments, partial(prepare_batch, most=arguments.most, again=arguments.again))
+    return 0 if done is None else print_round(done, arguments.json)
 
 
 def ingest_command(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from .._job import run_job
 from .._summary import readable
 from .run_options import add_method_option, add_run_options
 from .task import do_task, tell_open
@@ -23,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    result = do_task("expand", arguments)
+    result = do_task("expand", arguments, run_job)
     if result is None:
         return 0
     if arguments.json:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from .. import _core
+from .._encoder import add_encoder_options
 from .config import given
 
 
@@ -87,14 +88,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option("--reranker", "URL of a reranker, /rerank or /score, for what was retrieved", metavar="URL")
     option("--reranker-name", "its model's name at the server", metavar="NAME")
     option("--rerank-depth", "passages that the reranker sees (50)", type=int, metavar="N")
-    option(
-        "--encoder", "URL of an embeddings server: for dense, faiss, value heads, choices by embedding", metavar="URL"
-    )
-    option("--encoder-name", "the encoder's name at its server", metavar="NAME")
-    option(
-        "--encoder-profile", "its prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none)", metavar="NAME"
-    )
-    option("--encoder-cut", "how texts are cut to that length (not at all)", choices=["none", "vllm", "llamacpp"])
+    add_encoder_options(parser, "an embeddings server: for dense, faiss, value heads, choices by embedding")
     option("--value-server", "URL of a server that gives plan and search values (decouple)", metavar="URL")
     option("--value-name", "of the model behind the value server; part of the journal's keys", metavar="NAME")
     option("--value-head", "trained head over the encoder's embeddings (decouple)", metavar="FILE")

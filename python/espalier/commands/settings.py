@@ -29,7 +29,7 @@ def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     settings = dict(vars(arguments))
-    for name in ("command", "version", "config", "given", "json", "dry_run", "like"):
+    for name in ("command", "version", "config", "given", "json", "dry_run", "like", "step", "task", "most", "again"):
         settings.pop(name, None)
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))

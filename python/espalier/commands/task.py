@@ -1,20 +1,24 @@
-"""What `expand` and `answer` do alike."""
+"""What `expand`, `answer` and `batch prepare` do alike."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
-from .._job import RunResult, run_job
+from .._job import RunResult
 from .._progress import shown_as
 from .config import Recorded
 from .dry_run import dry_run
 from .settings import settings_of
 
+T = TypeVar("T")
 
-def do_task(task: str, arguments: argparse.Namespace) -> RunResult | None:
-    """Runs what the line asks for; None after a dry run."""
+
+def do_task(task: str, arguments: argparse.Namespace, job: Callable[[str, dict[str, Any], Recorded], T]) -> T | None:
+    """Has `job` do what the line asks for; None after a dry run."""
     settings = settings_of(arguments)
     config = arguments.given(arguments)
     if arguments.dry_run:
@@ -22,7 +26,7 @@ def do_task(task: str, arguments: argparse.Namespace) -> RunResult | None:
         return None
     with shown_as(quiet=arguments.json) as view:
         recorded = Recorded(Path(settings["out"]), config, view)
-        result = run_job(task, settings, recorded)
+        result = job(task, settings, recorded)
         recorded.write(anew=False)
     return result
 

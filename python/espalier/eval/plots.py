@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..notebook.picture import LOOK
+from ..notebook.picture import LOOK, Picture
 from .tables import finished
 from .text import plain
 
@@ -53,12 +53,7 @@ def picture(result: Mapping[str, Any], title: str, across: str) -> tuple[Any, An
 
 def save(figure: Any, target: Path) -> list[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
-    files = []
-    for ending, metadata in ((".svg", {"Date": None}), (".png", {"Software": None})):
-        part = target.with_name(f"{target.name}.part")
-        figure.savefig(part, format=ending[1:], metadata=metadata, dpi=150)
-        files.append(part.replace(target.with_name(target.name + ending)))
-    return files
+    return [Picture(figure).save(target.with_name(target.name + ending)) for ending in (".svg", ".png")]
 
 
 def against_cost(result: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], cost: str, label: str) -> Any:

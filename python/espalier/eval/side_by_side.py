@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from .._core import Question
 from .._errors import InputError
-from .._files import read_questions
+from .._files import read_object, read_questions
 from .scores import Row, read_rows
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score
@@ -26,12 +26,9 @@ def record_of(run: Path) -> dict[str, Any]:
         names = ", ".join(sorted(f"runs/{folder.name}" for folder in (run / "runs").glob("*")))
         raise InputError(f"{run}: holds an evaluation; name one of its runs: {names}")
     try:
-        record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        record, summary = read_object(run / "run.json"), read_object(run / "summary.json")
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: there is no finished run in this folder") from None
-    except ValueError as error:
-        raise InputError(f"{run}: is no record of a run ({error})") from None
     return {"run": record, "summary": summary, "answers": list(read_rows(run / "answers.jsonl"))}
 
 

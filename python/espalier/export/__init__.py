@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from .._errors import InputError
+from .._files import read_object, record_of, write_text
 from .card import card
 from .format import Choices, Columns, Format
 from .formats import FORMATS
@@ -18,7 +18,7 @@ from .parquet import need_pyarrow
 from .reader import read_product
 from .records import Record
 from .tokenizer import Tokenizer
-from .writer import merge_dataset_info, put_text, write_rows
+from .writer import merge_dataset_info, write_rows
 
 __all__ = ["FORMATS", "Exported", "export"]
 
@@ -70,13 +70,14 @@ def export(
             raise ValueError(f"format '{format.name}' writes token ids and needs a tokenizer")
     if any(format.schema for format in chosen):
         need_pyarrow()
-    described, summary = described_by(run / "run.json"), described_by(run / "summary.json")
+    described, summary = record_of(run), read_object(run / "summary.json")
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     choices = Choices(style, threshold, margin, data_source, split, coder)
 
+    read = cache(lambda name: list(read_product(run, name)))
     made: list[tuple[Format, Exported, list[Columns]]] = []
     for format in chosen:
-        source, records = records_for(run, format, product)
+        source, records = records_for(run, format, product, read)
         rows = [row for record in records for row in format.rows(record, choices)]
         lengths = length_report(format, rows, coder, max_length) if coder else []
         made.append(
@@ -92,7 +93,7 @@ def export(
     if entries:
         merge_dataset_info(out / "dataset_info.json", entries)
     files = [file for _, file, _ in made]
-    put_text(out / "README.md", card(described, summary, files, choices, licences))
+    write_text(out / "README.md", card(described, summary, files, choices, licences))
     return files
 
 
@@ -102,24 +103,16 @@ def known(name: str) -> Format:
     return FORMATS[name]
 
 
-def described_by(file: Path) -> dict[str, Any]:
-    try:
-        described = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{file}: is not JSON ({error})") from None
-    if not isinstance(described, dict):
-        raise InputError(f"{file}: should be an object")
-    return described
-
-
-def records_for(run: Path, format: Format, product: str | None) -> tuple[str, list[Record]]:
+def records_for(
+    run: Path, format: Format, product: str | None, read: Callable[[str], list[Record]]
+) -> tuple[str, list[Record]]:
     """The records of which a format is made, and the file that holds them: the first of the format's that has any."""
     if product is not None and product not in format.products:
         raise ValueError(f"format '{format.name}' is not made of {product}.jsonl, but of: {', '.join(format.products)}")
     found = []
     for name in format.products if product is None else (product,):
         if (run / f"{name}.jsonl").exists():
-            records = list(read_product(run, name))
+            records = read(name)
             if records and all(isinstance(record, format.record) for record in records):
                 return name, records
             found.append(f"{name}.jsonl has " + ("rows of another sort" if records else "no rows"))

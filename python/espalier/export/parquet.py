@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import MissingPart
+from .._files import replacing
 from .format import Columns
 
 
@@ -33,4 +34,5 @@ def write_parquet(path: Path, rows: Sequence[Columns], schema: Any) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), path)
+    with replacing(path) as file:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), file)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .._errors import InputError
+from ..datasets.rows import read_rows
 from .records import Asked, Dialogue, Message, Origin, Pair, Record, Steps
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ T = TypeVar("T")
 class Row:
     """An object of a JSON line, which names file, line and field of what is wrong with it."""
 
-    def __init__(self, place: str, data: dict[str, Any], path: str = "") -> None:
+    def __init__(self, place: str, data: Mapping[str, Any], path: str = "") -> None:
         self._place, self._data, self._path = place, data, path
 
     def wrong(self, name: str, what: str) -> InputError:
@@ -35,12 +35,7 @@ class Row:
         return value
 
     def text(self, name: str) -> str:
-        return self._checked(name, self._typed(name, str, "a text"))
-
-    def _checked(self, name: str, text: str) -> str:
-        if any("\ud800" <= c <= "\udfff" for c in text):
-            raise self.wrong(name, "is not Unicode: half a surrogate pair")
-        return text
+        return self._typed(name, str, "a text")
 
     def flag(self, name: str) -> bool:
         return self._typed(name, bool, "true or false")
@@ -79,7 +74,7 @@ class Row:
         items = self._typed(name, list, "a list of texts")
         if not all(isinstance(item, str) for item in items):
             raise self.wrong(name, "should be a list of texts")
-        return tuple(self._checked(name, item) for item in items)
+        return tuple(items)
 
     def span(self, name: str, text: str) -> tuple[int, int]:
         """[begin, end) within a text."""
@@ -214,19 +209,10 @@ PRODUCTS: dict[str, Callable[[Row], Record]] = {
 
 def read_product(run: Path, product: str) -> Iterator[Record]:
     """The records in a file of a run. Raises InputError, which names file, line and field."""
-    file = run / f"{product}.jsonl"
     ids = set()
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            place = f"{file}:{number}"
-            try:
-                data = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{place}: is not JSON ({error})") from None
-            if not isinstance(data, dict):
-                raise InputError(f"{place}: should be an object")
-            record = PRODUCTS[product](Row(place, data))
-            if record.origin.id in ids:
-                raise InputError(f"{place}: field 'id': '{record.origin.id}' stands twice")
-            ids.add(record.origin.id)
-            yield record
+    for row in read_rows(run / f"{product}.jsonl"):
+        record = PRODUCTS[product](Row(row.where, row.fields))
+        if record.origin.id in ids:
+            row.fail("id", f"'{record.origin.id}' stands twice")
+        ids.add(record.origin.id)
+        yield record

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .._errors import MissingPart
+from .._files import replacing
 
 LOOK: Any = {
     "svg.hashsalt": "espalier",
@@ -49,16 +50,9 @@ class Picture:
         form = target.suffix[1:].lower()
         if form not in METADATA:
             raise ValueError(f"option 'file' is '{target.name}', allowed: a name that ends in .svg, .pdf or .png")
-        content = self._as(form)
-        temporary = target.with_name(target.name + ".part")
-        try:
-            with temporary.open("wb") as part:
-                part.write(content)
-                part.flush()
-                os.fsync(part.fileno())
-            return temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(target) as part:
+            part.write(self._as(form))
+        return target
 
     def saved(self, file: str | os.PathLike[str] | None) -> Picture:
         """Itself, saved if a file is named."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core import Tree, answer_node
-from .._index import printable
+from ..eval.text import plain
 from .chosen import children_of, chosen, path_to
 from .picture import Picture, drawn
 
@@ -94,7 +94,7 @@ def layout(children: Sequence[Sequence[int]]) -> dict[int, tuple[int, float]]:
 
 def labelled(node: Mapping[str, Any], question: str) -> str:
     """What the node says, its numbers, and why it was pruned: four lines at most."""
-    words = printable(node.get("text", question))
+    words = plain(node.get("text", question))
     kind = node.get("kind", "question").replace("_", " ")
     reason = [node["reason"].replace("_", " ")] if node.get("reason") else []
     lines = textwrap.wrap(f"{kind}: {words}", LINE, max_lines=3 - len(reason), placeholder=" …")
