@@ -37,20 +37,6 @@ backend::Vectors make_vectors(const py::object& matrix) {
   return backend::Vectors(std::move(values), dimension);
 }
 
-void write_vectors(const std::string& file, const std::vector<Passage>& passages, backend::AnyEncoder encoder,
-                   backend::Metric metric, backend::Precision precision, std::size_t batch, const std::function<void(std::size_t)>& progress) {
-  std::optional<backend::DenseFileWriter> writer;
-  backend::encode_each(
-      passages, std::move(encoder),
-      [&](std::span<const float> vector) {
-        if (!writer) writer.emplace(file, vector.size(), metric, Hash(), precision);
-        writer->add(vector);
-        if (progress && (writer->rows() % batch == 0 || writer->rows() == passages.size())) progress(writer->rows());
-      },
-      batch);
-  writer->commit();
-}
-
 /// Every run searches the same index.
 template <class Retriever>
 RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
@@ -85,7 +71,10 @@ void bind_dense(py::module_& m) {
       "write_vectors",
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder, const std::string& metric,
          const std::string& vectors, std::size_t batch, const std::function<void(std::size_t)>& progress) {
-        write_vectors(file, passages, make_encoder(encoder), backend::metric_named(metric), backend::precision_named(vectors), batch, progress);
+        backend::write_vectors(file, passages, make_encoder(encoder), fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
+                               backend::precision_named(vectors), batch, [&](std::size_t rows) {
+                                 if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
+                               });
       },
       py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
       py::arg("vectors") = "float32", py::arg("batch") = 256, py::arg("progress") = py::none(),

@@ -47,10 +47,6 @@ run::IndexProgress hook_of(const py::object& progress) {
   };
 }
 
-std::optional<Hash> fingerprint_of(const py::object& encoder) {
-  return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
-}
-
 /// What an index is told of an encoder; None = nothing.
 std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string name, const std::string& metric, const std::string& vectors,
                                          const std::string& journal) {
@@ -124,7 +120,7 @@ void bind_folder(py::module_& m) {
       py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product", py::arg("vectors") = "float32",
       py::arg("journal") = "", py::arg("progress") = py::none(),
       "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an encoder_name. What is "
-      "in the journal, a file, is not encoded again. progress(stage, done, all) is told how far each stage is.");
+      "in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) is not encoded again. progress(stage, done, all) is told how far each stage is.");
 }
 
 #else

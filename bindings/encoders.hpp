@@ -9,6 +9,7 @@
 #include "parts.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,11 @@ inline backend::AnyEncoder make_encoder(const py::object& encoder) {
     const py::gil_scoped_acquire lock;
     return (*part)(std::vector<EncodeRequest>(texts.begin(), texts.end()));
   };
+}
+
+/// Nothing for a function.
+inline std::optional<Hash> fingerprint_of(const py::object& encoder) {
+  return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
 }
 
 /// The same behind a journal, which keeps what was encoded under that fingerprint.

@@ -398,6 +398,11 @@ TEST_CASE("a recorded tree takes scores of a reward model and the agreement of e
     CHECK(annotated.annotation("embedding", id) == 1);
   }
   CHECK(std::isnan(annotated.annotation("process_reward", 1)));
+
+  run::AirMethod silent(full);
+  silent.prepare(run::Ports(scheduler.model(script().on("process_reward", "none"), Scheduler::unlimited), documents(scheduler)), silent.prompts());
+  const rag::Tree unread = scheduler.run(silent.annotate(annotated, {"prm"}));
+  for (const NodeId id : method::candidates_of(unread)) CHECK(std::isnan(unread.annotation("process_reward", id)));  // no score of another model's stays
   CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(tree, {"judge"})), "option 'with' is judge, allowed: prm, embedding", std::invalid_argument);
 }
 

@@ -66,5 +66,6 @@ def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     assert "'hedge'" in refused(*model, "--hedge", "0.9")
     assert "'endpoint'" in refused("--endpoint", "http://127.0.0.1:9/v1")
     assert "the purpose 'rollout'" in refused(*model, "--endpoint", "rollout=http://127.0.0.1:9/v1")
-    simulated = ("--model-for", "rollout=simulated")
-    assert "'endpoint'" in refused(*model, *simulated, "--endpoint", "rollout=http://127.0.0.1:9/v1")
+    for alone in ("simulated", "http://127.0.0.1:9/classify,m"):
+        other = ("--model-for", f"rollout={alone}")
+        assert "'endpoint'" in refused(*model, *other, "--endpoint", "rollout=http://127.0.0.1:9/v1")

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -115,5 +116,20 @@ class DenseFile {
   CheckedFile file_;
   DenseFileAbout about_;
 };
+
+/// Encodes all passages of a corpus, `batch` at a time, into a file of vectors; told(rows) hears of each row that is written.
+/// `fingerprint`: the encoder's, zeros = not known. Throws what encode_each() and the writer throw.
+template <class Corpus, class Told>
+void write_vectors(const std::string& path, const Corpus& passages, AnyEncoder encoder, Hash fingerprint, Metric metric, Precision precision,
+                   std::size_t batch, const Told& told) {
+  std::optional<DenseFileWriter> writer;
+  const auto take = [&](std::span<const float> vector) {
+    if (!writer) writer.emplace(path, vector.size(), metric, fingerprint, precision);
+    writer->add(vector);
+    told(writer->rows());
+  };
+  encode_each(passages, std::move(encoder), take, batch);
+  writer->commit();
+}
 
 }  // namespace espalier::backend

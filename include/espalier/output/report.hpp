@@ -46,17 +46,11 @@ inline void append_report_block(std::string& out, std::string_view name, std::st
   out += "</script>\n";
 }
 
-/// Appends one question.
-inline void append_report_question(std::string& out, const ReportQuestion& question) {
-  append_report_block(out, "answer", question.answer);
-  append_report_block(out, "tree", question.tree);
-  append_report_block(out, "pairs", question.pairs);
-}
-/// Appends the same question of the run that is compared, empty if it is not in it.
-inline void append_report_other(std::string& out, const ReportQuestion& question) {
-  append_report_block(out, "other_answer", question.answer);
-  append_report_block(out, "other_tree", question.tree);
-  append_report_block(out, "other_pairs", question.pairs);
+/// Appends one question; as "other_" the same one of the run that is compared, empty if it is not in it.
+inline void append_report_question(std::string& out, const ReportQuestion& question, const std::string& as = "") {
+  append_report_block(out, as + "answer", question.answer);
+  append_report_block(out, as + "tree", question.tree);
+  append_report_block(out, as + "pairs", question.pairs);
 }
 
 /// Appends what stands behind the questions. `bytes` is the size of the page so far.
@@ -98,7 +92,7 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     append_report_question(text, *question);
     if (!other.empty()) {
       const auto same = others.find(question->id);
-      append_report_other(text, same == others.end() ? ReportQuestion() : same->second);
+      append_report_question(text, same == others.end() ? ReportQuestion() : same->second, "other_");
     }
     flush();
   }

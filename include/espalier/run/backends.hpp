@@ -83,6 +83,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   if (!is_url(source) && !later) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
   if (is_scorer(source)) {
+    if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
     auto scorer = make_scorer(source, model_name, "", settings);
     const Hash fingerprint = scorer->fingerprint();
     return {std::make_unique<backend::ScoringModel>(std::move(scorer)), fingerprint, model_name, true};

@@ -18,7 +18,6 @@
 #include <istream>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -112,14 +111,10 @@ inline void write_corpus(const std::string& source, const std::string& target, c
 
 /// Writes the vectors of an index.
 inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target, const IndexProgress& progress) {
-  std::optional<backend::DenseFileWriter> writer;
-  const auto take = [&](std::span<const float> vector) {
-    if (!writer) writer.emplace(target, vector.size(), encoding.metric, encoding.fingerprint.value_or(Hash()), encoding.precision);
-    writer->add(vector);
-    if (progress) progress("vectors", writer->rows(), corpus.size());
-  };
-  backend::encode_each(corpus, encoding.encoder, take, 512);
-  writer->commit();
+  backend::write_vectors(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric, encoding.precision, 512,
+                         [&](std::size_t rows) {
+                           if (progress) progress("vectors", rows, corpus.size());
+                         });
 }
 
 /// Says in the manifest what made the vectors.

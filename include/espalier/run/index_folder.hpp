@@ -179,7 +179,7 @@ inline std::string describe(const IndexFolder& index) {
     json.key("dense").begin_object();
     for (const char* field : {"encoder", "profile", "fingerprint"}) json.key(field).raw(index.manifest().json(std::string("dense.") + field));
     json.field("metric", backend::metric_names[std::size_t(vectors.metric())]).field("dimension", vectors.dimension());
-    json.field("vectors", vectors.precision() == backend::Precision::float16 ? "float16" : "float32");
+    json.field("vectors", backend::precision_names[std::size_t(vectors.precision())]);
     json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();
   }
   json.end_object();

@@ -89,7 +89,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,
      .streams = false},
-    // Spoken to on its native routes (ollama_request.hpp). "library" owns the models that nobody renamed.
+    // Spoken to on its native routes (openai_request.hpp). "library" owns the models that nobody renamed.
     {.server = Server::ollama,
      .name = "ollama",
      .owner = "library",

@@ -3,6 +3,7 @@
 #include <espalier/backend/index/half.hpp>
 #include <espalier/backend/index/vectors.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,11 +16,12 @@ namespace espalier::backend {
 
 /// How the numbers of vectors are kept.
 enum class Precision : std::uint8_t { float32, float16 };
+inline constexpr std::array<const char*, 2> precision_names = {"float32", "float16"};
 
 /// Throws std::invalid_argument for an unknown name.
 inline Precision precision_named(const std::string& name) {
-  if (name == "float32") return Precision::float32;
-  if (name == "float16") return Precision::float16;
+  for (std::size_t i = 0; i < precision_names.size(); ++i)
+    if (name == precision_names[i]) return static_cast<Precision>(i);
   bad_option("vectors", name, "float32, float16");
 }
 

@@ -6,10 +6,7 @@
 
 namespace espalier::backend {
 
-/// The largest number that 16 bits hold (IEEE 754 binary16).
-inline constexpr float largest_half = 65504;
-
-/// The nearest number of 16 bits, the even one of two. |x| must round to at most largest_half.
+/// The nearest number of 16 bits (IEEE 754 binary16), the even one of two. x must fit: |x| rounds to at most 65504.
 inline std::uint16_t to_half(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
