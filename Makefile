@@ -101,8 +101,10 @@ $(TRAINERS:%=test-%): test-%: wheel .venv-%/ready
 test-all: test test-servers $(TRAINERS:%=test-%)
 
 docs: install-dev
+	@tools/setup.sh doxygen
 	$(VENV)/pip install -q --group docs
 	$(VENV)/sphinx-build -q -W --keep-going docs build/docs
+	$(VENV)/pytest -q tests/site_test.py
 
 lint: install-dev
 	$(VENV)/ruff check python tests

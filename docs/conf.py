@@ -1,6 +1,7 @@
 """The site: `make docs` writes build/docs/index.html, which fetches nothing when it is viewed."""
 
 import re
+import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -13,7 +14,8 @@ project = "Espalier"
 author = "the maintainers of Espalier"
 release = re.search(r'version = "([^"]+)"', VERSION)[1]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+sys.path.insert(0, str(ROOT / "docs"))
+extensions = ["cpp_reference", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"

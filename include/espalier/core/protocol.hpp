@@ -7,7 +7,7 @@
 
 namespace espalier {
 
-/// An opening and a closing mark in model text, such as <answer> and </answer>. Without marks it is a whole reply; a closing
+/// An opening and a closing mark in model text, such as `<answer>` and `</answer>`. Without marks it is a whole reply; a closing
 /// mark "\n" is the end of the line or of the text, none at all the end of the text; a bracket at the end of the opening mark is closed by its own kind.
 struct Tag {
   std::string name;   ///< the role it plays: thought, reasoning, question, search, answer, sub_answer, queries, score, verdict,

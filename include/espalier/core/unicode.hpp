@@ -205,7 +205,7 @@ inline bool is_alnum(char32_t c) {
   if (c < 0x80) return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
   return detail::unicode_flags_of(c) & detail::flag_alnum;
 }
-/// A word character: \w of Python's regular expressions.
+/// A word character: `\w` of Python's regular expressions.
 inline bool is_word(char32_t c) { return c == '_' || is_alnum(c); }
 /// What Python's str.split splits at.
 inline bool is_space(char32_t c) {

@@ -18,7 +18,7 @@ inline void append_html(std::string& out, std::string_view text) {
     }
 }
 
-/// Appends JSON for a script element: < > & U+2028 U+2029, which a JSON text has inside strings only, become \u escapes.
+/// Appends JSON for a script element: < > & U+2028 U+2029, which a JSON text has inside strings only, become `\u` escapes.
 /// It stays the same JSON, and nothing in it can end the element.
 inline void append_json_in_html(std::string& out, std::string_view json) {
   std::size_t clean = 0;  // [clean, i) needs no change

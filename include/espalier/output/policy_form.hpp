@@ -10,7 +10,7 @@
 namespace espalier::output {
 
 /// A chain in the form in which the policy writes it (DecEx-RAG, Table 3): own-knowledge rounds and the words before a
-/// query or an answer become one thought, then comes <search> with its documents, or <answer>. Prompts are the prompt
+/// query or an answer become one thought, then comes `<search>` with its documents, or `<answer>`. Prompts are the prompt
 /// "rollout" over such a transcript, and all text is neutralised, so a trained model meets at inference what it saw in
 /// training.
 class PolicyForm {

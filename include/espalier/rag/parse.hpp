@@ -61,7 +61,7 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const T
 /// Reads a reply by its purpose: the first tag to be complete of those that the purpose returns, from the mark nearest
 /// before its closing one, so that a server which stops at closing marks changes nothing; or, if the purpose returns none,
 /// the first line that is not empty; a tag without marks claims the whole reply if no other does. Nothing if there is no such tag or nothing in it, or if
-/// scores are not in their form. A reasoning model's own <think>
+/// scores are not in their form. A reasoning model's own `<think>`
 /// blocks in front are part of the thought and never searched.
 inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());

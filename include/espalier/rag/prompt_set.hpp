@@ -33,7 +33,7 @@ class PromptSet {
     }
   }
 
-  /// The same with the files DIR/<purpose>.txt in place of the built-in texts, where they exist. Any other .txt file in
+  /// The same with the files `DIR/<purpose>.txt` in place of the built-in texts, where they exist. Any other .txt file in
   /// the folder is an error, so that a misspelt name does not go unnoticed.
   [[nodiscard]] PromptSet replaced_from(const std::filesystem::path& folder) const {
     if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), 0, "", "is not a folder of prompts");

@@ -21,7 +21,7 @@
 
 namespace espalier::run {
 
-/// DIR/index.json: which parts an index has, each a checked file DIR/<part>.bin, and which file that must be. Written last, so
+/// DIR/index.json: which parts an index has, each a checked file `DIR/<part>.bin`, and which file that must be. Written last, so
 /// that the folder of a build that was not finished is no index.
 class IndexManifest {
  public:

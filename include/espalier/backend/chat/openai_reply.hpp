@@ -50,7 +50,7 @@ inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice) {
   return all;
 }
 
-/// A text as it was said: what a reasoning model thought aside stands in front as a <think> block.
+/// A text as it was said: what a reasoning model thought aside stands in front as a `<think>` block.
 inline std::string with_thought(std::string_view thought, std::string_view text) {
   std::string out;
   if (!thought.empty()) out.append("<think>\n").append(thought).append("\n</think>\n");

@@ -12,7 +12,7 @@ namespace espalier::backend {
 /// ours is part of the text (see Completion). For a completion that ended by a stop:
 /// 1. a stop string that is in the text was kept: nothing is missing;
 /// 2. `reported` (vLLM's stop_reason, SGLang's matched_stop), if the server named a string, is what is missing;
-/// 3. else the stop that closes the innermost tag which the text leaves open: </x> closes <x>, a tag of the method's
+/// 3. else the stop that closes the innermost tag which the text leaves open: `</x>` closes `<x>`, a tag of the method's
 ///    protocol closes its own mark;
 /// 4. else the only stop there is, if it closes no tag or one that the prompt left open;
 /// 5. else nothing: the model ended by itself.

@@ -68,7 +68,7 @@ class Analyzer {
   Function analyze_;
 };
 
-/// `simple`: NFKC, case-folded, every longest run of letters and digits ([^\W_]+ of a Python regular expression).
+/// `simple`: NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` of a Python regular expression).
 inline Analyzer simple_analyzer() {
   return {"simple", [](std::string_view text, Terms& terms) {
             std::string folded = casefold(nfkc(text));
