@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 TRAINERS := trl llamafactory verl openrlhf
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers wheel $(TRAINERS:%=test-%) test-all docs lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -15,12 +15,13 @@ help:
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
-	@echo "make test-python    the Python tests;  make test-pages  the programs of the README and of docs/"
+	@echo "make test-python    the Python tests;  make test-pages  the programs of the README, of docs/ and of the notebooks"
 	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
 	@echo "make test-all       test, test-servers and those of all trainers"
+	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
@@ -76,7 +77,7 @@ test-browser: install-dev
 	$(VENV)/pytest tests/browser --junit-xml=build/browser/junit.xml
 
 test-pages: install-dev
-	$(VENV)/pytest tests/pages_test.py --junit-xml=build/pages/junit.xml
+	$(VENV)/pytest tests/pages_test.py tests/notebooks_test.py --junit-xml=build/pages/junit.xml
 
 test-servers: install-dev
 	$(VENV)/pip install -q --group servers
@@ -93,12 +94,17 @@ wheel: install-dev
 	.venv-$*/bin/pip install -q --no-deps --group $*-alone
 	@touch $@
 
-test-trl: more := tests/trainers/test_transformers_model.py
+test-trl: more := tests/trainers/test_transformers_model.py tests/notebooks_test.py
 $(TRAINERS:%=test-%): test-%: wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
 
 test-all: test test-servers $(TRAINERS:%=test-%)
+
+notebooks: wheel .venv-trl/ready
+	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
+	.venv-trl/bin/pip install -q --group notebooks
+	.venv-trl/bin/python tools/execute_notebooks.py
 
 docs: install-dev
 	@tools/setup.sh doxygen
@@ -107,7 +113,7 @@ docs: install-dev
 	$(VENV)/pytest -q tests/site_test.py
 
 lint: install-dev
-	$(VENV)/ruff check python tests
+	$(VENV)/ruff check python tests examples
 	$(VENV)/mypy
 
 bench: setup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .._core import Search, Tree
+from .._core import Node, Search, Tree
 from .._events import events
 
 if TYPE_CHECKING:
@@ -29,6 +29,15 @@ def plot(tree: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 
     return tree_plot(tree, file, most=most)
 
 
+def path(node: Node) -> list[Node]:
+    """The nodes from the root to this one."""
+    nodes = [node]
+    while parent := nodes[-1].parent:
+        nodes.append(parent)
+    return nodes[::-1]
+
+
 def attach() -> None:
     for owner, method in ((Tree, _repr_html_), (Tree, plot), (Search, events)):
         setattr(owner, method.__name__, method)
+    Node.path = property(path)  # type: ignore[assignment,method-assign]

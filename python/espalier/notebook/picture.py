@@ -44,6 +44,9 @@ class Picture:
     def __init__(self, figure: Any) -> None:
         self.figure = figure
 
+    def __repr__(self) -> str:
+        return "Picture({:g} x {:g} in)".format(*self.figure.get_size_inches())
+
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Writes an .svg, .pdf or .png, which appears whole or not at all; the same picture gives the same bytes."""
         target = Path(file)
