@@ -200,6 +200,22 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
 
 
 @needs_http
+def test_another_file_of_vectors_under_the_same_name_is_refused(files: Path, world: esp.World, tmp_path: Path):
+    vectors = tmp_path / "vectors"
+    with embeddings_server() as server:
+        run = ["answer", "--questions", files / "questions.jsonl", "--corpus", files / "corpus.jsonl", "--limit", "2"]
+        run += ["--retriever", f"dense:{vectors}", *encoded(server.url), "--out", tmp_path / "out"]
+        esp.write_vectors(str(vectors), world.passages, esp.HttpEncoder(server.url, "letters", profile="e5"))
+        assert espalier(*run).returncode == 0
+        assert espalier(*run).returncode == 0
+        esp.write_vectors(
+            str(vectors), world.passages, lambda requests: [row[::-1] for row in letters([r.text for r in requests])]
+        )
+        done = espalier(*run)
+    assert done.returncode == 2 and "another inputs.retriever" in done.stderr
+
+
+@needs_http
 @needs_journal
 def test_what_a_journal_holds_is_not_encoded_again(files: Path, tmp_path: Path):
     with embeddings_server() as server:

@@ -111,6 +111,7 @@ class Run {
     record.add_text("inputs.questions", hash_file(settings_.questions).hex());
     record.add_text("inputs.corpus", settings_.corpus.empty() ? "" : hash_file(settings_.corpus).hex());
     if (!settings_.index.empty()) record.add_text("inputs.index", IndexFolder(settings_.index).hash(settings_.retriever == "dense" || settings_.retriever == "hybrid"));
+    if (const std::string file = retriever_file(settings_); !file.empty()) record.add_text("inputs.retriever", hash_file(file).hex());
     record.add_text("inputs.prompts", texts.finish().hex());
     record.add_text("inputs.value_head", settings_.value_head.empty() ? "" : hash_file(settings_.value_head).hex());
     record.add_text("model.name", settings_.model == "simulated" ? "simulated" : settings_.model_name);

@@ -23,12 +23,18 @@
 
 namespace espalier::run {
 
+/// The file of vectors or the faiss index that the settings name, "" = none.
+inline std::string retriever_file(const Settings& settings) {
+  for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
+    if (settings.retriever.starts_with(kind)) return settings.retriever.substr(kind.size());
+  return "";
+}
+
 /// A faiss index over the corpus; queries are encoded by the server that the settings name.
 inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
   Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
-  const std::string file = settings.retriever.substr(std::string("faiss:").size());
-  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(file, backend::FaissAccess::either), std::move(encode));
+  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissAccess::either), std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss", true};
 #else
@@ -118,7 +124,7 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever, [[
 /// The retriever that the settings name, without a reranker; a local one searches the index folder, or the corpus.
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
   const std::size_t colon = settings.retriever.find(':');
-  const std::string kind = settings.retriever.substr(0, colon), file = colon == std::string::npos ? "" : settings.retriever.substr(colon + 1);
+  const std::string kind = settings.retriever.substr(0, colon), file = retriever_file(settings);
   const bool vectors = !file.empty() || (colon == std::string::npos && !settings.index.empty());
   if (settings.retriever == "bm25") return make_bm25(settings, lexical);
   if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
