@@ -7,8 +7,8 @@ from typing import Any
 from ._errors import BackendError, Error
 from ._events import Event
 from ._per_request import PerRequest
-from ._types import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
 from .notebook.picture import Picture
+from .protocols import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
 
 class Passage:
     def __eq__(self, arg0: object, /) -> bool: ...

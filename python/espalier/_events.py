@@ -11,7 +11,7 @@ from . import _core
 from ._core import Question, Search, Tree
 from ._errors import BackendError
 from ._search import open_session
-from ._types import LanguageModelLike, RetrieverLike, RewardLike
+from .protocols import LanguageModelLike, RetrieverLike, RewardLike
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ Event: TypeAlias = NodeEvent | SimulationEvent | PrunedEvent | DoneEvent
 
 
 def events(
-    search: Search,
+    self: Search,
     questions: Iterable[Question],
     *,
     model: LanguageModelLike,
@@ -85,7 +85,7 @@ def events(
     """
     several = list(questions)
     session = open_session(
-        search, several, model, retriever, reward, seed, in_flight, journal, fingerprint, retriever_fingerprint
+        self, several, model, retriever, reward, seed, in_flight, journal, fingerprint, retriever_fingerprint
     )
     return _events(session, 4 * in_flight if open_questions is None else open_questions)
 

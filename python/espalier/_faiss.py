@@ -8,7 +8,7 @@ from typing import Any
 
 from ._core import Encoder, EncodeRequest, Faiss, Passage, Query, build_info
 from ._errors import MissingPart
-from ._types import EncoderLike, RetrieverLike
+from .protocols import EncoderLike, RetrieverLike
 
 
 def faiss_retriever(passages: Sequence[Passage], index: str | os.PathLike[str], encoder: EncoderLike) -> RetrieverLike:

@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from ._core import Tree
 from ._job import text_of
-from ._types import EncoderLike, LanguageModelLike
+from .protocols import EncoderLike, LanguageModelLike
 
 
 class Method(_core.Method):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from . import _core
 from ._core import Question, Search, Tree
 from ._errors import whole
-from ._types import LanguageModelLike, RetrieverLike, RewardLike
+from .protocols import LanguageModelLike, RetrieverLike, RewardLike
 
 
 def run(

@@ -16,59 +16,28 @@ N holds visits (those under way included), Q mean values (0 where N is 0), P pri
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
 from ._core import ProblemNode, ProblemTree, Proposal, Puct, Uct, Verdict
 from ._errors import whole
 from ._per_request import PerRequest
+from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from .protocols import Backup, Evaluator, PruningPolicy, SelectionPolicy
 
 __all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Verdict", "layered", "mcts"]
-
-T = TypeVar("T")
-Batch: TypeAlias = Sequence[T | BaseException] | Awaitable[Sequence[T | BaseException]]
-Value: TypeAlias = Callable[..., Batch[float]]
-Selection: TypeAlias = "Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], ArrayLike]"
-Pruning: TypeAlias = (
-    "Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], Verdict]"
-)
-Backup: TypeAlias = "Callable[[float, NDArray[np.int64], NDArray[np.float64]], ArrayLike]"
-
-
-class Problem(Protocol):
-    """What a search asks of a problem. Lists come in and go out, an item for each state.
-
-    `propose`, `step` and the value of states may take one more argument `seeds`: a number from 0 to 2^64 - 1 for each
-    item, made from the search's seed and the place in the tree. What is drawn by these alone is the same in any batch.
-    """
-
-    def kinds(self, states: list[Any], /) -> Batch[Sequence[int]]:
-        """The legal kinds of each state, numbers from 0 to 255 in order; an empty list ends the path there."""
-
-    @property
-    def propose(self) -> Callable[..., Batch[Sequence[Any]]]:
-        """propose(states, kinds, counts): up to so many actions of that kind for each state.
-
-        An action stands alone or in a Proposal with its prior. Actions are compared by ==; equal ones become one child.
-        """
-
-    @property
-    def step(self) -> Callable[..., Batch[Any]]:
-        """step(states, actions): the states that follow. A state is kept as it is: give back a new one."""
 
 
 def mcts(
     problem: Problem,
     roots: Iterable[Any],
-    value: Value,
+    value: Evaluator,
     *,
-    selection: Uct | Puct | Selection | None = None,
+    selection: Uct | Puct | SelectionPolicy | None = None,
     backup: Backup | None = None,
     simulations: int = 32,
     width: int = 4,
@@ -93,11 +62,11 @@ def mcts(
 def layered(
     problem: Problem,
     roots: Iterable[Any],
-    value: Value,
+    value: Evaluator,
     *,
-    filter: Pruning | None = None,
-    decide: Pruning | None = None,
-    keep: Pruning | None = None,
+    filter: PruningPolicy | None = None,
+    decide: PruningPolicy | None = None,
+    keep: PruningPolicy | None = None,
     width: int = 3,
     seed: int = 1,
 ) -> list[ProblemTree]:
@@ -117,7 +86,7 @@ Row: TypeAlias = tuple[Any, ...]
 RowFunction: TypeAlias = Callable[[list[Row]], Batch[Any]] | PerRequest[Any]
 
 
-def _functions(problem: Problem, value: Value) -> list[RowFunction]:
+def _functions(problem: Problem, value: Evaluator) -> list[RowFunction]:
     """The four functions as functions of one list of rows."""
     named = [(f"the problem's {name}", getattr(problem, name, None)) for name in ("kinds", "propose", "step")]
     return [_by_rows(role, function) for role, function in [*named, ("the value", value)]]

@@ -12,7 +12,7 @@ from ..notebook.picture import LOOK, Picture
 from .tables import finished
 from .text import plain
 
-ABSENT = "no plots: matplotlib is not there (pip install 'espalier[plots]')"
+ABSENT = "no plots: matplotlib is not there (pip install 'espalier[viz]')"
 
 
 def available() -> bool:

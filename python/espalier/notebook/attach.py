@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from .picture import Picture
 
 
-def _repr_html_(tree: Tree) -> str:
+def _repr_html_(self: Tree) -> str:
     """The tree in a notebook."""
     from .tree_html import tree_html
 
-    return tree_html(tree)
+    return tree_html(self)
 
 
-def plot(tree: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
+def plot(self: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
     """A picture of the `most` visited nodes; written to `file` (.svg, .pdf, .png) if one is named.
 
-    Needs matplotlib: pip install 'espalier[plots]'.
+    Needs matplotlib: pip install 'espalier[viz]'.
     """
     from .tree_plot import tree_plot
 
-    return tree_plot(tree, file, most=most)
+    return tree_plot(self, file, most=most)
 
 
 def path(node: Node) -> list[Node]:

@@ -33,7 +33,7 @@ def drawn(draw: Callable[[], Any]) -> Picture:
     try:
         import matplotlib
     except ImportError:
-        raise MissingPart("pictures need matplotlib: pip install 'espalier[plots]'") from None
+        raise MissingPart("pictures need matplotlib: pip install 'espalier[viz]'") from None
     with matplotlib.rc_context(LOOK):
         return Picture(draw())
 

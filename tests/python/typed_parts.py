@@ -1,0 +1,129 @@
+"""Parts as a user types them, for mypy alone (`make lint`). It must object to the lines that it is told to ignore: an
+unused `type: ignore` is an error."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import espalier as esp
+import numpy as np
+from espalier import protocols
+from espalier.problem import Verdict, layered, mcts
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating]
+
+
+def model(prompts: list[esp.Prompt]) -> list[str]:
+    return ["yes"] * len(prompts)
+
+
+async def later(prompts: Sequence[esp.Prompt]) -> list[esp.Completion | esp.BackendError]:
+    return [esp.Completion("yes") for _ in prompts]
+
+
+@esp.PerRequest
+async def one_by_one(prompt: esp.Prompt) -> esp.Completion:
+    return esp.Completion(prompt.text)
+
+
+def retriever(queries: list[esp.Query]) -> list[list[esp.Passage]]:
+    return [[] for _ in queries]
+
+
+def encoder(requests: list[esp.EncodeRequest]) -> Floats:
+    return np.zeros((len(requests), 2))
+
+
+async def encoder_elsewhere(requests: list[esp.EncodeRequest]) -> Floats:
+    return encoder(requests)
+
+
+class Reranker:
+    async def __call__(self, requests: list[esp.RerankRequest]) -> list[list[float]]:
+        return [[0.0 for _ in request.texts] for request in requests]
+
+
+def reward(states: list[esp.State]) -> list[float]:
+    return [1.0 if state.answer else 0.0 for state in states]
+
+
+class Countdown:
+    def kinds(self, states: list[int]) -> list[list[int]]:
+        return [[0] if left > 0 else [] for left in states]
+
+    def propose(self, states: list[int], kinds: list[int], counts: list[int]) -> list[list[int]]:
+        return [[1] for _ in states]
+
+    async def step(self, states: list[int], actions: list[int], seeds: list[int]) -> list[int]:
+        return [left - taken for left, taken in zip(states, actions, strict=True)]
+
+
+def nearness(states: list[int]) -> list[float]:
+    return [1 / (1 + left) for left in states]
+
+
+def least_visited(N: Ints, Q: Floats, P: Floats) -> Ints:
+    return -N
+
+
+def oldest_only(N: Ints, Q: Floats, P: Floats, kinds: Ints) -> Verdict:
+    return Verdict(cut=range(1, len(N)))
+
+
+def last_value(value: float, N: Ints, W: Floats) -> Floats:
+    return value * N
+
+
+questions = [esp.Question("Who?")]
+search = esp.Mcts(esp.Rollout(reward))
+esp.run(search, questions, model=model, retriever=retriever, reward=esp.F1())
+esp.run(search, questions, model=later, retriever=esp.Bm25([]))
+esp.Method("prorag", models={"judge": one_by_one}, encoder=encoder_elsewhere)
+esp.Reranked(esp.Hybrid([retriever, esp.Dense([], encoder)]), Reranker())
+mcts(Countdown(), [3], nearness, selection=least_visited, backup=last_value)
+layered(Countdown(), [3], nearness, filter=oldest_only)
+judge: protocols.LanguageModel = esp.Simulated(questions)
+
+
+def one_prompt(prompt: esp.Prompt) -> str:
+    return prompt.text
+
+
+@esp.PerRequest
+async def by_query(query: esp.Query) -> list[esp.Passage]:
+    return []
+
+
+def no_passages(queries: list[esp.Query]) -> list[str]:
+    return [query.text for query in queries]
+
+
+def of_texts(requests: list[str]) -> Floats:
+    return np.zeros((len(requests), 2))
+
+
+def words(states: list[esp.State]) -> list[str]:
+    return [str(state.answer) for state in states]
+
+
+def nothing(N: Ints, Q: Floats, P: Floats, kinds: Ints) -> None:
+    return None
+
+
+class NoSteps:
+    def kinds(self, states: list[Any]) -> list[list[int]]:
+        return [[] for _ in states]
+
+
+esp.run(search, questions, model=one_prompt)  # type: ignore[arg-type]  # not a batch
+esp.run(search, questions, model=model, retriever=no_passages)  # type: ignore[arg-type]  # not passages
+esp.Dense([], of_texts)  # type: ignore[arg-type]  # takes other requests
+esp.Rollout(words)  # type: ignore[arg-type]  # not numbers
+esp.Reranked(retriever, retriever)  # type: ignore[arg-type]  # no reranker
+esp.Method("prorag", models={"judge": reward})  # type: ignore[dict-item]  # no language model
+esp.run(search, questions, model=by_query)  # type: ignore[arg-type]  # not text
+mcts(NoSteps(), [3], nearness)  # type: ignore[arg-type]  # no environment
+mcts(Countdown(), [3], nearness, selection=oldest_only)  # type: ignore[arg-type]  # a pruning
+mcts(Countdown(), [3], nearness, backup=least_visited)  # type: ignore[arg-type]  # a selection
+layered(Countdown(), [3], nearness, keep=nothing)  # type: ignore[arg-type]  # no verdict
