@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from espalier.export.verify import TRAINERS
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
@@ -38,3 +40,13 @@ def test_an_issue_form_asks_with_unique_names(name: str):
     assert all(field["type"] == "textarea" and field["attributes"]["label"] for field in form["body"])
     ids = [field["id"] for field in form["body"]]
     assert len(set(ids)) == len(ids) and any(field.get("validations") for field in form["body"])
+
+
+def test_the_page_on_exports_names_the_trainers_that_are_installed():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    page = (ROOT / "docs/export.md").read_text(encoding="utf-8").lower().replace("-", "")
+    for trainer in TRAINERS:
+        [alone] = re.findall(rf'^{trainer}-alone = \["{trainer}==([0-9.]+)"', project, re.MULTILINE)
+        [needs] = re.findall(rf"^{trainer} = \[(.*?)\]$", project, re.MULTILINE | re.DOTALL)
+        [transformers] = re.findall(r'"transformers==([0-9.]+)"', needs)
+        assert f"{trainer} {alone}, transformers {transformers} |" in page

@@ -19,7 +19,7 @@ DIALOGUES = [
     ("sft.messages", "decex"),
     ("sft.messages", "decouple"),
     ("sft.sharegpt", "decouple"),
-    ("sft.alpaca", "decex"),
+    ("sft.alpaca", "decouple"),
 ]
 PAIRS = ["dpo.sharegpt_ranking", "dpo.alpaca_ranking"]
 
