@@ -106,8 +106,8 @@ def test_verify_counts_rows_whose_sides_do_not_alternate(run: Path, tmp_path: Pa
     ("entries", "message"),
     [
         (None, "has no entry for it"),
-        ("{}", "has no entry for it"),
-        ("[", "has no entry for it"),
+        ('{"a": 1}', "has no entry for it"),
+        ("[", "dataset_info.json: is not JSON"),
         ('{"a": {"file_name": "rows.jsonl", "columns": {"prompt": "p"}}}', "refuses it"),
     ],
 )

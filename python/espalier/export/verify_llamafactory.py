@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,17 @@ from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
 from llamafactory.hparams import get_train_args
 
 from .._errors import InputError
+from .._files import read_object
 from .verify import Verified, load, own_cache, tokenizer_called
 
 
 def entry_of(file: Path) -> tuple[str, dict[str, Any]]:
     """The name and the entry under which dataset_info.json has a file."""
     known = file.with_name("dataset_info.json")
-    try:
-        entries = json.loads(known.read_bytes())
-        return next((name, entry) for name, entry in entries.items() if entry.get("file_name") == file.name)
-    except (OSError, ValueError, AttributeError, StopIteration):
-        raise InputError(f"{file}: {known} has no entry for it, without which llamafactory reads no file") from None
+    for name, entry in read_object(known).items() if known.is_file() else ():
+        if isinstance(entry, dict) and entry.get("file_name") == file.name:
+            return name, entry
+    raise InputError(f"{file}: {known} has no entry for it, without which llamafactory reads no file")
 
 
 def prepared(file: Path, tokenizer: Any, folder: str, **options: Any) -> Any:
