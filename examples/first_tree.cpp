@@ -1,5 +1,6 @@
 // Grows DecEx-RAG trees over a small generated world with a simulated model, and prints what they found.
 #include <espalier/espalier.hpp>
+#include <espalier/output/chain.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 
@@ -25,9 +26,8 @@ int main() {
   const std::vector<rag::Tree> trees = scheduler.run(std::move(searches));
 
   for (const auto& tree : trees) {
-    for (NodeId id = 0; id < tree.size(); ++id)
-      if (tree[id].status == Status::terminal)
-        std::printf("%s -> %s (simulated)\n", tree.state(id).question().text.c_str(), tree.action(id).text.c_str());
+    const auto best = output::best_answer(tree);
+    std::printf("%s -> %s (simulated)\n", tree.state(0).question().text.c_str(), best ? best->text.c_str() : "None");
     std::printf("  %zu nodes, %llu calls\n", tree.size(), static_cast<unsigned long long>(tree.ledger.total().completions));
   }
 }

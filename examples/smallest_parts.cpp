@@ -1,5 +1,7 @@
-// The smallest type that satisfies each concept of <espalier/core/concepts.hpp>, and one search that uses them all.
+// The smallest type that satisfies each concept of <espalier/core/concepts.hpp>, and searches that use them.
+#include <espalier/backend/dense.hpp>
 #include <espalier/espalier.hpp>
+#include <espalier/output/chain.hpp>
 
 #include <array>
 #include <cstdio>
@@ -7,7 +9,7 @@
 using namespace espalier;
 
 // LanguageModel, Retriever, Encoder: a batch function each; a lambda will do.
-inline const auto model = [](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "hello"); };
+inline const auto model = [](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "<answer> hello </answer>"); };
 inline const auto retriever = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
 inline const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), {1, 0}); };
 static_assert(LanguageModel<decltype(model)> && Retriever<decltype(retriever)> && Encoder<decltype(encoder)>);
@@ -65,4 +67,15 @@ int main() {
   Layered pruned({.width = 3}, Nearness(), KeepAll(), KeepAll(), OldestOnly());
   const auto layers = scheduler.run(pruned(environment, 20, Seed(1)));
   std::printf("%zu nodes by MCTS, %zu by layers\n", tree.size(), layers.size());
+
+  const auto answered = [](const rag::State& state) { return state.answer() ? 1.0 : 0.0; };
+  const rag::Sampler sampler(scheduler.model(model), method::decex_prompts(), {});
+  const rag::Environment loop(sampler, scheduler.retriever(retriever), {});
+  Mcts answering({.simulations = 4}, Rollout({.n = 1}, answered), Uct());
+  const auto grown = scheduler.run(answering(loop, rag::State(rag::Question{"1", "What do people say?"}), Seed(1)));
+  std::printf("%s\n", output::best_answer(grown)->text.c_str());
+
+  backend::VectorRetriever<backend::DenseIndex> dense(std::vector{Passage("1", "Greetings", "Hello.")}, encoder);
+  const std::array queries{Query("hello", 3)};
+  std::printf("%s\n", dense(queries)[0].value()[0].title().c_str());
 }

@@ -17,6 +17,7 @@ import espalier as esp
 import pytest
 from conftest import expanded, rows
 from espalier.notebook.chosen import chosen
+from espalier.notebook.picture import drawn
 from espalier.notebook.progress import Live, in_notebook
 from espalier.notebook.tree_plot import layout
 
@@ -118,6 +119,20 @@ def test_pictures_are_files_with_the_same_bytes(run: esp.Run, tmp_path: Path):
     with pytest.raises(ValueError, match="option 'most' is 0"):
         run.trees[0].plot(most=0)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.pdf", "a.svg", "b.pdf", "b.svg", "p.png"]
+
+
+@needs_matplotlib
+def test_a_wide_picture_fits_a_notebooks_page():
+    from matplotlib.figure import Figure
+
+    def shown(width: float) -> list[float]:
+        drawing = drawn(lambda: Figure(figsize=(width, 2)))
+        drawing.figure.add_axes((0, 0, 1, 1)).plot([1, 2])
+        root = ElementTree.fromstring(drawing._repr_svg_())
+        return [float(root.get(side, "").removesuffix("pt")) for side in ("width", "height")]
+
+    (wide, low), (narrow, high) = shown(40), shown(4)
+    assert wide == 700 and narrow < 340 and low < high / 3
 
 
 @needs_matplotlib

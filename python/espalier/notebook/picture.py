@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None},
     "png": {"Software": None},
 }
+
+PAGE = 700
+"""Points that a notebook's page is wide."""
 
 
 def drawn(draw: Callable[[], Any]) -> Picture:
@@ -64,7 +68,14 @@ class Picture:
         return self
 
     def _repr_svg_(self) -> str:
-        return self._as("svg").decode()
+        """As wide as it is, but no wider than a notebook's page."""
+
+        def fitted(match: re.Match[str]) -> str:
+            width, height = float(match[1]), float(match[2])
+            scale = min(1, PAGE / width)
+            return f'width="{width * scale:.6g}pt" height="{height * scale:.6g}pt"'
+
+        return re.sub('width="([0-9.]+)pt" height="([0-9.]+)pt"', fitted, self._as("svg").decode(), count=1)
 
     def _as(self, form: str) -> bytes:
         import matplotlib

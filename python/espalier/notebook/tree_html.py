@@ -16,14 +16,16 @@ LONG = 160
 OPEN = 3
 """Branches are open down to this depth, and along the path to the answer."""
 
+# Jupyter has lists of its own, whose rules are more specific.
 STYLE = """
 .espalier{--paper:#fdfdfb;--ink:#1d2320;--soft:#5f6b65;--line:#d5dbd6;--leaf:#1f6f43;--warn:#9a4a00;
 background:var(--paper);color:var(--ink);border:1px solid var(--line);border-radius:6px;padding:.7em .9em;
 font:13px/1.5 system-ui,sans-serif;max-width:70em;overflow-x:auto;text-align:left}
 @media (prefers-color-scheme:dark){.espalier{--paper:#161b18;--ink:#e6ebe7;--soft:#9aa69f;--line:#38423c;
 --leaf:#7fd0a0;--warn:#f0a860}}
-.espalier ul{list-style:none;margin:0;padding:0 0 0 1.1em;border-left:1px solid var(--line)}
-.espalier>ul{border:0;padding:0;margin-top:.4em}
+.espalier ul{list-style:none!important;margin:0!important;padding:0 0 0 1.1em!important;
+border-left:1px solid var(--line)}
+.espalier>ul{border:0;padding:0!important;margin-top:.4em!important}
 .espalier li{margin:.1em 0;padding:0}
 .espalier summary{cursor:pointer}
 .espalier .leaf{padding-left:1.05em}
