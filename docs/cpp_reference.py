@@ -4,7 +4,8 @@
     ```
 
 shows what the headers of include/espalier/search declare: concepts, classes with their public members, functions,
-types, constants. Namespaces `detail` are left out. A class without a comment is a warning, unless it is options or a specialisation.
+types, constants. Namespaces `detail` are left out. A class without a comment is a warning, unless it holds options
+or is a specialisation.
 """
 
 import re
