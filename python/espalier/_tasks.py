@@ -18,13 +18,17 @@ PAUSES = (0.05, 0.1)
 
 
 class Tasks:
-    """The requests to one function that are under way on an event loop; others call from the engine's thread."""
+    """The requests to one function that are under way on an event loop.
+
+    `exchange`, `cancel` and `stop` are called by the engine's thread, all else by the loop's.
+    """
 
     def __init__(self, function: PerRequest[Any], role: str) -> None:
         self._function = function
         self._role = role
         self._loop = loop()
-        self._under_way: dict[int, tuple[asyncio.Task[None], asyncio.TimerHandle]] = {}  # the loop's thread alone
+        self._under_way: dict[int, tuple[asyncio.Task[None], float]] = {}  # each with when it is due
+        self._timer: asyncio.TimerHandle | None = None
         self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
 
     def exchange(self, requests: list[tuple[int, Any]], seconds: float) -> list[tuple[int, Any]]:
@@ -47,24 +51,22 @@ class Tasks:
             self._loop.call_soon_threadsafe(self._drop_all)
 
     def _start(self, requests: list[tuple[int, Any]]) -> None:
+        due = self._loop.time() + self._function.deadline
         for ticket, request in requests:
-            timer = self._loop.call_later(self._function.deadline, self._expire, ticket)
-            self._under_way[ticket] = self._loop.create_task(self._work(ticket, request)), timer
+            self._under_way[ticket] = self._loop.create_task(self._work(ticket, request)), due
+        self._watch()
 
     async def _work(self, ticket: int, request: Any) -> None:
         try:
-            reply = await self._answer(request)
+            reply = await self._attempt(request)
+            for pause in PAUSES:
+                if not isinstance(reply, BackendError) or reply.permanent:
+                    break
+                await asyncio.sleep(pause * random())
+                reply = await self._attempt(request)
         except BaseException as error:  # it ends the run, but not the loop
             reply = error
         self._end(ticket, reply)
-
-    async def _answer(self, request: Any) -> Any:
-        for pause in PAUSES:
-            reply = await self._attempt(request)
-            if not isinstance(reply, BackendError) or reply.permanent:
-                return reply
-            await asyncio.sleep(pause * random())
-        return await self._attempt(request)
 
     async def _attempt(self, request: Any) -> Any:
         try:
@@ -77,21 +79,33 @@ class Tasks:
         return BackendError(f"the {self._role} must be an async function, but it returned {came}", permanent=True)
 
     def _end(self, ticket: int, reply: Any) -> None:
-        if ticket in self._under_way:
-            self._under_way.pop(ticket)[1].cancel()
+        if self._under_way.pop(ticket, None) is not None:
             self._ended.put((ticket, reply))
 
-    def _expire(self, ticket: int) -> None:
-        task, _ = self._under_way[ticket]
-        self._end(ticket, BackendError(f"the {self._role} did not answer within {self._function.deadline:g} s"))
-        task.cancel()
+    def _watch(self) -> None:
+        """Waits for the deadline of the oldest request."""
+        if self._timer is None and self._under_way:
+            _, due = next(iter(self._under_way.values()))
+            self._timer = self._loop.call_at(due, self._expire)
+
+    def _expire(self) -> None:
+        """Ends what is due, which is what was asked first."""
+        late = BackendError(f"the {self._role} did not answer within {self._function.deadline:g} s")
+        self._timer = None
+        for ticket, (task, due) in list(self._under_way.items()):
+            if due > self._loop.time():
+                break
+            self._end(ticket, late)
+            task.cancel()
+        self._watch()
 
     def _drop(self, ticket: int) -> None:
-        if ticket in self._under_way:
-            task, timer = self._under_way.pop(ticket)
-            timer.cancel()
-            task.cancel()
+        under_way = self._under_way.pop(ticket, None)
+        if under_way is not None:
+            under_way[0].cancel()
 
     def _drop_all(self) -> None:
         for ticket in list(self._under_way):
             self._drop(ticket)
+        if self._timer is not None:
+            self._timer.cancel()

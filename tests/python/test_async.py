@@ -206,6 +206,20 @@ def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, sim
     assert texts(trees[:3] + trees[4:]) == texts(expected[:3] + expected[4:])
 
 
+def test_a_deadline_counts_from_its_own_request():
+    async def ask(text):
+        return text if text == "quick" else await asyncio.Event().wait()
+
+    tasks = _tasks.Tasks(esp.PerRequest(ask, deadline=0.2), "model")
+    assert tasks.exchange([(1, "quick")], 10) == [(1, "quick")]
+    time.sleep(0.1)
+    asked = time.monotonic()
+    [(ticket, reply)] = tasks.exchange([(2, "never")], 10)
+    assert ticket == 2 and isinstance(reply, esp.BackendError) and not reply.permanent
+    assert time.monotonic() - asked > 0.19
+    tasks.stop()
+
+
 def test_transport_is_tried_again_and_what_is_permanent_is_not(world, simulated, bm25, expected):
     failures = []
 
