@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 TRAINERS := trl llamafactory verl openrlhf
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers plain-wheel wheel test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -25,6 +25,8 @@ help:
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           ruff and mypy over the Python layer"
 	@echo "make install        the Python package into .venv"
+	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries, into dist/"
+	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
 	@echo "make clean          remove what the others made"
 
@@ -42,6 +44,26 @@ install: .venv/ready
 
 install-dev: .venv/ready
 	$(VENV)/pip install -q --no-build-isolation '.[cli,dev]'
+
+# For this machine. Here and in an unpacked sdist ccache knows the same source by the same relative name.
+plain-wheel: .venv/ready
+	rm -rf build/wheels
+	$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
+
+install install-dev plain-wheel: export CCACHE_BASEDIR = $(CURDIR)
+
+# Built as a stranger would, from what the sdist holds, then given the libraries that it links to.
+wheel: .venv/ready
+	rm -rf dist build/sdist
+	$(VENV)/pip install -q --group wheel
+	$(VENV)/python -m build --sdist --no-isolation --outdir dist . >/dev/null
+	mkdir -p build/sdist
+	tar -xzf dist/espalier-*.tar.gz -C build/sdist --strip-components 1
+	$(MAKE) -C build/sdist plain-wheel
+	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/sdist/build/wheels/espalier-*.whl
+
+test-wheel: wheel
+	$(VENV)/pytest -rA tests/wheel_test.py --junit-xml=build/wheel/junit.xml
 
 demo: install
 	$(VENV)/espalier world --out out/world --passages 2000 --questions 50 --seed 1
@@ -83,10 +105,6 @@ test-servers: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
 
-wheel: install-dev
-	rm -rf build/wheels
-	$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
-
 .venv-%/ready: pyproject.toml | setup
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install -q --upgrade 'pip>=25.1'
@@ -95,13 +113,13 @@ wheel: install-dev
 	@touch $@
 
 test-trl: more := tests/trainers/test_transformers_model.py tests/notebooks_test.py
-$(TRAINERS:%=test-%): test-%: wheel .venv-%/ready
+$(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
 
 test-all: test test-servers $(TRAINERS:%=test-%)
 
-notebooks: wheel .venv-trl/ready
+notebooks: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
 	.venv-trl/bin/pip install -q --group notebooks
 	.venv-trl/bin/python tools/execute_notebooks.py

@@ -1,0 +1,161 @@
+"""What `make wheel` left in dist/: the sdist holds the sources and no more; the wheel carries what it needs and works
+in an environment of its own, outside the checkout."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import time
+import venv
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path, PurePosixPath
+from threading import Thread
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+ROOT = Path(__file__).resolve().parent.parent
+[SDIST] = (ROOT / "dist").glob("espalier-*.tar.gz")
+[WHEEL] = (ROOT / "dist").glob("espalier-*.whl")
+
+# What manylinux allows every wheel to find on the machine.
+ALLOWED = re.compile(
+    r"(lib(c|m|dl|rt|pthread|resolv|util|nsl|stdc\+\+|gcc_s|z|python3[\w.]*)|ld-linux[\w-]*|linux-vdso)\.so"
+)
+
+FIRST_TREE = """
+import espalier as esp
+world = esp.World(passages=300, questions=4, seed=1)
+[tree, *_] = esp.run(
+    esp.DecExRag(), world.questions, model=esp.Simulated(world.questions), retriever=esp.Bm25(world.passages)
+)
+assert len(tree) > 3 and esp.best_answer(tree)
+print(len(tree), "nodes")
+"""
+
+ASK_A_SERVER = """
+import sys, espalier as esp
+print(esp.OpenAi(sys.argv[1], "m", server="openai", deadline=5)([esp.Prompt("Who?")])[0].text)
+"""
+
+LIGHT = """
+import sys
+before = set(sys.modules)
+import espalier
+print(*{name.partition(".")[0] for name in set(sys.modules) - before})
+"""
+
+
+class Environment:
+    """A virtual environment with the wheel and what it depends on, used from an empty folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "away"
+        self.folder.mkdir()
+        self.programs = folder / "venv" / "bin"
+        self.variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "LD_"))}
+        venv.create(folder / "venv", with_pip=True)
+        self.since = time.monotonic()
+        self("python", "-m", "pip", "install", "-q", "--disable-pip-version-check", WHEEL)
+
+    def __call__(self, program: str, *arguments: object) -> str:
+        command = [str(self.programs / program), *map(str, arguments)]
+        done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def inside() -> set[str]:
+    with zipfile.ZipFile(WHEEL) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            choice = b'{"index": 0, "message": {"role": "assistant", "content": "Ada"}, "finish_reason": "stop"}'
+            body = b'{"choices": [' + choice + b"]}"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as listening:
+        Thread(target=listening.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}/v1"
+        listening.shutdown()
+
+
+def test_a_first_tree_soon_after_the_install(installed: Environment):
+    print(installed("python", "-c", FIRST_TREE).strip(), end=", ")
+    print(f"{time.monotonic() - installed.since:.1f} s after `pip install` began; {WHEEL.stat().st_size / 1e6:.1f} MB")
+
+
+def test_the_command_grows_trees_on_a_generated_world(installed: Environment):
+    version = re.search(r'version = "([0-9.]+)"', (ROOT / "include/espalier/version.hpp").read_text(encoding="utf-8"))[
+        1
+    ]
+    assert version in installed("espalier", "--version")
+    installed("espalier", "world", "--out", "world", "--passages", 300, "--questions", 4, "--seed", 1)
+    inputs = ("--questions", "world/questions.jsonl", "--corpus", "world/corpus.jsonl")
+    installed("espalier", "expand", "--method", "decex", *inputs, "--model", "simulated", "--out", "run")
+    written = {path.name for path in (installed.folder / "run").iterdir()}
+    assert {"trees.jsonl", "answers.jsonl", "report.html", "run.json"} <= written
+
+
+def test_importing_brings_nothing_of_others(installed: Environment):
+    brought = set(installed("python", "-c", LIGHT).split())
+    assert "espalier" in brought and brought - {"espalier"} <= sys.stdlib_module_names
+
+
+def test_a_server_is_asked_by_the_libraries_of_the_wheel(installed: Environment, server: str):
+    assert installed("python", "-c", ASK_A_SERVER, server).strip() == "Ada"
+
+
+def test_libraries_need_only_what_the_wheel_carries_or_manylinux_allows(inside: set[str]):
+    libraries = {name for name in inside if ".so" in PurePosixPath(name).name}
+    carried = {PurePosixPath(name).name for name in libraries if name.startswith("espalier.libs/")}
+    assert carried and "manylinux" in WHEEL.name  # a tag that auditwheel gives after a check of its own
+    with zipfile.ZipFile(WHEEL) as archive:
+        for name in libraries:
+            dynamic = ELFFile(io.BytesIO(archive.read(name))).get_section_by_name(".dynamic")
+            needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+            assert [library for library in needed - carried if not ALLOWED.match(library)] == [], name
+
+
+def test_the_wheel_holds_licence_marker_and_stubs_and_nothing_to_test_with(inside: set[str]):
+    [metadata] = [name for name in inside if name.endswith(".dist-info/METADATA")]
+    info = str(PurePosixPath(metadata).parent)
+    assert {"espalier/py.typed", "espalier/_core.pyi", f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= inside
+    assert {name.partition("/")[0] for name in inside} == {"espalier", "espalier.libs", info}
+    with zipfile.ZipFile(WHEEL) as archive:
+        text = archive.read(metadata).decode()
+    assert re.findall(r"^Requires-Dist: ([\w-]+)[^;]*$", text, re.M) == ["numpy"]
+    assert "License-Expression: Apache-2.0" in text
+
+
+def test_the_sdist_holds_the_sources_and_nothing_big_or_made():
+    with tarfile.open(SDIST) as archive:
+        members = {PurePosixPath(*PurePosixPath(item.name).parts[1:]).as_posix(): item.size for item in archive}
+    for needed in ("pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "Makefile", "tests/wheel_test.py"):
+        assert needed in members
+    for folder in ("include", "bindings", "cmake", "python"):
+        here = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert {name for name in here if not name.endswith((".pyc", ".so"))} <= members.keys()
+    assert [name for name, size in members.items() if size > 300_000 or name.endswith((".so", ".pyc", ".whl"))] == []
+    assert not {"build", "dist", "out", ".venv", ".git"} & {name.partition("/")[0] for name in members}
