@@ -157,17 +157,17 @@ def comment(part: ElementTree.Element) -> list[nodes.Node]:
 def blocks(part: ElementTree.Element) -> list[nodes.Node]:
     """The paragraphs and lists of a comment."""
     found: list[nodes.Node] = []
-    paragraph = nodes.paragraph()
+    current = nodes.paragraph()
 
     def words(said: str | None) -> None:
-        if said and (said.strip() or paragraph.children):
-            paragraph.append(nodes.Text(re.sub(r"\s+", " ", said)))
+        if said and (said.strip() or current.children):
+            current.append(nodes.Text(re.sub(r"\s+", " ", said)))
 
     def close() -> None:
-        nonlocal paragraph
-        if paragraph.astext().strip():
-            found.append(paragraph)
-        paragraph = nodes.paragraph()
+        nonlocal current
+        if current.astext().strip():
+            found.append(current)
+        current = nodes.paragraph()
 
     words(part.text)
     for child in part:
@@ -181,14 +181,20 @@ def blocks(part: ElementTree.Element) -> list[nodes.Node]:
             items = [nodes.list_item("", *blocks(item)) for item in child]
             found.append((nodes.bullet_list if child.tag == "itemizedlist" else nodes.enumerated_list)("", *items))
         elif child.tag == "computeroutput":
-            paragraph.append(nodes.literal("", "".join(child.itertext())))
+            current.append(nodes.literal("", "".join(child.itertext())))
         elif child.tag == "emphasis":
-            paragraph.append(nodes.emphasis("", "".join(child.itertext())))
+            current.append(nodes.emphasis("", "".join(child.itertext())))
         else:
             words("".join(child.itertext()))
         words(child.tail)
     close()
     return found
+
+
+def paragraph(said: str) -> nodes.paragraph:
+    """Words, with what stands between backticks as code."""
+    parts = [nodes.literal("", part) if i % 2 else nodes.Text(part) for i, part in enumerate(said.split("`"))]
+    return nodes.paragraph("", "", *parts)
 
 
 def code(written: str) -> nodes.literal_block:
@@ -220,7 +226,7 @@ class CppFolder(SphinxDirective):
         """What a comment right before the namespace says about the whole header."""
         said = re.search(r"((?:^///.*\n)+)namespace", header.read_text(encoding="utf-8"), re.M)
         texts = re.sub(r"^/// ?", "", said[1], flags=re.M).split("\n\n") if said else []
-        return [nodes.paragraph("", " ".join(one.split())) for one in texts]
+        return [paragraph(" ".join(one.split())) for one in texts]
 
     def described(self, part: ElementTree.Element) -> list[nodes.Node]:
         if part.get("kind") not in TYPES:
