@@ -1,0 +1,103 @@
+"""A run's figures in experiment trackers, while it goes on.
+
+    espalier.expand(..., progress=Tracker(wandb(run), jsonl("progress.jsonl")))
+
+A sink is any function of (figures, question): names with numbers, and how many questions are done. Those below import
+their library when they are made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ._core import Progress
+
+__all__ = ["Sink", "Tracker", "jsonl", "mlflow", "opentelemetry", "tensorboard", "trackio", "wandb"]
+
+Sink: TypeAlias = Callable[[Mapping[str, float], int], object]
+FIGURES = ("questions_done", "questions", "calls", "tokens", "best_reward", "seconds")
+
+
+class Tracker:
+    """Tells sinks how far a run is, whenever more of its questions are done; a `progress` of `expand` and `answer`.
+
+    What a sink raises stops the run, which can be gone on with.
+    """
+
+    def __init__(self, *sinks: Sink) -> None:
+        self._sinks = sinks
+        self._told = 0
+
+    def __call__(self, progress: Progress) -> None:
+        done = progress.questions_done
+        if done <= self._told:
+            return
+        self._told = done
+        figures = {f"espalier/{name}": float(getattr(progress, name)) for name in FIGURES}
+        for sink in self._sinks:
+            sink(figures, done)
+
+
+def jsonl(file: str | os.PathLike[str]) -> Sink:
+    """Lines of JSON, added to a file."""
+    path = Path(file)
+
+    def write(figures: Mapping[str, float], question: int) -> None:
+        with path.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(json.dumps(dict(figures)) + "\n")
+
+    return write
+
+
+def wandb(run: Any = None) -> Sink:
+    """A run of Weights & Biases: the one that is given, or the one that `wandb.init` began."""
+    if run is None:
+        import wandb as library
+
+        run = library.run
+        if run is None:
+            raise ValueError("wandb: there is no run; call wandb.init() first, or give one")
+    return lambda figures, question: run.log(dict(figures), step=question)
+
+
+def mlflow() -> Sink:
+    """The active run of MLflow."""
+    import mlflow as library
+
+    return lambda figures, question: library.log_metrics(dict(figures), step=question)
+
+
+def tensorboard(folder: str | os.PathLike[str]) -> Sink:
+    """A folder of TensorBoard's, written by torch or by tensorboardX."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        from tensorboardX import SummaryWriter
+    writer = SummaryWriter(os.fspath(folder))
+
+    def write(figures: Mapping[str, float], question: int) -> None:
+        for name, number in figures.items():
+            writer.add_scalar(name, number, question)
+        writer.flush()
+
+    return write
+
+
+def trackio() -> Sink:
+    """The run that `trackio.init` began."""
+    import trackio as library
+
+    return lambda figures, question: library.log(dict(figures), step=question)
+
+
+def opentelemetry(span: Any = None) -> Sink:
+    """Events of a span of OpenTelemetry: of the one that is given, or of the one that is current now."""
+    if span is None:
+        from opentelemetry import trace
+
+        span = trace.get_current_span()
+    return lambda figures, question: span.add_event("espalier.progress", attributes=dict(figures))
