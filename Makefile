@@ -11,7 +11,7 @@ TRAINERS := trl llamafactory verl openrlhf
 
 help:
 	@echo "make demo           build everything and grow trees on a generated world"
-	@echo "make test           run every test: C++, Python, README"
+	@echo "make test           run the tests of this machine alone: C++, Python, the programs of the pages"
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
@@ -95,6 +95,7 @@ test-python: install-dev
 	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml
 
 test-browser: install-dev
+	@tools/setup.sh chromium
 	$(VENV)/pip install -q --group browser
 	$(VENV)/pytest tests/browser --junit-xml=build/browser/junit.xml
 

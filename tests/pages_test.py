@@ -79,7 +79,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
 def run(command: list[str], folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=900, check=False
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=500, check=False
     )
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
 

@@ -6,7 +6,6 @@ set -eu
 
 tools="g++ cmake ninja-build ccache doctest-dev python3 python3-venv python3-dev"
 libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev zlib1g-dev libfaiss-dev libopenblas-dev"
-browser="chromium"  # drives the report in the tests
 
 works() { "$@" >/dev/null 2>&1; }
 
@@ -31,7 +30,7 @@ missing_packages() {
 
 if works dpkg-query --version; then
   # shellcheck disable=SC2086  # lists of words
-  packages=$(missing_packages $tools $libraries $browser "$@")
+  packages=$(missing_packages $tools $libraries "$@")
   if [ -n "$packages" ]; then
     install="apt-get install -y --no-install-recommends $packages"
     if [ "$(id -u)" = 0 ]; then

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -79,10 +80,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
+@contextmanager
+def start(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """Runs the command beside the block, whose end waits for it; a block that fails kills it."""
     command = [sys.executable, "-m", "espalier.cli", *map(str, arguments)]
     environment = {k: v for k, v in os.environ.items() if k != "ESPALIER_DEBUG"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **piped) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def espalier(*arguments: object) -> subprocess.CompletedProcess[str]:

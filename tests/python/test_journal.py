@@ -166,10 +166,11 @@ def test_two_processes_share_a_journal_while_both_write(files: Path, tmp_path: P
     command = ["expand", *inputs(files), "--limit", 6]
     assert espalier(*command, "--out", tmp_path / "alone").returncode == 0
     shared = tmp_path / "shared.sqlite"
-    processes = [start(*command, "--out", tmp_path / name, "--journal", shared, "--in-flight", 4) for name in "ab"]
-    for process in processes:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
+    command += ["--journal", shared, "--in-flight", 4]
+    with start(*command, "--out", tmp_path / "a") as a, start(*command, "--out", tmp_path / "b") as b:
+        for process in (a, b):
+            _, err = process.communicate(timeout=120)
+            assert process.returncode == 0, err
     for name in "ab":
         assert contents(tmp_path / name) == contents(tmp_path / "alone")
         assert not (tmp_path / name / "journal.sqlite").exists()

@@ -66,7 +66,7 @@ def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: P
         asked = len(steady.requests)
         with ModelServer(hangs_after_30) as flaky:
             with start(*command, "--model", flaky.url, "--out", tmp_path / "stopped") as process:
-                while len(flaky.requests) <= 30:
+                while len(flaky.requests) <= 30 and process.poll() is None:
                     time.sleep(0.01)
                 time.sleep(0.2)
                 process.send_signal(signal.SIGINT)

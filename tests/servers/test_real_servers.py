@@ -5,6 +5,7 @@ A row that a new release of theirs changes fails here first.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shutil
 import subprocess
@@ -26,11 +27,13 @@ PROMPT = "the first king of the north was born in"
 @pytest.fixture(scope="session")
 def llama() -> Path:
     """The folder of the servers, built at the first call."""
+    faulthandler.cancel_dump_traceback_later()  # pytest's limit of a test: a build may take longer
     built = subprocess.run(
         [Path(__file__).with_name("build_llama.sh")],
         env={**os.environ, "PYTHON": sys.executable},
         stdout=subprocess.PIPE,
         text=True,
+        timeout=3600,
         check=True,
     )
     return Path(built.stdout.strip())

@@ -17,6 +17,10 @@ function paints(scheme = "") {
   colours.steps = Array.from({ length: 11 }, (_, i) => `rgb(${[0, 1, 2].map((c) => Math.round(low[c] + ((high[c] - low[c]) * i) / 10)).join(", ")})`);
   return colours;
 }
+/// The colours in use, worked out once until the scheme changes.
+let current = null;
+const current_paints = () => current ??= paints();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { current = null; opened.view?.redraw(); });
 /// How full a node's mark is, in tenths.
 function fullness(node, { of, scale }) {
   const value = of(node);

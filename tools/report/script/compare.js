@@ -21,9 +21,9 @@ function compare_runs([a, b]) {
 }
 
 /// The chain that gave an answer, a step a line.
-function chain_of(source, pairs) {
+function chain_of(source) {
   if (!source) return note("no tree");
-  const { nodes, size } = grow(JSON.parse(source), pairs), steps = [...nodes.values()].filter((node) => node.chosen && node.parent);
+  const { nodes, size } = grow(JSON.parse(source), null), steps = [...nodes.values()].filter((node) => node.chosen && node.parent);
   return [make("ol", { class: "chain" }, steps.map((node) => make("li", {}, kind_badge(node.kind), " ", make("span", { class: "text" }, brief(node.text, 300)), " ",
     typeof node.reward === "number" ? make("b", {}, number(node.reward)) : null))), note(`${count(size)} nodes in the tree`)];
 }
@@ -34,7 +34,7 @@ function compare_question(row, opened, show) {
     make("p", {}, answer_of(answer, state)),
     make("div", { class: "facts" }, ["em", "f1"].map((name) => typeof answer?.[name] === "number" ? make("span", {}, `${name.toUpperCase()} `, make("b", {}, number(answer[name]))) : null),
       make("span", {}, "calls ", make("b", {}, count(answer?.completions)))),
-    chain_of(tree, null),
+    chain_of(tree),
     tree ? button(opened === index ? "tree below" : "show this tree", () => show(index), { class: "link", "data-run": "AB"[index], "aria-pressed": String(opened === index) }) : null);
   return make("section", { class: "card both" }, make("h3", {}, "Both runs"), make("div", { class: "two" },
     part(runs[0], row.answer, row.state, sources.tree[row.index]?.textContent, 0), part(runs[1], row.other, row.other_state, sources.other_tree[row.index]?.textContent, 1)));

@@ -23,9 +23,8 @@ function choices_of({ nodes, pairs }) {
 }
 /// The nodes found, and with them all that lead there; null = nothing is looked for.
 function find_nodes(model, choices, text, choice) {
-  if (!text.trim() && !choices[choice]) return null;
   if (!text.trim() && choice === "") return null;
-  const test = finder(text, model), narrowed = (choices[choice] ?? choices[""])[1];
+  const test = finder(text, model), narrowed = choices[choice][1];
   const found = new Set([...model.nodes.values()].filter((node) => narrowed(node) && test(node))), kept = new Set(found);
   for (const node of found) for (const above of ancestors(node)) {
     if (kept.has(above)) break;

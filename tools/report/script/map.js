@@ -6,18 +6,17 @@ function map_of(view) {
   const zoom = (title, factor) => button(title, () => zoom_by(factor, canvas.clientWidth / 2, canvas.clientHeight / 2), { title: factor > 1 ? "zoom in" : "zoom out" });
   const element = make("div", { class: "map", tabindex: "0", "aria-label": "Picture of the tree: drag to move, Ctrl and wheel or + and - to zoom, 0 to fit" }, canvas, tip,
     make("div", { class: "zoom" }, zoom("+", 1.4), zoom("\u2212", 1 / 1.4), button("fit", fit)));
-  let nodes = [], size = { width: 1, height: 1 }, across = 1, down = 1, left = 0, top = 0, asked = 0, dragged = null, colours = null, fitted = true;
+  let nodes = [], size = { width: 1, height: 1 }, across = 1, down = 1, left = 0, top = 0, asked = 0, dragged = null, fitted = true;
 
   function paint() {
     asked = 0;
     if (!canvas.clientWidth) return;
-    colours ??= paints();
     const ratio = devicePixelRatio;
     if (canvas.width !== Math.round(canvas.clientWidth * ratio) || canvas.height !== Math.round(canvas.clientHeight * ratio)) {
       canvas.width = Math.round(canvas.clientWidth * ratio);
       canvas.height = Math.round(canvas.clientHeight * ratio);
     }
-    draw_picture(canvas, nodes, { across, down, left, top, ratio, measure: view.model.measures[view.by], found: view.found, chosen: view.node, at: view.at, colours });
+    draw_picture(canvas, nodes, { across, down, left, top, ratio, measure: view.model.measures[view.by], found: view.found, chosen: view.node, at: view.at, colours: current_paints() });
   }
   const repaint = () => { asked ||= requestAnimationFrame(paint); };
   /// Columns and lines shrink each as far as they must.
@@ -88,7 +87,6 @@ function map_of(view) {
     event.preventDefault();
     repaint();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = null; repaint(); });
   new ResizeObserver(() => fitted ? fit() : repaint()).observe(element);
   return { element, repaint,
     draw(shown_nodes) {
