@@ -53,11 +53,15 @@ class H2Server:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop.send(None)
-        self.met, self.broken = self._stop.recv()
-        self._stop.close()
-        self._process.join()
-        self._process.close()
+        try:
+            self._stop.send(None)
+            assert self._stop.poll(60), "the server does not say what it met"
+            self.met, self.broken = self._stop.recv()
+        finally:
+            self._stop.close()
+            self._process.kill()
+            self._process.join()
+            self._process.close()
 
     @property
     def address(self) -> str:
@@ -101,9 +105,11 @@ def _run(
         await send({"type": "http.response.body", "body": reply[: len(reply) // 2] if breaks else reply})
 
     def end() -> None:
-        told.recv()
-        told.send((met, broken))
-        os._exit(0)
+        try:
+            told.recv()
+            told.send((met, broken))
+        finally:  # also if the tests are gone
+            os._exit(0)
 
     config = Config()
     config.alpn_protocols = alpn
