@@ -132,7 +132,8 @@ docs: install-dev
 	$(VENV)/pytest -q tests/site_test.py
 
 lint: install-dev
-	$(VENV)/ruff check python tests examples
+	$(VENV)/ruff check python tests examples docs
+	$(VENV)/ruff format --check python tests examples docs
 	$(VENV)/mypy
 
 bench: setup
