@@ -8,11 +8,11 @@ namespace espalier::python {
 
 namespace {
 
-using Options = method::DecExOptions;
+using method::DecExOptions;
 
 class DecExEngine final : public Engine {
  public:
-  DecExEngine(const Options& options, const rag::Environment& loop, rag::AnyReward reward)
+  DecExEngine(const DecExOptions& options, const rag::Environment& loop, rag::AnyReward reward)
       : method_(options, loop, std::move(reward)) {}
   Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override { return method_(std::move(root), run_seed); }
 
@@ -22,7 +22,7 @@ class DecExEngine final : public Engine {
 
 class DecExRag final : public Search {
  public:
-  DecExRag(const Options& options, py::object reward, Loop environment)
+  DecExRag(const DecExOptions& options, py::object reward, Loop environment)
       : Search("decex", std::move(environment), std::move(reward)), options_(method::checked(options)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
@@ -49,7 +49,7 @@ class DecExRag final : public Search {
   static constexpr const char* terminations[] = {"vote", "mean_f1", "vote_and_f1"};
 
  private:
-  Options options_;
+  DecExOptions options_;
 };
 
 /// The enumerator of that name.
@@ -63,20 +63,20 @@ E named(const char* option, const std::string& text, const char* const (&names)[
 }  // namespace
 
 void bind_decex(py::module_& m) {
-  const Options options;
+  const DecExOptions options;
   py::class_<DecExRag, Search, std::shared_ptr<DecExRag>>(
       m, "DecExRag", "DecEx-RAG: pruned search over decisions and their executions.")
       .def(py::init([](std::uint32_t k, std::uint32_t n, std::uint32_t t_max, double threshold,
                        const std::string& search, const std::string& termination, bool always_expand_both,
                        bool compare_across, std::uint32_t rollout_rounds, std::uint64_t max_calls,
                        std::uint64_t max_tokens_total, py::object reward, const Loop& environment) {
-             Options chosen;
+             DecExOptions chosen;
              chosen.k = k;
              chosen.n = n;
              chosen.T_max = t_max;
              chosen.threshold = threshold;
-             chosen.search = named<Options::Search>("search", search, DecExRag::searches);
-             chosen.termination = named<Options::Termination>("termination", termination, DecExRag::terminations);
+             chosen.search = named<DecExOptions::Search>("search", search, DecExRag::searches);
+             chosen.termination = named<DecExOptions::Termination>("termination", termination, DecExRag::terminations);
              chosen.always_expand_both = always_expand_both;
              chosen.compare_across = compare_across;
              chosen.rollout_rounds = rollout_rounds;

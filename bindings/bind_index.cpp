@@ -34,7 +34,7 @@ class Index : public RetrieverPart {
 };
 
 /// Looks for signals and tells Python how far a build is, 20 times a second at most and at the end of a stage.
-run::IndexProgress hook_of(const py::object& progress) {
+run::IndexProgress index_hook(const py::object& progress) {
   using Clock = std::chrono::steady_clock;
   return [told = Clock::time_point(), progress = progress.is_none() ? nullptr : shared(progress)](
              std::string_view stage, std::uint64_t done, std::uint64_t all) mutable {
@@ -109,7 +109,7 @@ void bind_folder(py::module_& m) {
       [](const std::filesystem::path& corpus, const std::filesystem::path& out, const std::string& analyzer, double k1, double b,
          unsigned threads, bool overwrite, const py::object& encoder, const std::string& encoder_name, const std::string& metric,
          const std::string& vectors, const std::string& journal, const py::object& progress) {
-        const run::IndexProgress hook = hook_of(progress);
+        const run::IndexProgress hook = index_hook(progress);
         const run::IndexOptions options{corpus.string(), out.string(), {k1, b, analyzer}, threads, overwrite,
                                         encoding_of(encoder, encoder_name, metric, vectors, journal)};
         const py::gil_scoped_release unlock;

@@ -27,16 +27,16 @@ namespace espalier::python {
 namespace {
 
 /// Sets a field of the settings from a Python object; the field's type decides what it may be.
-using Set = std::function<void(run::Settings&, const py::object&)>;
+using SetField = std::function<void(run::Settings&, const py::object&)>;
 
 template <class T>
-Set into(T run::Settings::* field) {
+SetField into(T run::Settings::* field) {
   return [field](run::Settings& settings, const py::object& value) { settings.*field = value.cast<T>(); };
 }
 
-const std::map<std::string, Set>& fields() {
+const std::map<std::string, SetField>& fields() {
   using S = run::Settings;
-  static const std::map<std::string, Set> table{
+  static const std::map<std::string, SetField> table{
       {"method", into(&S::method)},
       {"preset", into(&S::preset)},
       {"questions", into(&S::questions)},

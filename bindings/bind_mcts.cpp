@@ -17,7 +17,6 @@ namespace espalier::python {
 namespace {
 
 using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
-using Options = MctsOptions;
 
 /// Names of an option's values, in the order of its enumeration.
 template <std::size_t n>
@@ -57,7 +56,7 @@ class ToldEngine final : public LoopEngine<Grower> {
 
 class MctsSearch final : public Search {
  public:
-  MctsSearch(const Options& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
+  MctsSearch(const MctsOptions& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
       : Search("mcts", std::move(environment), rollout.reward),
         options_(options),
         rollout_(rollout),
@@ -102,7 +101,7 @@ class MctsSearch final : public Search {
         },
         select_);
   }
-  Options options_;
+  MctsOptions options_;
   RolloutPart rollout_;
   bool graft_;
   Select select_;
@@ -133,20 +132,20 @@ void bind_mcts(py::module_& m) {
   bind_policy<Uct>(m, "Uct", "w", &Uct::Options::w, "UCT: mean + w sqrt(ln N_parent / N).");
   bind_policy<Puct>(m, "Puct", "c", &Puct::Options::c, "PUCT: mean + c P sqrt(N_parent) / (1 + N).");
 
-  const Options defaults;
+  const MctsOptions defaults;
   py::class_<MctsSearch, Search, std::shared_ptr<MctsSearch>>(m, "Mcts",
                                                               "Monte-Carlo tree search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
                        const std::string& collision, bool solve, double widen_k, double widen_alpha,
                        const std::string& prior, double tau, bool graft, const Loop& environment) {
-             Options chosen;
+             MctsOptions chosen;
              chosen.simulations = simulations;
              chosen.width = width;
              chosen.max_depth = max_depth.value_or(chosen.max_depth);
              chosen.window = window;
-             chosen.expand = named<Options::Expand>("expand", expand, expansions);
-             chosen.collision = named<Options::Collision>("collision", collision, collisions);
+             chosen.expand = named<MctsOptions::Expand>("expand", expand, expansions);
+             chosen.collision = named<MctsOptions::Collision>("collision", collision, collisions);
              chosen.solve = solve;
              chosen.widen_k = widen_k;
              chosen.widen_alpha = widen_alpha;

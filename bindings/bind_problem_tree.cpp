@@ -12,11 +12,11 @@ namespace espalier::python {
 
 namespace {
 
-using Tree = std::shared_ptr<ProblemTree>;
+using SharedProblemTree = std::shared_ptr<ProblemTree>;
 
 /// One node of a tree; keeps the tree alive.
 struct ProblemNode {
-  Tree tree;
+  SharedProblemTree tree;
   NodeId id;
 
   [[nodiscard]] const Node<double>& node() const { return (*tree)[id]; }
@@ -56,11 +56,11 @@ void bind_problem_tree(py::module_& m) {
             .format(n.id, n.tree->action(n.id).object, n.node().mean(), n.node().visits);
       });
 
-  py::class_<ProblemTree, Tree>(m, "ProblemTree", "A grown tree over a problem of one's own.")
-      .def_property_readonly("root", [](const Tree& t) { return ProblemNode{t, ProblemTree::root()}; })
+  py::class_<ProblemTree, SharedProblemTree>(m, "ProblemTree", "A grown tree over a problem of one's own.")
+      .def_property_readonly("root", [](const SharedProblemTree& t) { return ProblemNode{t, ProblemTree::root()}; })
       .def_property_readonly(
           "nodes",
-          [](const Tree& t) {
+          [](const SharedProblemTree& t) {
             std::vector<ProblemNode> nodes;
             for (NodeId id = 0; id < t->size(); ++id) nodes.push_back({t, id});
             return nodes;

@@ -14,12 +14,12 @@ namespace espalier::python {
 
 namespace {
 
-using Tree = std::shared_ptr<GrownTree>;
+using SharedTree = std::shared_ptr<GrownTree>;
 
 /// One node of a tree; keeps the tree alive.
 class NodeView {
  public:
-  NodeView(Tree tree, NodeId id) : tree_(std::move(tree)), id(id) {}
+  NodeView(SharedTree tree, NodeId id) : tree_(std::move(tree)), id(id) {}
   [[nodiscard]] const Node<double>& node() const { return tree_->tree[id]; }
   [[nodiscard]] const rag::Tree& tree() const { return tree_->tree; }
   [[nodiscard]] std::optional<NodeView> parent() const {
@@ -33,7 +33,7 @@ class NodeView {
   }
 
  private:
-  Tree tree_;
+  SharedTree tree_;
 
  public:
   NodeId id;
@@ -108,7 +108,7 @@ void bind_node(py::module_& m) {
 
 void bind_tree(py::module_& m) {
   bind_node(m);
-  py::class_<GrownTree, Tree>(m, "Tree", "A grown tree: what was tried, what it was worth, what was cut and why.")
+  py::class_<GrownTree, SharedTree>(m, "Tree", "A grown tree: what was tried, what it was worth, what was cut and why.")
       .def_property_readonly("question",
                              [](const GrownTree& t) {
                                const rag::State& root = t.tree.state(rag::Tree::root());
@@ -120,10 +120,10 @@ void bind_tree(py::module_& m) {
       .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
       .def_property_readonly(
           "status", [](const GrownTree& t) { return output::name(t.tree.ending); }, "'done' or 'budget'.")
-      .def_property_readonly("root", [](const Tree& t) { return NodeView(t, rag::Tree::root()); })
+      .def_property_readonly("root", [](const SharedTree& t) { return NodeView(t, rag::Tree::root()); })
       .def_property_readonly(
           "nodes",
-          [](const Tree& t) {
+          [](const SharedTree& t) {
             std::vector<NodeView> nodes;
             for (NodeId id = 0; id < t->tree.size(); ++id) nodes.emplace_back(t, id);
             return nodes;
@@ -161,7 +161,7 @@ void bind_tree(py::module_& m) {
       py::arg("tree"), "The answer of the chain with the highest reward; None if the tree holds none.");
   m.def(
       "answer_node",
-      [](const Tree& tree) -> std::optional<NodeView> {
+      [](const SharedTree& tree) -> std::optional<NodeView> {
         const auto best = output::best_answer(tree->tree);
         if (!best) return std::nullopt;
         return NodeView(tree, best->node);
@@ -177,9 +177,9 @@ void bind_tree(py::module_& m) {
       py::arg("tree"), "The tree's row of answers.jsonl.");
   m.def(
       "sft_rows",
-      [](const std::vector<Tree>& trees, const std::string& chain) {
+      [](const std::vector<SharedTree>& trees, const std::string& chain) {
         std::string lines;
-        for (const Tree& tree : trees)
+        for (const SharedTree& tree : trees)
           output::append_sft_rows(tree->record(), *tree->prompts, {choice_of(chain)}, lines);
         return rows(lines);
       },
@@ -187,10 +187,10 @@ void bind_tree(py::module_& m) {
       "Fine-tuning rows of one correct chain a tree: 'best', or by its retrievals 'most', 'least', 'random'.");
   m.def(
       "dpo_pairs",
-      [](const std::vector<Tree>& trees, double margin) {
+      [](const std::vector<SharedTree>& trees, double margin) {
         if (!(margin >= 0)) bad_option("margin", margin, "0 or more");
         std::string lines;
-        for (const Tree& tree : trees) output::append_dpo_rows(tree->record(), *tree->prompts, {margin}, lines);
+        for (const SharedTree& tree : trees) output::append_dpo_rows(tree->record(), *tree->prompts, {margin}, lines);
         return rows(lines);
       },
       py::arg("trees"), py::kw_only(), py::arg("margin") = 0.1,

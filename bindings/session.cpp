@@ -14,7 +14,7 @@ namespace espalier::python {
 namespace {
 
 /// What stands for the retriever of a search that was given none.
-std::vector<Passages> no_retriever(std::span<const Query>) {
+std::vector<Passages> without_retriever(std::span<const Query>) {
   throw std::invalid_argument("this search looks something up: give it a retriever");
 }
 
@@ -59,7 +59,7 @@ std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model,
 
 std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal) {
   if (retriever.is_none())
-    return std::make_unique<BatchService<Query, Passages, decltype(&no_retriever)>>(&no_retriever);
+    return std::make_unique<BatchService<Query, Passages, decltype(&without_retriever)>>(&without_retriever);
   auto service = open_backend<Query, Passages>(retriever, "retriever");
   const auto known = identity<Query, Passages>(retriever, journal.retriever_fingerprint);
   if (journal.file.empty() || !known) return service;

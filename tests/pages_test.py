@@ -76,11 +76,14 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
     return {page.stem: Reader(tmp_path_factory.mktemp(page.stem)) for page in PAGES}
 
 
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs find the command `espalier` of this environment."""
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+
+
 def run(command: list[str], folder: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=500, check=False
-    )
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
 
 

@@ -29,7 +29,8 @@ class Tasks:
         self._loop = loop()
         self._under_way: dict[int, tuple[asyncio.Task[None], float]] = {}  # each with when it is due
         self._timer: asyncio.TimerHandle | None = None
-        self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._done: list[tuple[int, Any]] = []  # in this turn of the loop
+        self._ended: SimpleQueue[list[tuple[int, Any]]] = SimpleQueue()
 
     def exchange(self, requests: list[tuple[int, Any]], seconds: float) -> list[tuple[int, Any]]:
         """Starts these requests; gives (ticket, reply or exception) of what has ended, and waits for the first."""
@@ -37,9 +38,9 @@ class Tasks:
             self._loop.call_soon_threadsafe(self._start, requests)
         ended = []
         with suppress(Empty):
-            ended.append(self._ended.get(timeout=seconds))
+            ended += self._ended.get(timeout=seconds)
             while True:
-                ended.append(self._ended.get_nowait())
+                ended += self._ended.get_nowait()
         return ended
 
     def cancel(self, ticket: int) -> None:
@@ -79,8 +80,16 @@ class Tasks:
         return BackendError(f"the {self._role} must be an async function, but it returned {came}", permanent=True)
 
     def _end(self, ticket: int, reply: Any) -> None:
-        if self._under_way.pop(ticket, None) is not None:
-            self._ended.put((ticket, reply))
+        if self._under_way.pop(ticket, None) is None:
+            return
+        if not self._done:
+            self._loop.call_soon(self._hand_over)
+        self._done.append((ticket, reply))
+
+    def _hand_over(self) -> None:
+        """What ended in one turn of the loop wakes the engine once."""
+        self._ended.put(self._done)
+        self._done = []
 
     def _watch(self) -> None:
         """Waits for the deadline of the oldest request."""
