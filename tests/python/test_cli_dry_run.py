@@ -55,6 +55,12 @@ def test_a_recorded_run_is_better_than_a_guess(capsys, files: Path, tmp_path: Pa
     assert "is a run of decex, not of direct" in capsys.readouterr().err
 
 
+def test_a_run_to_estimate_by_asks_for_a_dry_run(capsys, files: Path, tmp_path: Path):
+    words = ["expand", *inputs(files), "--out", tmp_path / "out", "--like", tmp_path / "run"]
+    assert cli.main([*map(str, words)]) == 2
+    assert "--dry-run" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
 def test_what_cannot_be_simulated_has_no_estimate(capsys, files: Path, tmp_path: Path):
     words = ["expand", "--method", "decouple", *inputs(files), "--out", tmp_path / "out"]
     said = dry(capsys, *words, "--value-server", "http://127.0.0.1:9/values", "--value-name", "v")

@@ -24,6 +24,8 @@ def do_task(task: str, arguments: argparse.Namespace, job: Callable[[str, dict[s
     if arguments.dry_run:
         dry_run(task, settings, config, arguments.like, as_json=arguments.json)
         return None
+    if arguments.like:
+        raise ValueError("option '--like' is for a dry run; add --dry-run")
     with shown_as(quiet=arguments.json) as view:
         recorded = Recorded(Path(settings["out"]), config, view)
         result = job(task, settings, recorded)
