@@ -47,7 +47,8 @@ def plain_signature(app, what, name, obj, options, signature, returns):
 def write_math(writer, node):
     """A formula as MathML, which browsers draw by themselves."""
     tree = latex2mathml.tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
-    writer.body.append(tree)
+    # Room above and below: high exponents would make the formula's box scroll.
+    writer.body.append(tree.replace('display="block"', 'display="block" style="padding: 0.6em 0"', 1))
     raise nodes.SkipNode
 
 
