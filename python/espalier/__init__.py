@@ -60,10 +60,11 @@ from ._core import (
 from ._errors import BackendError, Error, InputError, MissingPart, StoreError
 from ._events import DoneEvent, NodeEvent, PrunedEvent, SimulationEvent
 from ._faiss import faiss_retriever
-from ._files import read_passages, read_questions, read_trees, write_jsonl
+from ._files import write_jsonl
 from ._job import RunResult, answer, expand, write_world
 from ._method import Method
 from ._per_request import PerRequest
+from ._read import read_passages, read_questions, read_trees
 from ._rescore import rescore
 from ._search import run
 from ._table import Table

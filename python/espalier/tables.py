@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Tree
 from ._errors import InputError
-from ._files import read_object, read_trees
+from ._files import read_object
+from ._read import read_trees
 from ._table import Table
 from .datasets.rows import read_rows
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import _core
 from .._estimate import COUNTS, Estimate, recorded_estimate, simulated_estimate, usd_of
-from .._files import count_passages
 from .._job import check
+from .._read import count_passages
 from .._summary import table
 
 GUESS = "  Another model writes other texts and takes other branches: expect a factor of two or more."

@@ -13,8 +13,9 @@ from typing import Any
 
 from .. import _core
 from .._errors import Error
-from .._files import count_passages, record_of
+from .._files import record_of
 from .._journal import connect
+from .._read import count_passages
 from .finding import Finding, ok, problem, warning
 
 LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000

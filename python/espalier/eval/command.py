@@ -11,8 +11,9 @@ from typing import Any
 
 from .. import _core
 from .._estimate import COUNTS, simulated_estimate
-from .._files import count_passages, write_text
+from .._files import write_text
 from .._progress import ProgressView, shown_as
+from .._read import count_passages
 from .._summary import table
 from ..commands.config import write_config
 from ..commands.dry_run import GUESS, estimate_row

@@ -10,8 +10,9 @@ from itertools import groupby
 import numpy as np
 
 from .._errors import Error
-from .._files import read_questions, write_jsonl, write_text
+from .._files import write_jsonl, write_text
 from .._progress import ProgressView
+from .._read import read_questions
 from .budget import budget_report
 from .plan import Plan
 from .runs import Outcome, do_runs

@@ -12,7 +12,8 @@ import numpy as np
 from .. import _core
 from .._core import Question
 from .._errors import InputError
-from .._files import read_object, read_questions
+from .._files import read_object
+from .._read import read_questions
 from .scores import Row, read_rows
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score

@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Bm25, Index, Retriever
 from .._encoder import add_encoder_options, add_retriever_option, retriever_over
 from .._errors import MissingPart
-from .._files import read_passages
+from .._read import read_passages
 from ..commands.parser import add_command
 from ..commands.run_options import add_method_option, add_run_options
 from ..commands.settings import settings_of
