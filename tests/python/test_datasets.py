@@ -212,6 +212,10 @@ def test_2wiki_gives_a_chain_and_takes_aliases(tmp_path: Path, row: dict[str, An
     )
     assert one(file).answers == ["Cleo"]
     assert one(file, aliases=read_aliases(names)).answers == ["Cleo", "Cleopatra"]
+    without_id = put(tmp_path / "plain.json", [row | {"answer_id": ""}])
+    assert one(without_id, aliases=read_aliases(names)).answers == ["Cleo"]
+    hidden = row | {"answer": "", "supporting_facts": [], "evidences": []}
+    assert one(put(tmp_path / "test.json", [hidden])).answers == []
     [question] = esp.read_questions(file)
     assert [(s.question, s.answer, s.support_title) for s in question.chain] == [
         ("Ana >> father", "Ben", "Ana"),
@@ -235,6 +239,31 @@ def test_musique_gives_its_chain_and_leaves_out_what_has_no_answer(tmp_path: Pat
     assert one(put(tmp_path / "flash.jsonl", [flash])).metadata["decomposition"] == example.metadata["decomposition"]
 
 
+def test_flashrag_gives_musique_a_paragraph_a_step(tmp_path: Path):
+    steps = [
+        step | {"support_paragraph": MUSIQUE["paragraphs"][step["paragraph_support_idx"]]}
+        for step in MUSIQUE["question_decomposition"]
+    ]
+    metadata = {"answerable": True, "question_decomposition": steps}
+    row = {"id": "dev_0", "question": MUSIQUE["question"], "golden_answers": ["Flo", "Florence"], "metadata": metadata}
+    flash, published = one(put(tmp_path / "flash.jsonl", [row])), one(put(tmp_path / "musique.jsonl", [MUSIQUE]))
+    assert flash.answers == published.answers
+    for field in ("type", "hops", "decomposition", "supporting_titles", "gold_doc_ids"):
+        assert flash.metadata[field] == published.metadata[field]
+    assert flash.passages == [published.passages[2], published.passages[1]]
+    [question] = esp.read_questions(tmp_path / "flash.jsonl")
+    assert [(s.question, s.support_title) for s in question.chain] == [
+        ("Who stars in Play?", "Play"),
+        ("#1 >> spouse", "Eve"),
+    ]
+    steps[1]["support_paragraph"] = {"idx": 1, "title": "Eve"}
+    broken = put(tmp_path / "broken.jsonl", [row])
+    with pytest.raises(
+        esp.InputError, match=r"'metadata.question_decomposition.support_paragraph': .* 'paragraph_text'"
+    ):
+        one(broken)
+
+
 def test_popqa_gives_its_triple(tmp_path: Path):
     file = put(tmp_path / "popQA.tsv", POPQA)
     example = one(file)
@@ -252,6 +281,10 @@ def test_triviaqa_keeps_the_aliases(tmp_path: Path):
     assert one(put(tmp_path / "hub.jsonl", [TRIVIA_HUB])).answers == ["Kay Lee", "Kay", "K. Lee"]
     hidden = TRIVIA_HUB | {"answer": {"value": "<unk>", "aliases": []}}
     assert one(put(tmp_path / "test.jsonl", [hidden])).answers == []
+    halves = [TRIVIA_HUB, TRIVIA_HUB | {"entity_pages": {"title": []}}]
+    assert one(put(tmp_path / "rc.jsonl", halves)).metadata["entity_titles"] == ["Kay Lee"]
+    with pytest.raises(esp.InputError, match=r"rc.jsonl:2: field 'id': 'tc_1' stands in .*:1 too"):
+        list(read_examples(put(tmp_path / "rc.jsonl", [TRIVIA_HUB, TRIVIA_HUB | {"question": "Where?"}])))
 
 
 def test_ambigqa_keeps_every_reading(tmp_path: Path):

@@ -23,8 +23,8 @@ def two_wiki(row: Row, aliases: Mapping[str, Sequence[str]]) -> Example:
 
 
 def _example(row: Row, dataset: str, aliases: Mapping[str, Sequence[str]]) -> Example:
-    answers = [row.text("answer")] if row.has("answer") else []
-    if answers and row.has("answer_id"):
+    answers = [row.text("answer")] if row.fields.get("answer") not in (None, "") else []
+    if answers and row.fields.get("answer_id"):
         answers += aliases.get(row.text("answer_id"), [])
     metadata, passages = facts(row)
     return Example(

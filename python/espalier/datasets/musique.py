@@ -1,7 +1,8 @@
 """MuSiQue (Trivedi et al. 2022): JSON lines, or the Parquet files of hubs.
 
 A row has `id`, `question`, `answer`, `answer_aliases`, `answerable`, `paragraphs` [{idx, title, paragraph_text,
-is_supporting}] and `question_decomposition` [{question, answer, paragraph_support_idx}].
+is_supporting}] and `question_decomposition` [{id, question, answer, paragraph_support_idx}]. FlashRAG keeps the steps'
+paragraphs alone, each in its step as `support_paragraph`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 from .._core import Passage
 from .example import Example, distinct, known, passage
 from .rows import Row
+
+PARAGRAPH = ("idx?", "title", "paragraph_text|text", "is_supporting?")
 
 
 def musique(row: Row) -> Example | None:
@@ -34,19 +37,23 @@ def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
     """What a row says beside question and answer."""
     by_number: dict[str, Passage] = {}
     marked = []
-    paragraphs = []
+    steps = []
+    if row.has("question_decomposition"):
+        columns = ("question", "answer", "paragraph_support_idx?", "support_paragraph?")
+        steps = row.records("question_decomposition", *columns)
     if row.has("paragraphs"):
-        paragraphs = row.records("paragraphs", "idx?", "title", "paragraph_text|text", "is_supporting?")
+        paragraphs = row.records("paragraphs", *PARAGRAPH)
+    else:
+        given = {"support_paragraph": [paragraph for *_, paragraph in steps if paragraph is not None]}
+        within = Row(row.where, row.number, given, f"{row.path}question_decomposition.")
+        paragraphs = within.records("support_paragraph", *PARAGRAPH)
     for place, (idx, title, text, supporting) in enumerate(paragraphs):
         row.all_texts("paragraphs", [title, text])
         found = by_number[str(place if idx is None else idx)] = passage(title, text)
         if supporting is True:
             marked.append(found)
-    steps = []
-    if row.has("question_decomposition"):
-        steps = row.records("question_decomposition", "question", "answer", "paragraph_support_idx?")
     supports, decomposition = [], []
-    for question, answer, idx in steps:
+    for question, answer, idx, _ in steps:
         row.all_texts("question_decomposition", [question, answer])
         support = None if idx is None else by_number.get(str(idx))
         if idx is not None and paragraphs and support is None:

@@ -245,7 +245,7 @@ def _parquet(path: Path) -> Iterator[Row]:
     with path.open("rb") as file:
         try:
             number = 0
-            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=1024):
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=64):
                 for item in batch.to_pylist():
                     yield Row(f"{path}: row {number + 1}", number, item)
                     number += 1
