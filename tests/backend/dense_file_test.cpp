@@ -149,6 +149,14 @@ TEST_CASE("rows that cannot be compared are not written") {
   CHECK_THROWS_AS(DenseFile(folder / "vectors"), InputError);  // nothing stands there before commit()
 }
 
+TEST_CASE("without passages there is nothing to write, and no file") {
+  const test::TemporaryFolder folder;
+  const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{1, 2}); };
+  CHECK_THROWS_WITH_AS(write_vectors(folder / "vectors", Passages(), encoder, {}, Metric::inner_product, Precision::float32, 2, [](std::size_t) {}),
+                       "there are no passages to encode", std::invalid_argument);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_CASE("passages and vectors may both lie in files") {
   const test::TemporaryFolder folder;
   write(folder / "vectors", Vectors({1, 0, 0, 1}, 2));

@@ -104,6 +104,19 @@ TEST_CASE("anything but one embedding of the right dimension for each text is da
   CHECK(failure.message.find("dimension 2 instead of 3") != std::string::npos);
 }
 
+TEST_CASE("the route beside OpenAI's, with vectors in a list of their own, is refused for good") {
+  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"([{"index":0,"embedding":[[1,2],[3,4]]}])"}; });
+  HttpEncoder encoder(options(server));
+  const auto failure = test::failure_of(test::ask(encoder, {EncodeRequest("a", Role::query)})[0]);
+  CHECK(failure.kind == Kind::permanent);
+  CHECK(failure.message.find("give the URL up to /v1") != std::string::npos);
+  CHECK(encoder.accounts().requests == 1);
+  for (const char* damaged : {R"([])", R"([{"index":0}])", R"([{"index":0,"embedding":[]}])", R"([{"index":0,"embedding":[1,2]}])"}) {
+    CAPTURE(damaged);
+    CHECK(failure_under(damaged).kind == Kind::transport);
+  }
+}
+
 TEST_CASE("a text that the server refuses takes no other with it") {
   FaultServer server([](const Received& request, std::size_t) -> Answer {
     if (request.body.find("too long") != std::string::npos)

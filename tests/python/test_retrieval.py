@@ -87,6 +87,12 @@ def test_vectors_in_a_file_are_searched_as_in_memory(tmp_path: Path, metric: str
         esp.Dense(PASSAGES[:2], letters, file=file)
 
 
+def test_without_passages_no_vectors_are_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no passages to encode"):
+        esp.write_vectors(str(tmp_path / "vectors"), [], letters)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_hybrid_sums_reciprocal_ranks() -> None:
     def first(queries: list[esp.Query]) -> list[list[esp.Passage]]:
         return [PASSAGES[: query.k] for query in queries]

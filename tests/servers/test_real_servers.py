@@ -181,6 +181,8 @@ def test_embeddings(llama: Path, model: Path, tmp_path: Path):
     with native(llama, model, tmp_path / "log", "--embedding", "--pooling", "mean", "-c", 8192) as server:
         encoder = esp.HttpEncoder(server.url, "tiny", normalise=True, batch=2)
         vectors = encoder([esp.EncodeRequest(text) for text in ("the king", "a river", "the king")])
+        with pytest.raises(esp.BackendError, match="give the URL up to /v1"):
+            esp.HttpEncoder(server.address, "tiny")([esp.EncodeRequest("the king")])
     assert vectors[0] == pytest.approx(vectors[2], abs=1e-4) and vectors[0] != pytest.approx(vectors[1], abs=1e-2)
     assert sum(x * x for x in vectors[0]) == pytest.approx(1, abs=1e-4)
 

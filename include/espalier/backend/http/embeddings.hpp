@@ -63,6 +63,8 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
   std::vector<std::optional<Embedding>> read(std::span<const EmbeddingInput> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
+    if (nested(root))
+      throw BackendError("the reply is a list of nested vectors, as llama.cpp's own /embeddings sends: give the URL up to /v1", BackendError::Kind::permanent);
     simdjson::dom::array data;
     if (root["data"].get(data) || data.size() != group.size()) throw BackendError("not one embedding for each text");
     std::vector<std::optional<Embedding>> embeddings(group.size());
@@ -78,6 +80,12 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
       embeddings[*index] = std::move(embedding);
     }
     return embeddings;
+  }
+
+  /// Whether the route is another than OpenAI's: [{"embedding":[[...], ...]}, ...], a vector a token or pooled.
+  static bool nested(simdjson::dom::element root) {
+    simdjson::dom::array first;
+    return root.is_array() && !root.at_pointer("/0/embedding/0").get(first);
   }
 
   std::shared_ptr<const HttpEndpoint> endpoint_;
