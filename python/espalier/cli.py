@@ -84,9 +84,9 @@ def print_version() -> None:
             print(f"  left out: {name} (install {package} and build again)")
 
 
-def run(argv: Sequence[str] | None) -> int:
+def run(argv: Sequence[str]) -> int:
     parser = make_parser()
-    arguments = parser.parse_args(with_config(parser, sys.argv[1:] if argv is None else argv))
+    arguments = parser.parse_args(with_config(parser, argv))
     if arguments.version:
         print_version()
         return 0
@@ -97,8 +97,9 @@ def run(argv: Sequence[str] | None) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
     try:
-        code = run(argv)
+        code = run(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -111,6 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
         print(f"espalier: {error}", file=sys.stderr)
+        if isinstance(error, InputError) and arguments[:1] != ["questions"]:
+            from .datasets import conversion
+
+            if hint := conversion(str(error).partition(":")[0]):
+                print(f"  {hint}", file=sys.stderr)
         if isinstance(error, (InputError, StoreError, OSError)):
             return 3
         return 2 if isinstance(error, (ValueError, MissingPart)) else 1

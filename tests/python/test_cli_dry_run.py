@@ -55,6 +55,15 @@ def test_a_recorded_run_is_better_than_a_guess(capsys, files: Path, tmp_path: Pa
     assert "is a run of decex, not of direct" in capsys.readouterr().err
 
 
+def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path):
+    words = ["answer", "--method", "direct", *map(str, inputs(files)), "--out", str(tmp_path / "run"), "--limit", "2"]
+    said = []
+    for more in (["--dry-run"], [], ["--dry-run"], ["--dry-run", "--overwrite"]):
+        assert cli.main([*words, *more]) == 0
+        said.append("holds a run: the same options" in capsys.readouterr().out)
+    assert said == [False, False, True, False]
+
+
 def test_a_run_to_estimate_by_asks_for_a_dry_run(capsys, files: Path, tmp_path: Path):
     words = ["expand", *inputs(files), "--out", tmp_path / "out", "--like", tmp_path / "run"]
     assert cli.main([*map(str, words)]) == 2

@@ -413,6 +413,11 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
         "title": "Aru",
         "contents": "Aru\nThe Aru rises in Cor. It is long.",
     }
+    raw = espalier("expand", "--questions", source, "--corpus", corpus, "--out", tmp_path / "run")
+    assert raw.returncode == 3 and f"in the form of hotpotqa: `espalier questions {source} --out" in raw.stderr
+    musique = put(tmp_path / "musique.jsonl", [MUSIQUE])
+    told = espalier("answer", "--questions", musique, "--method", "direct", "--out", tmp_path / "answers", "--dry-run")
+    assert told.returncode == 0 and "without gold answers, as" in told.stderr and "form of musique" in told.stderr
     run = espalier("expand", "--questions", out, "--corpus", corpus, "--out", tmp_path / "run", "--dry-run")
     assert run.returncode == 0 and "2 questions, 4 passages" in run.stdout
 

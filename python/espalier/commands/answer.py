@@ -8,6 +8,7 @@ import sys
 
 from .._job import RunResult, run_job
 from .._summary import labels
+from ..datasets import conversion
 from .run_options import add_method_option, add_run_options
 from .task import do_task, tell_open
 
@@ -24,6 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if hint := conversion(arguments.questions):
+        print(f"espalier: without gold answers, as {hint}", file=sys.stderr)
     result = do_task("answer", arguments, run_job)
     if result is None:
         return 0

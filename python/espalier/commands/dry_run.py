@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .. import _core
@@ -13,6 +14,7 @@ from .._read import count_passages
 from .._summary import table
 
 GUESS = "  Another model writes other texts and takes other branches: expect a factor of two or more."
+HELD = "  {} holds a run: the same options and inputs go on with it, others are refused (--overwrite starts anew)"
 BETTER = "  Better figures: a run with --limit 20, then --dry-run --like its folder."
 
 
@@ -32,6 +34,8 @@ def dry_run(
         print(json.dumps(row, ensure_ascii=False))
         return
     print(f"options and inputs are good: {questions} questions, {passages} passages; nothing was run")
+    if (Path(settings["out"]) / "run.json").exists() and not settings.get("overwrite"):
+        print(HELD.format(settings["out"]))
     for name, value in config.items():
         print(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     print_estimate(estimate, guess=like is None)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import _core
 from .._core import Question
-from .._errors import InputError
+from .._errors import InputError, MissingPart
 from .._files import write_jsonl
 from .ambigqa import ambigqa
 from .example import Example
@@ -23,7 +23,7 @@ from .popqa import popqa
 from .rows import Row, read_rows
 from .triviaqa import triviaqa
 
-__all__ = ["FORMATS", "Example", "read_aliases", "read_examples", "read_questions", "recognise"]
+__all__ = ["FORMATS", "Example", "conversion", "read_aliases", "read_examples", "read_questions", "recognise"]
 
 READERS: dict[str, Callable[[Row], Example | None]] = {
     "musique": musique,
@@ -129,6 +129,18 @@ def read_questions(
         file = Path(folder) / "questions.jsonl"
         write_jsonl(file, (e.to_dict() for e in read_examples(path, format, limit=limit, require_gold=require_gold)))
         return _core.read_questions(os.fspath(file), 0, require_gold)
+
+
+def conversion(path: str | os.PathLike[str]) -> str | None:
+    """What makes a published file one that runs read; None if it is not of a published form."""
+    try:
+        row = next(read_rows(path), None)
+    except (OSError, InputError, MissingPart):
+        return None
+    form = None if row is None else recognise(row)
+    if form in (None, "flashrag"):
+        return None
+    return f"{path} is in the form of {form}: `espalier questions {path} --out FILE` makes of it what runs read"
 
 
 RAW = {"context", "paragraphs", "question_decomposition", "subj"}

@@ -16,6 +16,7 @@ from .._errors import Error
 from .._files import record_of
 from .._journal import connect
 from .._read import count_passages
+from ..datasets import conversion
 from .finding import Finding, ok, problem, warning
 
 LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
@@ -23,17 +24,18 @@ LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
 
 
 def check_questions(settings: Mapping[str, Any]) -> Iterator[Finding]:
-    if not settings.get("questions"):
+    file = settings.get("questions")
+    if not file:
         return
     try:
-        questions = _core.read_questions(settings["questions"], settings.get("limit") or 0, False)
+        questions = _core.read_questions(file, settings.get("limit") or 0, False)
     except (Error, OSError) as error:
-        yield problem("questions", error, "mend the file; `espalier questions` converts published ones")
+        yield problem("questions", error, conversion(file) or "mend the file")
         return
     without = sum(not question.gold for question in questions)
     if without:
         found = f"{len(questions)} questions, {without} of them without golden answers"
-        yield warning("questions", found, "`answer` takes them, `expand` and `eval` do not")
+        yield warning("questions", found, conversion(file) or "`answer` takes them, `expand` and `eval` do not")
     else:
         yield ok("questions", f"{len(questions)} questions")
 
