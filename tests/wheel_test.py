@@ -1,5 +1,5 @@
 """What `make wheel` left in dist/: the sdist holds the sources and no more; the wheel carries what it needs and works
-in an environment of its own, outside the checkout."""
+in an environment of its own, outside the checkout. And what cibuildwheel makes of our configuration."""
 
 import io
 import os
@@ -64,7 +64,9 @@ class Environment:
 
     def __call__(self, program: str, *arguments: object) -> str:
         command = [str(self.programs / program), *map(str, arguments)]
-        done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.variables, capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -159,3 +161,20 @@ def test_the_sdist_holds_the_sources_and_nothing_big_or_made():
         assert {name for name in here if not name.endswith((".pyc", ".so"))} <= members.keys()
     assert [name for name, size in members.items() if size > 300_000 or name.endswith((".so", ".pyc", ".whl"))] == []
     assert not {"build", "dist", "out", ".venv", ".git"} & {name.partition("/")[0] for name in members}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="cibuildwheel 4 needs Python 3.11")
+@pytest.mark.parametrize(
+    ("system", "architecture", "tag"),
+    [
+        ("linux", "x86_64", "manylinux_x86_64"),
+        ("linux", "aarch64", "manylinux_aarch64"),
+        ("macos", "arm64", "macosx_arm64"),
+        ("windows", "AMD64", "win_amd64"),
+    ],
+)
+def test_cibuildwheel_builds_for_each_python_that_is_supported(system: str, architecture: str, tag: str):
+    asked = ["cibuildwheel", "--platform", system, "--archs", architecture, "--print-build-identifiers", str(ROOT)]
+    done = subprocess.run([sys.executable, "-m", *asked], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == [f"cp3{minor}-{tag}" for minor in range(10, 15)]
