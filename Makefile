@@ -114,6 +114,7 @@ test-servers: install-dev
 	@touch $@
 
 test-trl: more := tests/trainers/test_transformers_model.py tests/notebooks_test.py
+test-verl: more := tests/trainers/test_ray.py
 $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml

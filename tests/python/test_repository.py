@@ -50,3 +50,13 @@ def test_the_page_on_exports_names_the_trainers_that_are_installed():
         [needs] = re.findall(rf"^{trainer} = \[(.*?)\]$", project, re.MULTILINE | re.DOTALL)
         [transformers] = re.findall(r'"transformers==([0-9.]+)"', needs)
         assert f"{trainer} {alone}, transformers {transformers} |" in page
+
+
+def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
+    extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "python").rglob("*.py")]
+    named = {page: re.findall(r"espalier\[([\w,]+)\]", page.read_text(encoding="utf-8")) for page in pages}
+    assert {word for names in named.values() for name in names for word in name.split(",")} <= extras
+    assert extras == set(named[ROOT / "docs/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
