@@ -95,6 +95,12 @@ def run(argv: Sequence[str]) -> int:
     return COMMANDS[arguments.command].run(arguments)
 
 
+def told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
@@ -111,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, Error, OSError) as error:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
-        print(f"espalier: {error}", file=sys.stderr)
+        print(f"espalier: {told(error)}", file=sys.stderr)
         if isinstance(error, InputError) and arguments[:1] != ["questions"]:
             from .datasets import conversion
 

@@ -139,6 +139,14 @@ def test_answer_is_the_same_with_and_without_gold_in_the_file(files: Path, tmp_p
     assert row["em"] is None and row["id"] == "wq-0000000"
 
 
+def test_a_method_that_had_nothing_to_search_is_told(files: Path, tmp_path: Path):
+    given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
+    one_search = espalier("answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag")
+    assert one_search.returncode == 0 and "2 retrievals found nothing: there is neither a --corpus" in one_search.stderr
+    none = espalier("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
+    assert none.returncode == 0 and "found nothing" not in none.stderr
+
+
 def test_json_prints_the_summary(files: Path, tmp_path: Path):
     done = espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 2, "--json")
     assert json.loads(done.stdout) == json.loads((tmp_path / "summary.json").read_text())

@@ -421,6 +421,8 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     run = espalier("expand", "--questions", out, "--corpus", corpus, "--out", tmp_path / "run", "--dry-run")
     assert run.returncode == 0 and "2 questions, 4 passages" in run.stdout
 
+    missing = espalier("questions", tmp_path / "no.json", "--out", out)
+    assert missing.returncode == 3 and missing.stderr.endswith("no.json: No such file or directory\n")
     popqa = put(tmp_path / "popQA.tsv", POPQA)
     none = espalier("questions", popqa, "--out", tmp_path / "x.jsonl", "--corpus", tmp_path / "y.jsonl")
     assert none.returncode == 3 and "no passages come with these questions" in none.stderr

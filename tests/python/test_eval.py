@@ -20,7 +20,7 @@ from espalier.eval import compare, evaluate, formats, metric_profiles, plots, sc
 from espalier.eval.budget import budget_report
 from espalier.eval.plan import make_plan
 from espalier.eval.scores import cost_of, retrieval_scores
-from espalier.eval.tables import tables
+from espalier.eval.tables import p_value, tables
 
 METHODS = "direct,decex,standard-rag"
 FILES = ("eval.json", "scores.jsonl", "table.md", "table.csv", "table.tex", "hops.csv")
@@ -79,6 +79,10 @@ def test_what_was_retrieved_is_scored(result: dict[str, Any]):
     direct, _, standard = result["runs"][:3]
     assert direct["title_recall"] == direct["answer_recall"] == direct["retrievals"] == 0
     assert 0 < standard["title_recall"] <= 1 and 0 < standard["answer_recall"] <= 1 and standard["retrievals"] == 1
+
+
+def test_no_p_is_shown_as_none():
+    assert [p_value(p) for p in (1, 0.0499, 0.0001, 0.00003)] == ["1.0000", "0.0499", "0.0001", "3e-05"]
 
 
 def test_the_best_method_is_the_baseline_unless_one_is_named(

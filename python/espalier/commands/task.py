@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,11 @@ from .dry_run import dry_run
 from .settings import settings_of
 
 T = TypeVar("T")
+NOTHING_TO_FIND = "there is neither a --corpus nor an --index nor the URL of a --retriever"
+
+
+def can_find(settings: Mapping[str, Any]) -> bool:
+    return bool(settings["corpus"] or settings["index"] or "://" in (settings["retriever"] or ""))
 
 
 def do_task(task: str, arguments: argparse.Namespace, job: Callable[[str, dict[str, Any], Recorded], T]) -> T | None:
@@ -30,6 +35,9 @@ def do_task(task: str, arguments: argparse.Namespace, job: Callable[[str, dict[s
         recorded = Recorded(Path(settings["out"]), config, view)
         result = job(task, settings, recorded)
         recorded.write(anew=False)
+    searches = result.summary["retrievals"] if isinstance(result, RunResult) else 0
+    if searches and not can_find(settings):
+        print(f"espalier: {searches:,} retrievals found nothing: {NOTHING_TO_FIND}", file=sys.stderr)
     return result
 
 

@@ -34,7 +34,7 @@ def money(value: float | None) -> str | None:
 
 
 def p_value(value: float) -> str:
-    return f"{value:.4f}"
+    return f"{value:.4f}" if value >= 0.0001 else f"{value:.0e}"
 
 
 def between(bounds: Sequence[float]) -> str:
