@@ -22,7 +22,8 @@ template <class In, class Out>
 class Callable {
  public:
   /// `role` is what messages call it: "model", "retriever" ...
-  Callable(py::object function, std::string role) : function_(shared(std::move(function))), role_(std::move(role)) {}
+  Callable(py::object function, std::string role)
+      : function_(shared(std::move(function))), role_(std::move(role)), call_(shared(py::module_::import("espalier._calls").attr("call"))) {}
 
   std::vector<Outcome<Out>> operator()(std::span<const In> requests) const {
     const py::gil_scoped_acquire lock;
@@ -54,8 +55,7 @@ class Callable {
     py::list list;
     for (const In& request : requests) list.append(shown(request));
     try {
-      const py::object reply = (*function_)(list);
-      return PyCoro_CheckExact(reply.ptr()) ? py::module_::import("espalier._background").attr("wait")(reply) : reply;
+      return (*call_)(*function_, list, role_);
     } catch (const py::error_already_set& error) {
       if (!error.matches(error_class("BackendError"))) throw;
       throw PythonBackendError(error.value());
@@ -95,6 +95,7 @@ class Callable {
 
   std::shared_ptr<py::object> function_;
   std::string role_;
+  std::shared_ptr<py::object> call_;  ///< waits for what must be awaited, and tells of what takes long
 };
 
 /// The numbers of a Python sequence or of anything with a one-dimensional buffer of floats, such as a row of an array.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from ._calls import call
 from ._core import Encoder, EncodeRequest, Faiss, Passage, Query, build_info
 from ._errors import MissingPart
 from .protocols import EncoderLike, RetrieverLike
@@ -42,11 +43,8 @@ class _FaissCpu:
         import numpy as np
 
         requests = [EncodeRequest(query.text, "query") for query in queries]
-        vectors: Any = self._encoder(requests)
-        if not isinstance(self._encoder, Encoder) and hasattr(vectors, "__await__"):
-            from ._background import wait
-
-            vectors = wait(vectors)
+        own = isinstance(self._encoder, Encoder)
+        vectors: Any = self._encoder(requests) if own else call(self._encoder, requests, "encoder")
         return [
             self._search(np.asarray(vector, dtype="float32"), query.k)
             for vector, query in zip(vectors, queries, strict=True)

@@ -7,6 +7,7 @@ import traceback
 
 import espalier as esp
 import pytest
+from espalier import _calls
 
 SEARCH = esp.DecExRag(k=2, n=2, T_max=2)
 
@@ -85,6 +86,39 @@ def test_coroutines_give_the_same_trees(world, simulated, bm25):
     expected = esp.run(SEARCH, world.questions[:3], model=simulated, retriever=bm25)
     trees = esp.run(SEARCH, world.questions[:3], model=model, retriever=retriever)
     assert [tree.to_json() for tree in trees] == [tree.to_json() for tree in expected]
+
+
+def test_a_coroutine_that_never_returns_is_cancelled(world, bm25, monkeypatch):
+    monkeypatch.setattr(_calls, "DEADLINE", 0.02)
+    cancelled = []
+
+    async def model(prompts):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(len(prompts))
+            raise
+
+    with pytest.raises(esp.BackendError, match=r"the model did not answer within 0\.\d+ s") as caught:
+        esp.run(SEARCH, world.questions[:3], model=model, retriever=bm25)
+    assert caught.value.permanent and caught.value.trees == [None] * 3
+    assert cancelled
+
+
+def test_a_function_that_does_not_return_is_told_of(world, simulated, bm25, monkeypatch, caplog):
+    monkeypatch.setattr(_calls, "DEADLINE", 0.0)
+
+    def model(prompts):
+        once = _calls._tell({})
+        monkeypatch.setattr(_calls, "DEADLINE", 600.0)
+        assert _calls._tell(once) == once  # not again so soon
+        return simulated(prompts)
+
+    esp.run(SEARCH, world.questions[:3], model=model, retriever=bm25)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the model has not returned for 0 s; it was asked for 6"
+    ]
+    assert _calls._tell({}) == {}
 
 
 @pytest.mark.parametrize(
