@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._annotate import annotate
 from ._arun import aanswer, aexpand, arun
+from ._attach import attach
 from ._batch import Ingested, Round, ingest_batch, prepare_batch
 from ._core import (
     F1,
@@ -68,7 +69,6 @@ from ._read import read_passages, read_questions, read_trees
 from ._rescore import rescore
 from ._search import run
 from ._table import Table
-from .notebook.attach import attach
 from .notebook.progress import progress_view
 from .tables import Run, load_run, nodes_of
 

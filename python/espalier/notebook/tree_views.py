@@ -1,12 +1,11 @@
-"""Gives the compiled classes what Python adds to them."""
+"""How a tree shows itself: methods of Tree, which load what draws it when they are called."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from .._core import Node, Search, Tree
-from .._events import events
+from .._core import Tree
 
 if TYPE_CHECKING:
     from .picture import Picture
@@ -27,17 +26,3 @@ def plot(self: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 
     from .tree_plot import tree_plot
 
     return tree_plot(self, file, most=most)
-
-
-def path(node: Node) -> list[Node]:
-    """The nodes from the root to this one."""
-    nodes = [node]
-    while parent := nodes[-1].parent:
-        nodes.append(parent)
-    return nodes[::-1]
-
-
-def attach() -> None:
-    for owner, method in ((Tree, _repr_html_), (Tree, plot), (Search, events)):
-        setattr(owner, method.__name__, method)
-    Node.path = property(path)  # type: ignore[assignment,method-assign]
