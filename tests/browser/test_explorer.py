@@ -288,6 +288,7 @@ def test_ten_thousand_nodes_cost_few_elements(page, reports):
 
 def test_the_parts_keep_their_places_and_the_map_shows_the_chosen_node(page, reports):
     open_question(page, reports["plain"], more="&view=map&node=1")
+    until(page, "document.querySelector('.detail').getBoundingClientRect().top < innerHeight / 2")
     boxes = [page.locator(part).bounding_box() for part in (".list", ".tree-card", ".panel")]
     assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(boxes))
     assert page.evaluate("document.documentElement.scrollWidth") == 1500
@@ -307,6 +308,8 @@ def test_the_page_fits_a_phone_and_follows_the_colour_scheme(page, reports, name
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == 390
     page.click(".questions li:nth-child(1) button")
+    ends = "[...document.querySelectorAll('.row .numbers')].map((one) => one.getBoundingClientRect().right)"
+    assert len({round(end) for end in page.evaluate(ends)}) == 1
     page.click("#row-1")
     assert page.evaluate(width) == 390
     assert not page.is_visible(".list")

@@ -17,7 +17,8 @@ function open_place() {
     ...(runs ? [compare_question(row, second ? 1 : 0, (index) => show_run(index ? "B" : ""))] : []),
     opened.view?.element ?? make("p", { class: "card empty" }, "This question has no tree yet. Run again to go on with it."));
   opened.view?.restore();
-  if (detail.getBoundingClientRect().top < 0 || matchMedia("(max-width: 56rem)").matches) detail.scrollIntoView();
+  const { top } = detail.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2 || matchMedia("(max-width: 56rem)").matches) detail.scrollIntoView();
   detail.querySelector("h2").focus({ preventScroll: true });
 }
 const explorer = document.getElementById("explorer");

@@ -31,7 +31,7 @@ function siblings_section(model, node) {
     siblings.map((sibling) => make("option", {}, `#${sibling.id} ${words(sibling.kind)}: ${brief(sibling.text, 60)}${pair_of(model, node, sibling) ? " (exported pair)" : ""}`)));
   const column = (of, pieces, kind, tag, pair) => make("div", {},
     make("p", { class: "facts" }, make("b", {}, of === node ? `#${of.id}, this node` : `#${of.id}`), make("span", {}, `value ${number(model.measures.value.of(of), 3)}`),
-      pair ? make("span", { class: "flag" }, pair.chosen === of ? "chosen" : "rejected") : null,
+      pair ? make("span", { class: pair.chosen === of ? "flag good" : "flag" }, pair.chosen === of ? "chosen" : "rejected") : null,
       of.status === "pruned" ? make("span", {}, `pruned: ${because(of.reason)}`) : null),
     full(pieces.map(([, text]) => text).join(""), () => side(pieces, kind, tag), Infinity));
   function show(sibling) {
