@@ -233,6 +233,7 @@ def test_the_tree_is_saved_as_svg_png_and_json(page, reports, plain):
 def test_two_runs_stand_side_by_side(page, reports, plain):
     trees, answers, _ = report_fixture.run(10, seed=2)
     page.goto(reports["both"])
+    assert "The head is of A plain;" in page.text_content(".top")
     shared = [(a, b) for a, b in zip(plain[1], answers, strict=False)]
     only = sum(right(a) and not right(b) for a, b in shared)
     cells = page.locator(".comparison table").nth(1).locator("td").all_text_contents()

@@ -23,7 +23,10 @@ function open_place() {
 }
 const explorer = document.getElementById("explorer");
 document.querySelector(".cards").append(...histograms());
-if (runs) explorer.before(compare_runs(runs));
+if (runs) {
+  document.querySelector("h1").after(note(`The head is of ${brief(runs[0].name, 60)}; both runs stand side by side below it.`));
+  explorer.before(compare_runs(runs));
+}
 explorer.append(questions, detail, key_help);
 list_again();
 addEventListener("popstate", open_place);
