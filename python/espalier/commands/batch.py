@@ -65,7 +65,8 @@ def print_round(done: Round, as_json: bool) -> int:
 
 
 def prepare_command(arguments: argparse.Namespace) -> int:
-    done = do_task(arguments.task, arguments, partial(prepare_batch, most=arguments.most, again=arguments.again))
+    job = partial(prepare_batch, most=arguments.most, again=arguments.again)
+    done = do_task(arguments.task, arguments, job, without=("step", "task", "most", "again"))
     return 0 if done is None else print_round(done, arguments.json)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 
@@ -27,10 +27,10 @@ def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
     return chosen
 
 
-def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    settings = dict(vars(arguments))
-    for name in ("command", "version", "config", "given", "json", "dry_run", "like", "step", "task", "most", "again"):
-        settings.pop(name, None)
+def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> dict[str, Any]:
+    """The settings of the run that a line describes; `without` names what the command has beside them."""
+    beside = ("command", "version", "config", "given", "json", "dry_run", "like")
+    settings = {name: value for name, value in vars(arguments).items() if name not in beside and name not in without}
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
     models = pairs("--model-for", settings.pop("model_for"), "PURPOSE=URL,NAME")

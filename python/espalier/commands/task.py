@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,9 +22,14 @@ def can_find(settings: Mapping[str, Any]) -> bool:
     return bool(settings["corpus"] or settings["index"] or "://" in (settings["retriever"] or ""))
 
 
-def do_task(task: str, arguments: argparse.Namespace, job: Callable[[str, dict[str, Any], Recorded], T]) -> T | None:
-    """Has `job` do what the line asks for; None after a dry run."""
-    settings = settings_of(arguments)
+def do_task(
+    task: str,
+    arguments: argparse.Namespace,
+    job: Callable[[str, dict[str, Any], Recorded], T],
+    without: Container[str] = (),
+) -> T | None:
+    """Has `job` do what the line asks for; None after a dry run. `without` names options that are no settings."""
+    settings = settings_of(arguments, without)
     config = arguments.given(arguments)
     if arguments.dry_run:
         dry_run(task, settings, config, arguments.like, as_json=arguments.json)
