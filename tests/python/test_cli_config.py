@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import contents, espalier, inputs, rows
 from espalier import cli
-from espalier.commands.config import commands_of, given, with_config, without_secrets
+from espalier.commands.config import commands_of, given, with_config
 from espalier.commands.settings import settings_of
 
 
@@ -137,11 +137,22 @@ def test_no_secret_of_an_address_is_kept():
     words = ["expand", "--questions", "q", "--out", "o", "--model", "https://me:p@ss@host:1/v1?key=secret#x"]
     words += ["--endpoint", "http://u:secret@h/v1*2", "--proxy", "user:secret@proxy:3128"]
     words += ["--model-for", "rollout=http://u:secret@h/v1?secret,name", "--encoder", "HTTP://secret@e/embed"]
+    words += ["--retriever", "http://u:secret@r/retrieve", "--reranker", "http://secret@r/rerank"]
+    words += ["--value-server", "http://secret@v/value?secret"]
     config = given(commands_of(parser)["expand"], parser.parse_args(words))
     assert "secret" not in json.dumps(config) and "p@ss" not in json.dumps(config)
+    assert config["retriever"] == "http://r/retrieve" and config["value-server"] == "http://v/value"
     assert config["model"] == "https://host:1/v1" and config["endpoint"] == ["http://h/v1*2"]
     assert config["proxy"] == "proxy:3128" and config["model-for"] == {"rollout": "http://h/v1,name"}
-    assert without_secrets("questions", "a@b/c?d.jsonl") == "a@b/c?d.jsonl"
+
+
+def test_what_is_no_address_is_kept_as_it_is():
+    parser = cli.make_parser()
+    body = '{"image": "https://host/picture?size=1"}'
+    words = ["expand", "--questions", "a@b/c?d.jsonl", "--out", "o", "--extra-body", body, "--set", "x=ftp://h/a?b#c"]
+    config = given(commands_of(parser)["expand"], parser.parse_args(words))
+    assert config["extra-body"] == body and config["set"] == {"x": "ftp://h/a?b#c"}
+    assert config["questions"] == "a@b/c?d.jsonl"
 
 
 def test_an_evaluation_keeps_its_config(files: Path, tmp_path: Path):

@@ -154,17 +154,19 @@ def given(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> dic
             if value == action.const and value != action.default:
                 found[name] = True
         elif name in MAPPINGS:
-            found[name] = {key: without_secrets(key, part) for key, _, part in (text.partition("=") for text in value)}
+            found[name] = {key: kept(action, part) for key, _, part in (text.partition("=") for text in value)}
         else:
-            listed = isinstance(value, list)
-            found[name] = [without_secrets(name, v) for v in value] if listed else without_secrets(name, value)
+            found[name] = [kept(action, part) for part in value] if isinstance(value, list) else kept(action, value)
     return found
 
 
-def without_secrets(name: str, value: Any) -> Any:
+def kept(action: argparse.Action, value: Any) -> Any:
+    """An option's value; of one that takes addresses, as its help says, without their secrets."""
+    return without_secrets(action.dest, value) if "URL" in str(action.metavar) else value
+
+
+def without_secrets(name: str, value: str) -> str:
     """Text with its addresses as the library shows them: without user, password, query and fragment."""
-    if not isinstance(value, str):
-        return value
     if name == "proxy" and "://" not in value:
         return value.rpartition("@")[2]
     return re.sub(r"([a-z][a-z0-9+.-]*://)(?:[^/?#\s]*@)?([^?#\s,*]*)(?:[?#][^\s,*]*)?", r"\1\2", value, flags=re.I)

@@ -77,7 +77,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option(
         "--retriever",
         "bm25 (default), dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL",
-        metavar="RETRIEVER",
+        metavar="NAME|URL",
     )
     option(
         "--retriever-protocol",
