@@ -172,9 +172,12 @@ def size(count: int) -> str:
 
 def queries_of(file: Path) -> Iterator[str]:
     """The queries in a file, or in standard input for "-"."""
-    with sys.stdin if str(file) == "-" else file.open(encoding="utf-8") as lines:
+    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            text = line.strip()
+            try:
+                text = line.decode().strip()
+            except UnicodeDecodeError:
+                raise InputError(f"{file}:{number}: is not UTF-8") from None
             if text.startswith("{"):
                 try:
                     text = json.loads(text)["question"]

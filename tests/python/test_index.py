@@ -99,12 +99,14 @@ def test_hostile_titles_are_shown_as_text(tmp_path: Path):
         (["search", "--index", "{index}"], 2, "what is looked for?"),
         (["search", "--index", "{index}", "x", "-k", "0"], 2, "option 'k'"),
         (["search", "--index", "{index}", "--queries", "{tmp}/bad.jsonl"], 3, "bad.jsonl:1: field 'question'"),
+        (["search", "--index", "{index}", "--queries", "{tmp}/latin1"], 3, "latin1:2: is not UTF-8"),
         (["search", "--index", "{damaged}", "the"], 3, "damaged/"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(index, files, tmp_path, arguments, code, message):
     (tmp_path / "twice.jsonl").write_text('{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n')
     (tmp_path / "bad.jsonl").write_text('{"id":"a"}\n')
+    (tmp_path / "latin1").write_bytes("a\nna\xefve\n".encode("latin-1"))
     damaged = tmp_path / "damaged"
     shutil.copytree(index, damaged)
     data = bytearray((damaged / "corpus.bin").read_bytes())
