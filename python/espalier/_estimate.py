@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._errors import Error, InputError
+from ._fields import Fields
 from ._files import read_object, record_of
 from ._job import run_job, write_world
 
@@ -58,17 +59,23 @@ def simulated_estimate(task: str, settings: Mapping[str, Any]) -> Estimate | str
 def recorded_estimate(run: str | Path, method: str) -> Estimate:
     """By a finished run of the same method. Raises InputError."""
     folder = Path(run)
-    record = record_of(folder)
+    file, record = folder / "summary.json", Fields(str(folder / "run.json"), record_of(folder))
     try:
-        summary = read_object(folder / "summary.json")
+        summary = Fields(str(file), read_object(file))
     except FileNotFoundError:
-        raise InputError(f"{folder / 'summary.json'}: the run is not finished") from None
-    if record["method"] != method:
-        raise InputError(f"{folder / 'run.json'}: is a run of {record['method']}, not of {method}")
-    if not summary["questions"]:
-        raise InputError(f"{folder / 'summary.json'}: the run had no questions")
-    source = f"as {folder} did: {summary['questions']} questions, model {summary['model']}"
-    return Estimate(source, summary["questions"], summary["by_purpose"], record["options"])
+        raise InputError(f"{file}: the run is not finished") from None
+    if (other := record.text("method")) != method:
+        raise InputError(f"{folder / 'run.json'}: is a run of {other}, not of {method}")
+    questions, purposes = summary.whole("questions"), summary.row("by_purpose")
+    if questions < 1:
+        raise InputError(f"{file}: the run had no questions")
+    spent = {name: purposes.row(name) for name in purposes.data}
+    return Estimate(
+        f"as {folder} did: {questions} questions, model {summary.text('model')}",
+        questions,
+        {name: {count: row.whole(count) for count in COUNTS} for name, row in spent.items()},
+        dict(record.row("options").data),
+    )
 
 
 def usd_of(counts: Mapping[str, float], options: Mapping[str, Any]) -> float | None:

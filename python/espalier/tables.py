@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Tree
 from ._errors import InputError
+from ._fields import Fields
 from ._files import read_object
 from ._read import read_trees
 from ._table import Table
@@ -66,7 +67,7 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
 
 def nodes_of(trees: Iterable[Tree]) -> Table:
     """The nodes of trees in memory, a row each, as `Run.nodes` has them."""
-    return _nodes(tree.to_dict() for tree in trees)
+    return _nodes(Fields(f"tree {number}", tree.to_dict()) for number, tree in enumerate(trees))
 
 
 class Run:
@@ -92,8 +93,9 @@ class Run:
     @cached_property
     def answers(self) -> Table:
         """A row a question."""
-        spent = {row["id"]: row for row in self._rows("costs")} if self._has("costs") else {}
-        rows = ({**row, **spent.get(row["id"], {}), "question_id": row["id"]} for row in self._rows("answers"))
+        spent = {row.text("id"): row.data for row in self._rows("costs")} if self._has("costs") else {}
+        answers = ((row.text("id"), row.data) for row in self._rows("answers"))
+        rows = ({**row, **spent.get(question, {}), "question_id": question} for question, row in answers)
         return Table("answers", rows, ANSWERS)
 
     @cached_property
@@ -105,9 +107,10 @@ class Run:
     def costs(self) -> Table:
         """A row a question and purpose."""
         rows = (
-            {"question_id": tree["id"], "purpose": purpose, **spent}
+            {"question_id": tree.text("id"), "purpose": purpose, **costs.row(purpose).data}
             for tree in self._rows("trees")
-            for purpose, spent in tree["costs"].items()
+            for costs in [tree.row("costs")]
+            for purpose in costs.data
         )
         return Table("costs", rows, {"question_id": "text", "purpose": "text", **COSTS})
 
@@ -115,7 +118,8 @@ class Run:
     def products(self) -> dict[str, Table]:
         """The training rows by the names of their files: "sft", "dpo" ... `provenance.options` is JSON as text."""
         files = sorted(file.stem for file in self.folder.glob("*.jsonl"))
-        return {name: Table(name, map(_product, self._rows(name))) for name in files if name not in OF_THE_RUN}
+        names = [name for name in files if name not in OF_THE_RUN]
+        return {name: Table(name, (_product(row.data) for row in self._rows(name))) for name in names}
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes every table into a folder, as NAME.parquet; training data without rows or columns is left out."""
@@ -145,25 +149,37 @@ class Run:
     def _has(self, name: str) -> bool:
         return (self.folder / f"{name}.jsonl").is_file()
 
-    def _rows(self, name: str) -> Iterator[Mapping[str, Any]]:
-        return (row.fields for row in read_rows(self.folder / f"{name}.jsonl"))
+    def _rows(self, name: str) -> Iterator[Fields]:
+        return (Fields(row.where, row.fields) for row in read_rows(self.folder / f"{name}.jsonl"))
 
 
-def _nodes(trees: Iterable[Mapping[str, Any]]) -> Table:
+def _nodes(trees: Iterable[Fields]) -> Table:
     rows: list[dict[str, Any]] = []
     columns = dict(NODES)
     for tree in trees:
-        said = {f"annotation_{name}": numbers for name, numbers in tree.get("annotations", {}).items()}
+        question, nodes = tree.text("id"), tree.rows("nodes")
+        said = _annotations(tree.row("annotations"), len(nodes)) if tree.has("annotations") else {}
         columns |= dict.fromkeys(said, "float")
         depths: list[int] = []
-        for number, node in enumerate(tree["nodes"]):
-            parent = node["parent"]
+        for number, node in enumerate(nodes):
+            parent = node.whole("parent") if number else None
+            if parent is not None and not 0 <= parent < number:
+                raise node.wrong("parent", f"is {parent}, allowed: a node before it")
             depths.append(0 if parent is None else depths[parent] + 1)
-            row = {**node, "question_id": tree["id"], "node": node["id"], "depth": depths[-1]}
-            row["forced"] = node.get("forced", False)
-            row["documents"] = [document["id"] for document in node.get("documents", [])]
+            row = {**node.data, "question_id": question, "node": node.whole("id"), "depth": depths[-1]}
+            row["forced"] = node.data.get("forced", False)
+            documents = node.rows("documents") if node.has("documents") else []
+            row["documents"] = [document.text("id") for document in documents]
             rows.append(row | {name: numbers[number] for name, numbers in said.items()})
     return Table("nodes", rows, columns)
+
+
+def _annotations(said: Fields, nodes: int) -> dict[str, list[Any]]:
+    """What was said about each node, by column."""
+    for name in said.data:
+        if len(said.items(name)) != nodes:
+            raise said.wrong(name, f"should have an item for each of {nodes} nodes")
+    return {f"annotation_{name}": said.items(name) for name in said.data}
 
 
 def _product(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,6 +53,10 @@ def test_a_recorded_run_is_better_than_a_guess(capsys, files: Path, tmp_path: Pa
     words = [*inputs(files), "--out", str(tmp_path / "out"), "--like", str(tmp_path / "run"), "--dry-run"]
     assert cli.main(["answer", "--method", "direct", *words]) == 3
     assert "is a run of decex, not of direct" in capsys.readouterr().err
+    del summary["by_purpose"]["rollout"]["calls"]
+    (tmp_path / "run" / "summary.json").write_text(json.dumps(summary))
+    assert cli.main(["expand", *words]) == 3
+    assert "summary.json: field 'by_purpose.rollout.calls': is missing" in capsys.readouterr().err
 
 
 def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path):

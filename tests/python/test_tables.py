@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,6 +50,25 @@ def test_nodes_are_those_of_the_trees(run: esp.Run, folder: Path):
             assert row["documents"] == [document["id"] for document in node.get("documents", [])]
             assert row["annotation_judged"] == tree["annotations"]["judged"][number]
     assert list(esp.nodes_of(run.trees)) == nodes
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "change", "message"),
+    [
+        ("answers", "answers", lambda row: row.pop("id"), "answers.jsonl:2: field 'id': is missing"),
+        ("costs", "trees", lambda row: row["costs"].update(judge=1), "trees.jsonl:2: field 'costs.judge': should be"),
+        ("nodes", "trees", lambda row: row.pop("nodes"), "trees.jsonl:2: field 'nodes': is missing"),
+        ("nodes", "trees", lambda row: row["nodes"][1].update(parent=1), r"field 'nodes\[1\].parent': is 1, allowed"),
+        ("nodes", "trees", lambda row: row["annotations"]["judged"].pop(), "field 'annotations.judged': should have"),
+    ],
+)
+def test_damaged_rows_are_named(folder: Path, tmp_path: Path, table: str, file: str, change, message: str):
+    damaged = Path(shutil.copytree(folder, tmp_path / "run"))
+    lines = rows(folder / f"{file}.jsonl")
+    change(lines[1])
+    esp.write_jsonl(damaged / f"{file}.jsonl", lines)
+    with pytest.raises(esp.InputError, match=message):
+        getattr(esp.load_run(damaged), table)
 
 
 def test_costs_add_up_to_the_summary(run: esp.Run):

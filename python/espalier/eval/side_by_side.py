@@ -21,8 +21,8 @@ from .tables import Table, between, count, p_value, score
 METRICS = ("em", "f1", "acc")
 
 
-def record_of(run: Path) -> dict[str, Any]:
-    """A run's record and summary. Raises InputError if the folder holds no finished run."""
+def finished(run: Path) -> dict[str, Any]:
+    """A run's record, summary and answers. Raises InputError if the folder holds no finished run."""
     if (run / "eval.json").exists() and not (run / "run.json").exists():
         names = ", ".join(sorted(f"runs/{folder.name}" for folder in (run / "runs").glob("*")))
         raise InputError(f"{run}: holds an evaluation; name one of its runs: {names}")
@@ -84,7 +84,7 @@ def side(row: Row, gold: Sequence[str]) -> Row:
 def compare_runs(a: Path, b: Path, questions: str | Path | None = None) -> Row:
     """What espalier.eval.compare returns."""
     folders = [a, b]
-    records = [record_of(folder) for folder in folders]
+    records = [finished(folder) for folder in folders]
     check_same_questions(folders, records)
     rows: list[Row] = []
     for question, one, other in zip(
