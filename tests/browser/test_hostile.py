@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 import report_fixture
+from waiting import until_heard
 
 
 def shown(text):
@@ -65,7 +66,7 @@ def test_the_policy_refuses_markup_and_foreign_scripts(page, reports):
     page.evaluate(
         "document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.com/x' }))"
     )
-    page.wait_for_timeout(200)
+    until_heard(page, 3)
     markup, image, _ = page.complaints  # the third is that it was asked for at all
     assert "TrustedHTML" in markup and "Content Security Policy" in image
     page.complaints.clear()

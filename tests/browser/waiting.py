@@ -1,4 +1,4 @@
-"""Waiting for a page."""
+"""Waiting for a page, as long as it takes on a busy machine."""
 
 import time
 
@@ -9,3 +9,11 @@ def until(page, expression):
     while not page.evaluate(expression):
         assert time.monotonic() < end, expression
         time.sleep(0.02)
+
+
+def until_heard(page, complaints):
+    """Waits until the page has complained so often."""
+    end = time.monotonic() + 30
+    while len(page.complaints) < complaints:
+        assert time.monotonic() < end, page.complaints
+        page.wait_for_timeout(20)
