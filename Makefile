@@ -130,7 +130,7 @@ docs: install-dev
 	@tools/setup.sh doxygen
 	$(VENV)/pip install -q --group docs
 	$(VENV)/sphinx-build -q -W --keep-going docs build/docs
-	$(VENV)/pytest -q tests/site_test.py
+	$(VENV)/pytest -q tests/site_test.py --junit-xml=build/site/junit.xml
 
 lint: install-dev
 	$(VENV)/ruff check python tests examples docs

@@ -7,6 +7,8 @@ set -eu
 tools="g++ cmake ninja-build ccache doctest-dev python3 python3-venv python3-dev"
 libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev zlib1g-dev libfaiss-dev libopenblas-dev"
 
+patient="-o Acquire::Retries=3 -o DPkg::Lock::Timeout=300"  # with a mirror that stumbles, and with another apt-get
+
 works() { "$@" >/dev/null 2>&1; }
 
 # What the build cannot do without, tried for real: a name on the path may be a shim without a program behind it.
@@ -32,7 +34,7 @@ if works dpkg-query --version; then
   # shellcheck disable=SC2086  # lists of words
   packages=$(missing_packages $tools $libraries "$@")
   if [ -n "$packages" ]; then
-    install="apt-get install -y --no-install-recommends $packages"
+    install="install -y --no-install-recommends $packages"
     if [ "$(id -u)" = 0 ]; then
       as_root="env DEBIAN_FRONTEND=noninteractive"
     elif works sudo -n true; then
@@ -43,10 +45,10 @@ if works dpkg-query --version; then
     if [ -n "$as_root" ]; then
       echo "installing: $packages"
       # shellcheck disable=SC2086  # a command is words
-      $as_root apt-get update -q && $as_root $install || echo "this failed: $install" >&2
+      $as_root apt-get $patient update -q && $as_root apt-get $patient $install || echo "this failed: apt-get $install" >&2
     else
       echo "not installed: $packages" >&2
-      echo "to install them, run:  sudo apt-get update && sudo $install" >&2
+      echo "to install them, run:  sudo apt-get update && sudo apt-get $install" >&2
     fi
   fi
 fi
