@@ -33,6 +33,18 @@ def test_hooks_before_a_commit_are_our_own_and_exist():
         assert program in ("ruff", "mypy") or (ROOT / words[0]).is_file()
 
 
+def test_extras_that_are_named_exist():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\[project.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
+    extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
+    named = {}
+    for file in [*files, *(ROOT / "python").rglob("*.py")]:
+        for names in re.findall(r"\bespalier(?:-\S*\.whl)?\[([a-z,]+)\]", file.read_text(encoding="utf-8")):
+            named |= dict.fromkeys(names.split(","), file)
+    assert len(named) > 4 and named.keys() <= extras, named
+
+
 @pytest.mark.parametrize("name", ["bug", "idea"])
 def test_an_issue_form_asks_with_unique_names(name: str):
     form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
