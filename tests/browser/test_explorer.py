@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 import report_fixture
-from waiting import until
+from waiting import painted, until
 
 SVG = "{http://www.w3.org/2000/svg}"
 PIXELS = """(colour) => {
@@ -284,7 +284,8 @@ def test_ten_thousand_nodes_cost_few_elements(page, reports):
     for at in (1, 5000, 10_000):
         page.locator(".growth input").fill(str(at))
         until(page, f"document.querySelector('.growth span').textContent.startsWith('{at:,} of 10,000')")
-    until(page, f"({PIXELS})(null) > 10000")
+    painted(page)
+    assert page.evaluate(PIXELS, None) > 10_000
 
 
 def test_the_parts_keep_their_places_and_the_map_shows_the_chosen_node(page, reports):
@@ -294,9 +295,8 @@ def test_the_parts_keep_their_places_and_the_map_shows_the_chosen_node(page, rep
     assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(boxes))
     assert page.evaluate("document.documentElement.scrollWidth") == 1500
     # The ring around the chosen node is the only thing in its colour.
-    ring = f"({PIXELS})([168, 72, 10])"
-    until(page, f"{ring} > 10")
-    assert page.evaluate(ring) < 400
+    painted(page)
+    assert 10 < page.evaluate(PIXELS, [168, 72, 10]) < 400
     page.set_viewport_size({"width": 1000, "height": 900})
     boxes = [page.locator(part).bounding_box() for part in (".tree-card", ".panel")]
     assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]

@@ -11,6 +11,12 @@ def until(page, expression):
         time.sleep(0.02)
 
 
+def painted(page):
+    """Waits until the page has drawn what it was about to draw: layout may ask for another frame."""
+    for _ in range(3):
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
+
+
 def until_heard(page, complaints):
     """Waits until the page has complained so often."""
     end = time.monotonic() + 30
