@@ -29,7 +29,7 @@ def flashrag(row: Row) -> Example:
     passages: list[Passage] = []
     if row.has("metadata"):
         inner = row.inner("metadata")
-        metadata |= inner.fields
+        metadata |= {name: value for name, value in inner.fields.items() if value is not None}
         for read, fields in PUBLISHED.items():
             if not any(inner.has(field) for field in fields[:3]):
                 continue
