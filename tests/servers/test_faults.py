@@ -134,6 +134,21 @@ def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path):
     assert "certificate" in rows(tmp_path / "untrusted" / "answers.jsonl")[0]["error"]
 
 
+def test_the_environment_names_trusted_authorities_and_one_that_is_not_there_fails_at_once(
+    serving, run, tmp_path, monkeypatch
+):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with serving("vllm", tls=context) as server:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+        assert run(server, tmp_path / "run", limit=1).open == 0
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "absent.pem"))
+        assert run(server, tmp_path / "untrusted", limit=1).open == 1
+    assert "absent.pem" in rows(tmp_path / "untrusted" / "answers.jsonl")[0]["error"]
+
+
 @pytest.mark.parametrize("fault", PERMANENT)
 def test_a_permanent_fault_leaves_questions_open_until_it_is_gone(fault, serving, run, whole, tmp_path):
     with serving("openai", [fault], 0.02) as server:

@@ -46,7 +46,7 @@ struct Settings {
   bool stream = false;                  ///< replies come in chunks
   bool native_n = false;                ///< a server of another sort knows `n`
   std::string extra_body;               ///< a JSON object merged into every request to a model; part of the journal's key
-  std::string ca_file;                  ///< PEM file of trusted authorities; "" = the system's
+  std::string ca_file;                  ///< PEM file of trusted authorities; "" = $SSL_CERT_FILE or the system's
   std::string proxy;                    ///< on the way to all servers; "" = that of the environment
   std::string api_key_file;             ///< file with the servers' key; "" = the variable OPENAI_API_KEY
   std::string retriever = "bm25";       ///< "bm25", "dense" or "hybrid" (an index's vectors), "dense:FILE", "hybrid:FILE", "faiss:INDEX" or the URL of a retrieval server

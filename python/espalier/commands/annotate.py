@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
     parser.add_argument("--journal", dest="journal_file", metavar="FILE", help="keeps the answers (the run's journal)")
     parser.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
-    parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities")
+    parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities (else SSL_CERT_FILE)")
     parser.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -53,7 +53,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option(
         "--extra-body", "JSON object merged into every request to a model; part of the journal's keys", metavar="JSON"
     )
-    option("--ca-file", "PEM file of trusted authorities", metavar="FILE")
+    option("--ca-file", "PEM file of trusted authorities (else SSL_CERT_FILE)", metavar="FILE")
     option("--proxy", "address of a proxy to all servers (that of the environment)", metavar="URL")
     option("--api-key-file", "file with the servers' key", metavar="FILE")
     option("--api", "which protocol the server speaks", choices=["chat", "completions"])

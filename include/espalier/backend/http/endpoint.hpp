@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/http/authorities.hpp>
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -101,8 +102,8 @@ class HttpEndpoint {
       servers_.push_back({url.text(), url.shown(), {base.with_path("/health").text(), base.below("/models").text()}});
     }
     options_.check();
-    if (!options_.ca_file.empty() && !std::ifstream(options_.ca_file))
-      bad_option("ca_file", options_.ca_file, "a readable file");
+    if (options_.ca_file.empty()) options_.ca_file = authorities_file();
+    else if (!std::ifstream(options_.ca_file)) bad_option("ca_file", options_.ca_file, "a readable file");
     add_header("Content-Type: application/json");
     add_header("Expect:");  // never wait for "100 Continue"
     if (!key_.empty()) add_header("Authorization: Bearer " + key_);

@@ -17,7 +17,7 @@ struct HttpOptions {
   double backoff_s = 0.5;          ///< the wait after failure i is uniform in [0, min(backoff_limit_s, backoff_s 2^i)]
   double backoff_limit_s = 30;     ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
-  std::string ca_file = {};                                ///< PEM file of trusted authorities; "" = the system's
+  std::string ca_file = {};                                ///< PEM file of trusted authorities; "" = $SSL_CERT_FILE or the system's
   bool verify_tls = true;                                  ///< check the server's certificate and name
   std::string proxy = {};                                  ///< address of a proxy; "" = that of the environment
   double hedge = 0;  ///< a request slower than this quantile of the recent ones, in (0, 1), is sent to a second server; 0 = never

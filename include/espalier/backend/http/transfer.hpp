@@ -144,9 +144,9 @@ class HttpTransfer {
 
   [[nodiscard]] BackendError transport_error(CURLcode code) const {
     if (received_.size() > limit_) return BackendError("the reply is longer than max_response_bytes");
-    const bool tls = code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
-    const std::string detail = tls && detail_[0] ? ": " + std::string(detail_) : "";
-    return BackendError(curl_easy_strerror(code) + detail, code == CURLE_PEER_FAILED_VERIFICATION ? BackendError::Kind::permanent : BackendError::Kind::transport);
+    const bool trust = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+    const std::string detail = (trust || code == CURLE_SSL_CONNECT_ERROR) && detail_[0] ? ": " + std::string(detail_) : "";
+    return BackendError(curl_easy_strerror(code) + detail, trust ? BackendError::Kind::permanent : BackendError::Kind::transport);
   }
   [[nodiscard]] BackendError status_error(JsonReader& json) {
     ServerError error;
