@@ -1,5 +1,6 @@
 // A method of one's own, whole: prompts, environment, reward, selection, search, inference, data and options. It looks
 // things up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
+#include <espalier/output/chain.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/run/expand.hpp>
 #include <espalier/run/rag_method.hpp>
@@ -8,9 +9,10 @@
 #include <espalier/search/policy_loop.hpp>
 
 #include <array>
-#include <cstdio>
-#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <optional>
+#include <string>
 
 using namespace espalier;
 
@@ -61,9 +63,12 @@ class Scout final : public run::RagMethod {
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(*environment_, root, Seed(seed, root.question().id)); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return policy_(*environment_, root, Seed(seed, root.question().id)); }
   std::vector<run::Product> products() const override {
-    return {run::Product("queries.txt", [](const output::TreeRecord& record, std::string& rows) {
-      for (NodeId id = 1; id < record.tree.size(); ++id)
-        if (record.tree.action(id).kind == rag::SegmentKind::query) rows += record.tree.action(id).text + '\n';
+    return {run::Product("paths.txt", [](const output::TreeRecord& record, std::string& rows) {
+      const auto best = output::best_answer(record.tree);
+      if (!best) return;
+      std::string path;
+      for (NodeId id = best->node; id != 0; id = record.tree[id].parent) path = " -> " + record.tree.action(id).text + path;
+      rows += std::to_string(best->value) + " (simulated, oracle) -> " + record.tree.state(0).question().text + path + '\n';
     })};
   }
 
@@ -80,14 +85,14 @@ class Scout final : public run::RagMethod {
 
 int main() {
   run::methods()["scout"] = [] { return std::make_unique<Scout>(); };
-  const auto folder = std::filesystem::temp_directory_path() / "espalier-own-method";
-  std::filesystem::remove_all(folder);
-  run::write_world((folder / "world").string(), {.passages = 200, .questions = 5});
+  run::write_world("out/own_method/world", {.passages = 200, .questions = 10, .max_hops = 2});
   run::Settings settings;
   settings.method = "scout";
-  settings.questions = (folder / "world/questions.jsonl").string();
-  settings.corpus = (folder / "world/corpus.jsonl").string();
-  settings.out = (folder / "run").string();
+  settings.questions = "out/own_method/world/questions.jsonl";
+  settings.corpus = "out/own_method/world/corpus.jsonl";
+  settings.out = "out/own_method/run";
+  settings.overwrite = true;  // what Scout does may have changed
   run::Run job(settings);
-  std::printf("%s\n", job().summary.c_str());
+  job();
+  std::cout << std::ifstream(settings.out + "/paths.txt").rdbuf();
 }

@@ -87,9 +87,10 @@ def main():
     trees = mcts(scout, roots, rollouts, selection=least_visited, simulations=200, width=12)
     for tree in trees:  # the data: queries on the way to the best answer
         best = max((n for n in tree.nodes if n.state.answer), key=lambda n: n.value)
-        print(f"{best.value:.2f}", best.state.question.text, *best.state.queries, best.state.answer, sep=" -> ")
+        path = [best.state.question.text, *best.state.queries, best.state.answer]
+        print(f"{best.value:f} (simulated, oracle)", *path, sep=" -> ")
     alone = scout.finish(roots, seeds=range(len(roots)))
-    print(f"right: {sum(p.answer in p.question.gold for p in alone)} of {len(alone)} by the policy alone")
+    print(f"right: {sum(p.answer in p.question.gold for p in alone)} of {len(alone)} by the policy alone (simulated)")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+# Runs PROGRAM in an empty FOLDER and compares what it prints with EXPECTED.txt, or EXPECTED.cpp.txt where the pair differs, and
+# the files it writes with EXPECTED.sha256. tests/python/test_examples.py does the same with the example's twin.
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+set(text ${EXPECTED}.txt)
+if(EXISTS ${EXPECTED}.cpp.txt)
+  set(text ${EXPECTED}.cpp.txt)
+endif()
+file(READ ${text} expected)
+if(NOT printed STREQUAL expected)
+  message(FATAL_ERROR "${text} says:\n${expected}\nThe program prints:\n${printed}")
+endif()
+if(EXISTS ${EXPECTED}.sha256)
+  execute_process(COMMAND sha256sum --check ${EXPECTED}.sha256 WORKING_DIRECTORY ${FOLDER} COMMAND_ERROR_IS_FATAL ANY)
+endif()
