@@ -5,7 +5,7 @@
 set -euo pipefail
 
 release=0.3.36
-home=${ESPALIER_CACHE:-$HOME/.cache/espalier}/llama-cpp-python-$release
+home=${ESPALIER_CACHE:-~/.cache/espalier}/llama-cpp-python-$release
 python=${PYTHON:-python3}
 
 mkdir -p "$home"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from .. import _core
 from .._core import Question
 from .._errors import InputError
+from ..datasets.rows import read_rows as rows_of
 
 Row = dict[str, Any]
 
@@ -36,13 +36,9 @@ def own_profile(method: str) -> str:
 
 
 def read_rows(file: Path) -> Iterator[Row]:
+    """The rows of a file of a run. Raises InputError."""
     try:
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise InputError(f"{file}:{number}: is not a line of JSON ({error})") from None
+        yield from (dict(row.fields) for row in rows_of(file))
     except FileNotFoundError:
         raise InputError(f"{file}: there is no finished run in this folder") from None
 
