@@ -53,7 +53,7 @@ void bind_dense(py::module_& m) {
                         const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
               using Index = backend::VectorRetriever<backend::DenseIndex>;
               const backend::DenseOptions options{backend::metric_named(metric), threads};
-              auto encode = make_encoder(encoder);
+              auto encode = make_encoder(encoder, Opened::each_batch);
               if (!file.empty())
                 return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
                                                             std::move(encode))));
@@ -71,7 +71,7 @@ void bind_dense(py::module_& m) {
       "write_vectors",
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder, const std::string& metric,
          const std::string& vectors, std::size_t batch, const std::function<void(std::size_t)>& progress) {
-        backend::write_vectors(file, passages, make_encoder(encoder), fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
+        backend::write_vectors(file, passages, make_encoder(encoder, Opened::once), fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
                                backend::precision_named(vectors), batch, [&](std::size_t rows) {
                                  if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
                                });
@@ -86,7 +86,7 @@ void bind_dense(py::module_& m) {
                   std::size_t threads) -> Faiss {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
         const backend::FaissOptions options{factory, backend::metric_named(metric), nprobe, ef_search, threads};
-        auto encode = make_encoder(encoder);
+        auto encode = make_encoder(encoder, Opened::each_batch);
         return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
                                          : std::make_shared<Index>(std::move(passages),
                                                                    backend::FaissIndex::load(file, backend::FaissAccess::either, options),

@@ -54,7 +54,7 @@ std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string 
   if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
   const auto fingerprint = fingerprint_of(encoder);
   const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
-  return run::Encoding{journal.empty() ? make_encoder(encoder) : make_encoder(encoder, journal, key, name),
+  return run::Encoding{journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name),
                        name,
                        py::str(py::getattr(encoder, "profile", py::str("none"))),
                        fingerprint,
@@ -68,7 +68,7 @@ std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& en
   const auto fingerprint = fingerprint_of(encoder);
   backend::DenseIndex vectors = index.folder().dense().index(threads);
   index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
-  const auto searched = std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder));
+  const auto searched = std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder, Opened::each_batch));
   std::optional<Hash> identity;
   if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
   return std::make_shared<RetrieverPart>(opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);

@@ -8,6 +8,7 @@
 
 #include "parts.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,18 +18,25 @@
 
 namespace espalier::python {
 
+/// How often an encoder that is a part is opened: for each batch, so that several threads may ask at once; or once, so that
+/// its connections stay, for one pass over a corpus.
+enum class Opened : std::uint8_t { each_batch, once };
+
 /// An encoder as a batch function; a part is asked and waited for.
-inline backend::AnyEncoder make_encoder(const py::object& encoder) {
+inline backend::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
   if (!py::isinstance<EncoderPart>(encoder)) {
     if (!PyCallable_Check(encoder.ptr()))
       throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
                            type_name(encoder));
     if (!asks_singly(encoder)) return Callable<EncodeRequest, Embedding>(encoder, "encoder");
-    return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] { return make_service<EncodeRequest, Embedding>(*kept, "encoder"); })));
+    return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] { return make_service<EncodeRequest, Embedding>(*kept, "encoder"); })), opened);
   }
-  return [part = encoder.cast<std::shared_ptr<EncoderPart>>()](std::span<const EncodeRequest> texts) {
+  const auto part = encoder.cast<std::shared_ptr<EncoderPart>>();
+  const std::shared_ptr<Service<EncodeRequest, Embedding>> service = opened == Opened::once ? part->open() : nullptr;
+  return [part, service](std::span<const EncodeRequest> texts) {
     const py::gil_scoped_acquire lock;
-    return (*part)(std::vector<EncodeRequest>(texts.begin(), texts.end()));
+    const std::vector<EncodeRequest> requests(texts.begin(), texts.end());
+    return service ? EncoderPart::ask(*service, requests) : (*part)(requests);
   };
 }
 
@@ -37,7 +45,7 @@ inline std::optional<Hash> fingerprint_of(const py::object& encoder) {
   return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
 }
 
-/// The same behind a journal, which keeps what was encoded under that fingerprint.
+/// One that is opened once, behind a journal, which keeps what was encoded under that fingerprint.
 inline backend::AnyEncoder make_encoder([[maybe_unused]] const py::object& encoder, [[maybe_unused]] const std::string& journal,
                                         [[maybe_unused]] Hash fingerprint, [[maybe_unused]] const std::string& name) {
 #ifdef ESPALIER_HAS_SQLITE
@@ -46,7 +54,7 @@ inline backend::AnyEncoder make_encoder([[maybe_unused]] const py::object& encod
   return make_encoder(py::cast(EncoderPart([=] {
     auto asked = std::make_unique<Inner>(open_backend<EncodeRequest, Embedding>(encoder, "encoder"));
     return std::make_unique<backend::Journaled<EncodeRequest, Embedding>>(std::move(asked), store, fingerprint, name);
-  })));
+  })), Opened::once);
 #else
   throw MissingPart("the journal", "libsqlite3-dev");
 #endif

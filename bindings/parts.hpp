@@ -44,13 +44,14 @@ class Part {
   [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const { return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_()); }
 
   /// Answers a list of requests; raises the first error.
-  std::vector<Out> operator()(const std::vector<In>& requests) const {
-    const auto service = open();
-    for (std::size_t i = 0; i < requests.size(); ++i) service->submit(i, requests[i]);
+  std::vector<Out> operator()(const std::vector<In>& requests) const { return ask(*open(), requests); }
+  /// The same by a service that open() gave, which can be asked again unless this raises.
+  static std::vector<Out> ask(Service<In, Out>& service, const std::vector<In>& requests) {
+    for (std::size_t i = 0; i < requests.size(); ++i) service.submit(i, requests[i]);
     std::vector<std::optional<Outcome<Out>>> answers(requests.size());
     for (std::size_t left = requests.size(); left > 0;) {
       check_signals();
-      for (auto& reply : service->poll(std::chrono::milliseconds(50))) {
+      for (auto& reply : service.poll(std::chrono::milliseconds(50))) {
         answers[reply.ticket] = std::move(reply.outcome);
         --left;
       }

@@ -137,6 +137,8 @@ class ModelServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     """Paths that were asked for by GET."""
+    callers: set[int] = field(default_factory=set)
+    """Ports from which a POST came: connections."""
     released: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ModelServer:
@@ -156,6 +158,7 @@ class ModelServer:
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.requests.append(request)
+                outer.callers.add(self.client_address[1])
                 self.reply(*outer.respond(request))
 
             def do_GET(self) -> None:

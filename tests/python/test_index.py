@@ -218,6 +218,15 @@ def test_another_file_of_vectors_under_the_same_name_is_refused(files: Path, wor
 
 
 @needs_http
+def test_a_file_of_vectors_is_encoded_over_one_connection(world: esp.World, tmp_path: Path):
+    with embeddings_server() as server:
+        encoder = esp.HttpEncoder(server.url, "letters", in_flight=1)
+        esp.write_vectors(str(tmp_path / "vectors"), world.passages[:7], encoder, batch=2)
+    assert [len(request["input"]) for request in server.requests] == [2, 2, 2, 1]
+    assert len(server.callers) == 1
+
+
+@needs_http
 @needs_journal
 def test_what_a_journal_holds_is_not_encoded_again(files: Path, tmp_path: Path):
     with embeddings_server() as server:
