@@ -31,6 +31,7 @@ ANSWERS = {
     "f1": "float",
     "acc": "float",
     **COSTS,
+    "started": "float",
     "seconds": "float",
     "cached": "int",
     "attempts": "int",

@@ -1,6 +1,7 @@
-"""A run's figures in experiment trackers, while it goes on.
+"""A run in experiment trackers: its figures while it goes on, and its spans once it has ended.
 
-    espalier.expand(..., progress=Tracker(wandb(run), jsonl("progress.jsonl")))
+    espalier.expand(..., out="run", progress=Tracker(wandb(run), jsonl("progress.jsonl")))
+    spans("run")
 
 A sink is any function of (figures, question): names with numbers, and how many questions are done. Those below import
 their library when they are made.
@@ -15,26 +16,28 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._core import Progress
+from ._spans import spans
 
-__all__ = ["Sink", "Tracker", "jsonl", "mlflow", "opentelemetry", "tensorboard", "trackio", "wandb"]
+__all__ = ["Sink", "Tracker", "jsonl", "mlflow", "spans", "tensorboard", "trackio", "wandb"]
 
 Sink: TypeAlias = Callable[[Mapping[str, float], int], object]
 FIGURES = ("questions_done", "questions", "calls", "tokens", "best_reward", "seconds")
 
 
 class Tracker:
-    """Tells sinks how far a run is, whenever more of its questions are done; a `progress` of `expand` and `answer`.
+    """Tells sinks how far a run is, when it begins and whenever more of its questions are done: a `progress` of
+    `expand` and `answer`, also of several runs one after the other.
 
     What a sink raises stops the run, which can be gone on with.
     """
 
     def __init__(self, *sinks: Sink) -> None:
         self._sinks = sinks
-        self._told = 0
+        self._told: int | None = None
 
     def __call__(self, progress: Progress) -> None:
         done = progress.questions_done
-        if done <= self._told:
+        if done == self._told:
             return
         self._told = done
         figures = {f"espalier/{name}": float(getattr(progress, name)) for name in FIGURES}
@@ -73,11 +76,7 @@ def mlflow() -> Sink:
 
 def tensorboard(folder: str | os.PathLike[str]) -> Sink:
     """A folder of TensorBoard's, written by torch or by tensorboardX."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        from tensorboardX import SummaryWriter
-    writer = SummaryWriter(os.fspath(folder))
+    writer = summary_writer()(os.fspath(folder))
 
     def write(figures: Mapping[str, float], question: int) -> None:
         for name, number in figures.items():
@@ -87,17 +86,17 @@ def tensorboard(folder: str | os.PathLike[str]) -> Sink:
     return write
 
 
+def summary_writer() -> Any:
+    """The class that writes TensorBoard's files."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        from tensorboardX import SummaryWriter
+    return SummaryWriter
+
+
 def trackio() -> Sink:
     """The run that `trackio.init` began."""
     import trackio as library
 
     return lambda figures, question: library.log(dict(figures), step=question)
-
-
-def opentelemetry(span: Any = None) -> Sink:
-    """Events of a span of OpenTelemetry: of the one that is given, or of the one that is current now."""
-    if span is None:
-        from opentelemetry import trace
-
-        span = trace.get_current_span()
-    return lambda figures, question: span.add_event("espalier.progress", attributes=dict(figures))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
+from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 
 import espalier as esp
 import pytest
-from conftest import JOURNAL, rows
-from espalier import tracking
+from conftest import JOURNAL, contents, inputs, rows
+from espalier import _spans, tracking
+from espalier.cli import main
 
 
 def at(done, calls=5):
@@ -37,12 +41,14 @@ def library(monkeypatch):
     return stand_in
 
 
-def test_a_sink_hears_of_each_further_question_once():
+def test_a_sink_hears_of_each_number_of_questions_once_in_each_run():
     heard = []
     tracker = tracking.Tracker(lambda figures, question: heard.append((dict(figures), question)))
-    for progress in (at(0), at(2), at(2, calls=6), at(1), at(4)):
+    for progress in (at(0), at(2), at(2, calls=6), at(4)):
         tracker(progress)
-    assert [question for _, question in heard] == [2, 4] and heard[0][0] == FIGURES
+    for progress in (at(0), at(2)):  # another run
+        tracker(progress)
+    assert [question for _, question in heard] == [0, 2, 4, 0, 2] and heard[1][0] == FIGURES
 
 
 def test_what_a_sink_raises_stops_the_run():
@@ -109,10 +115,268 @@ def test_tensorboard(library, tmp_path):
     assert heard == [(name, number, 2) for name, number in FIGURES.items()] + ["flushed"]
 
 
-def test_opentelemetry(library):
-    heard = []
-    span = SimpleNamespace(add_event=lambda name, attributes: heard.append((name, attributes)))
-    library("opentelemetry", trace=SimpleNamespace(get_current_span=lambda: span))
-    for sink in (tracking.opentelemetry(), tracking.opentelemetry(span)):
-        tracking.Tracker(sink)(at(2))
-    assert heard == [("espalier.progress", FIGURES)] * 2
+COSTS = (
+    {"id": "a", "started": 1000.5, "seconds": 2.0, "cached": 1, "attempts": 4},
+    {"id": "b", "started": 1000.25, "seconds": 0.5, "cached": 0, "attempts": 9},
+)
+ANSWERS = (
+    {
+        **{"id": "a", "question": "Who?", "answer": "Ada", "status": "done", "error": None, "em": 1, "f1": 0.5},
+        **{"acc": 1, "completions": 7, "prompt_tokens": 90, "completion_tokens": 12, "retrievals": 3},
+    },
+    {
+        **{"id": "b", "question": "Where?", "answer": None, "status": "open", "error": "refused", "em": None},
+        **{"f1": None, "acc": None, "completions": None, "prompt_tokens": None, "completion_tokens": None},
+        "retrievals": None,
+    },
+)
+TOLD = [  # name, the span it is in, nanoseconds, attributes, error
+    (
+        *("espalier.question", "espalier.expand", 1000_500_000_000, 1002_500_000_000),
+        {
+            **{"espalier.question_id": "a", "espalier.status": "done", "espalier.oracle": True, "espalier.em": 1},
+            **{"espalier.f1": 0.5, "espalier.acc": 1, "espalier.calls": 7, "espalier.prompt_tokens": 90},
+            **{"espalier.completion_tokens": 12, "espalier.retrievals": 3, "espalier.cached": 1},
+            "espalier.attempts": 4,
+        },
+        None,
+    ),
+    (
+        *("espalier.question", "espalier.expand", 1000_250_000_000, 1000_750_000_000),
+        {
+            **{"espalier.question_id": "b", "espalier.status": "open", "espalier.oracle": True},
+            **{"espalier.cached": 0, "espalier.attempts": 9},
+        },
+        "refused",
+    ),
+    (
+        *("espalier.expand", None, 1000_250_000_000, 1002_500_000_000),
+        {"espalier.method": "decex", "espalier.oracle": True, "espalier.questions": 2},
+        None,
+    ),
+]
+
+
+@pytest.fixture
+def ended(tmp_path):
+    """The folder of a run, by hand."""
+    for name, row in {
+        "run.json": {"identity": "0", "method": "decex", "task": "expand"},
+        "summary.json": {"method": "decex", "oracle": True, "questions": 2, "f1": None, "by_purpose": {}},
+    }.items():
+        (tmp_path / name).write_text(json.dumps(row))
+    for name, several in {"answers": ANSWERS, "costs": COSTS}.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in several))
+    return tmp_path
+
+
+class Spans:
+    """Stands in for a provider of OpenTelemetry's SDK, and for its tracer."""
+
+    def __init__(self):
+        self.told, self.flushed = [], 0
+
+    def get_tracer(self, name, version):
+        assert (name, version) == ("espalier", esp.__version__)
+        return self
+
+    def force_flush(self):
+        self.flushed += 1
+
+    def start_span(self, name, context=None, start_time=None, attributes=None):
+        span = SimpleNamespace(name=name, error=None)
+
+        def end(end_time):
+            self.told.append((name, context and context.name, start_time, end_time, attributes, span.error))
+
+        def set_status(code, description):
+            assert code == "error"
+            span.error = description
+
+        span.end, span.set_status = end, set_status
+        return span
+
+    def trace(self):
+        """Stands in for the module."""
+        return SimpleNamespace(
+            get_tracer_provider=lambda: self,
+            set_span_in_context=lambda span: span,
+            StatusCode=SimpleNamespace(ERROR="error"),
+        )
+
+
+def test_spans_of_a_run(library, ended, monkeypatch):
+    for given in (True, False):
+        provider = Spans()
+        library("opentelemetry", trace=provider.trace())
+        tracking.spans(ended, provider if given else None)
+        assert provider.told == TOLD and provider.flushed == 1
+        assert type(provider.told[0][4]["espalier.em"]) is float
+    monkeypatch.setattr(_spans, "TOGETHER", 1)
+    tracking.spans(ended)
+    assert provider.flushed == 4  # after each question, and at the end
+
+
+def test_spans_by_the_sdk(ended):
+    pytest.importorskip("opentelemetry.sdk")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracking.spans(ended, provider)
+    spans = exporter.get_finished_spans()
+    names = {span.context.span_id: span.name for span in spans}
+    assert len({span.context.trace_id for span in spans}) == 1
+    assert [
+        (
+            *(span.name, span.parent and names[span.parent.span_id], span.start_time, span.end_time),
+            *(dict(span.attributes), span.status.description),
+        )
+        for span in spans
+    ] == TOLD
+    assert [span.status.is_ok for span in spans] == [True, False, True]
+
+
+def test_spans_need_a_run_that_ended_and_says_when(library, ended):
+    library("opentelemetry", trace=Spans().trace())
+    old = [{name: value for name, value in row.items() if name != "started"} for row in COSTS]
+    (ended / "costs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in old))
+    with pytest.raises(esp.InputError, match=r"costs\.jsonl: field 'started': is missing"):
+        tracking.spans(ended)
+    assert [row["seconds"] for row in esp.load_run(ended).answers] == [2.0, 0.5]
+    (ended / "summary.json").unlink()
+    with pytest.raises(esp.InputError, match="no finished run"):
+        tracking.spans(ended)
+
+
+def test_a_run_says_when_its_questions_were_started_after_trackers_have_begun(files, tmp_path):
+    begun = []
+
+    def begin(progress):
+        if not begun:
+            time.sleep(0.1)
+            begun.append(time.time())
+
+    data = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "limit": 2, "journal": JOURNAL}
+    esp.answer(out=tmp_path, method="direct", model="simulated", progress=begin, **data)
+    for row in rows(tmp_path / "costs.jsonl"):  # by two clocks
+        assert begun[0] - 0.05 < row["started"] < row["started"] + row["seconds"] < time.time() + 0.05
+
+
+SMALL = ["--limit", "3", "--set", "k=2", "--set", "n=1", "--set", "T_max=2", "--json"]
+
+
+def test_a_line_may_have_trackers(files, tmp_path, capsys):
+    line = ["expand", *inputs(files), *SMALL]
+    log, config = tmp_path / "log.jsonl", tmp_path / "config.json"
+    config.write_text(json.dumps({"track": [f"jsonl={log}"]}))
+    tracked = [*line, "--out", str(tmp_path / "a"), "--config", str(config)]
+    assert main([*tracked, "--dry-run"]) == 0 and not log.exists()
+    assert main(tracked) == 0
+    told = [row["espalier/questions_done"] for row in rows(log)]
+    assert told[0] == 0 and told[-1] == 3 and told == sorted(set(told))
+    assert main(tracked) == 0 and len(rows(log)) == len(told)  # it was finished before
+    assert main([*line, "--out", str(tmp_path / "b")]) == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert rows(tmp_path / "a" / "run.json") == rows(tmp_path / "b" / "run.json")
+    assert "track" not in json.loads((tmp_path / "a" / "config.json").read_text())
+
+
+class Library:
+    """Stands in for a tracker that begins runs; it talks, as they do."""
+
+    def __init__(self):
+        self.heard = []
+
+    @contextmanager
+    def begun(self, **settings):
+        print("hello")
+        self.heard.append(settings)
+        try:
+            yield self
+        except BaseException as error:
+            self.heard.append(type(error))
+            raise
+        self.heard.append("ended")
+
+    def log(self, figures, step):
+        self.heard.append(step)
+
+
+@pytest.fixture
+def begun(library):
+    """What each of the three heard that begin a run."""
+    wandb, mlflow, trackio = Library(), Library(), Library()
+    library("wandb", init=wandb.begun)
+    library("mlflow", set_experiment=mlflow.heard.append, start_run=mlflow.begun, log_metrics=mlflow.log)
+    library(
+        "trackio",
+        init=lambda **settings: trackio.heard.append(settings),
+        log=trackio.log,
+        finish=lambda: trackio.heard.append("ended"),
+    )
+    return wandb.heard, mlflow.heard, trackio.heard
+
+
+@pytest.mark.parametrize("task", ["expand", "answer"])
+def test_trackers_are_begun_and_ended(begun, files, tmp_path, capsys, task):
+    line = [task, *inputs(files), "--limit", "1", "--method", "decex", "--out", str(tmp_path / "mine"), "--json"]
+    assert main([*line, "--track", "wandb=w", "--track", "mlflow=m", "--track", "trackio=t"]) == 0
+    wandb, mlflow, trackio = begun
+    assert wandb == [{"project": "w", "name": "mine", "settings": {"console": "off"}}, 0, 1, "ended"]
+    assert mlflow == ["m", {"run_name": "mine"}, 0, 1, "ended"]
+    assert trackio == [{"project": "t", "name": "mine"}, 0, 1, "ended"]
+    said = capsys.readouterr()
+    assert json.loads(said.out) and said.err == "hello\nhello\n"  # standard output is the command's
+
+
+def test_a_tracker_that_fails_ends_the_run_and_the_trackers(begun, library, files, tmp_path, capsys):
+    def refuse(**settings):
+        raise RuntimeError("no key")
+
+    library("trackio", init=refuse)
+    line = ["expand", *inputs(files), *SMALL, "--out", str(tmp_path)]
+    assert main([*line, "--track", "wandb=w", "--track", "trackio=t"]) == 1
+    assert "espalier: --track wandb=w trackio=t: no key\n" in capsys.readouterr().err
+    assert len(begun[0]) == 2 and issubclass(begun[0][-1], Exception)
+    assert not (tmp_path / "summary.json").exists()
+    assert main(line) == 0  # and so it goes on
+
+
+def test_spans_of_a_line(library, files, tmp_path, monkeypatch):
+    monkeypatch.delenv("OTEL_SERVICE_NAME", raising=False)
+    provider, ways, sdk = Spans(), [], "opentelemetry.sdk"
+    provider.add_span_processor, provider.shutdown = ways.append, lambda: ways.append("ended")
+    library("opentelemetry", trace=provider.trace())
+    library("opentelemetry.exporter.otlp.proto.http.trace_exporter", OTLPSpanExporter=lambda: "to a server")
+    library(f"{sdk}.resources", Resource=SimpleNamespace(create=dict))
+    library(f"{sdk}.trace", TracerProvider=lambda resource: ways.append(resource) or provider)
+    library(f"{sdk}.trace.export", BatchSpanProcessor=lambda exporter: f"batches {exporter}")
+    line = ["answer", *inputs(files), "--method", "direct", "--limit", "2", "--out", str(tmp_path), "--json"]
+    assert main([*line, "--track", "opentelemetry"]) == 0
+    assert ways == [{"service.name": "espalier"}, "batches to a server", "ended"]
+    assert [name for name, *_ in provider.told] == ["espalier.question"] * 2 + ["espalier.answer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("wanb=x", "--track: unknown tracker 'wanb', did you mean 'wandb'?"),
+        ("x", "--track: unknown tracker 'x', allowed: jsonl, tensorboard, wandb, mlflow, trackio, opentelemetry"),
+        ("jsonl", "--track takes jsonl=FILE, not 'jsonl'"),
+        ("wandb=", "--track takes wandb=PROJECT, not 'wandb='"),
+        ("opentelemetry=x", "--track takes opentelemetry, not 'opentelemetry=x'"),
+        ("mlflow=m", "pip install mlflow"),
+        ("tensorboard=t", "pip install tensorboardX"),
+        ("opentelemetry", "pip install opentelemetry-exporter-otlp-proto-http"),
+    ],
+)
+def test_a_bad_tracker_is_refused_before_anything_is_run(monkeypatch, capsys, text, message):
+    for absent in ("mlflow", "torch.utils.tensorboard", "tensorboardX", "opentelemetry.exporter.otlp.proto.http"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    assert main(["expand", "--questions", "q", "--out", "o", "--track", text]) == 2
+    err = capsys.readouterr().err
+    assert message in err and len(err.splitlines()) == 1

@@ -80,7 +80,10 @@ class Run {
     summary_->oracle = expanding();
     services.ports.timeout = remembered_stops(settings_, folder, method_->options().json());
     method_->prepare(services.ports, prompts);
-    if (hook) scheduler.on_turn([&] { hook(progress(services.calls(), start)); });
+    if (hook) {
+      hook(progress(services.calls(), start));  // it may take its time to begin: no question's clock runs yet
+      scheduler.on_turn([&] { hook(progress(services.calls(), start)); });
+    }
     grow_all(scheduler, folder);
 
     write_file(folder / "accounts.json", services.accounts());
@@ -178,6 +181,7 @@ class Run {
   /// What one question contributes to each file.
   std::vector<std::string> pieces(std::size_t index, Outcome<rag::Tree> outcome, const std::vector<Product>& products,
                                   const std::string& options, double seconds) {
+    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const rag::Example& example = examples_[index];
     std::vector<std::string> parts(3 + products.size());
     output::AnswerRow row;
@@ -199,8 +203,8 @@ class Run {
     }
     output::append_answer_row(row, parts[1]);
     JsonWriter json(parts[2]);
-    json.begin_object().field("id", example.question.id).field("seconds", seconds).field("cached", execution.cached);
-    json.field("attempts", execution.attempts).end_object();
+    json.begin_object().field("id", example.question.id).field("started", now - seconds).field("seconds", seconds);
+    json.field("cached", execution.cached).field("attempts", execution.attempts).end_object();
     parts[2] += '\n';
     summary_->add(index, row);
     ++done_;

@@ -6,11 +6,12 @@ import argparse
 import json
 import sys
 
-from .._job import RunResult, run_job
+from .._job import RunResult
 from .._summary import labels
 from ..datasets import conversion
 from .run_options import add_method_option, add_run_options
 from .task import do_task, tell_open
+from .track import add_track_option, tracked
 
 SUMMARY = "Answer questions; no gold is needed and none is seen."
 EXAMPLES = (
@@ -22,12 +23,13 @@ EXAMPLES = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_method_option(parser)
     add_run_options(parser)
+    add_track_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if hint := conversion(arguments.questions):
         print(f"espalier: without gold answers, as {hint}", file=sys.stderr)
-    result = do_task("answer", arguments, run_job)
+    result = do_task("answer", arguments, tracked(arguments.track), without=["track"])
     if result is None:
         return 0
     if arguments.json:

@@ -16,7 +16,7 @@ from .._files import write_text
 
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
-NOT_KEPT = ("help", "config", "json", "dry-run", "like", "overwrite", "replay")
+NOT_KEPT = ("help", "config", "json", "dry-run", "like", "overwrite", "replay", "track")
 """What does not belong to the run that a file describes."""
 
 

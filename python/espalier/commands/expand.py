@@ -5,26 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 
-from .._job import run_job
 from .._summary import readable
 from .run_options import add_method_option, add_run_options
 from .task import do_task, tell_open
+from .track import add_track_option, tracked
 
 SUMMARY = "Grow trees, harvest training data, write answers and a report."
 EXAMPLES = (
     "espalier expand --questions questions.jsonl --corpus corpus.jsonl --out out/demo",
     "espalier expand --method airrag --preset paper --questions questions.jsonl --index index --out out/air \\\n"
     "    --model http://localhost:8000/v1 --model-name Qwen/Qwen2.5-7B-Instruct --set max_calls=200",
+    "espalier expand --config run.yaml --questions questions.jsonl --out out/told --track wandb=trees",
 )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_method_option(parser)
     add_run_options(parser)
+    add_track_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    result = do_task("expand", arguments, run_job)
+    result = do_task("expand", arguments, tracked(arguments.track), without=["track"])
     if result is None:
         return 0
     if arguments.json:
