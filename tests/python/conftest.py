@@ -40,6 +40,7 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_notebook.py",
         "test_resume.py",
         "test_tables.py",
+        "test_tracking.py",
     ]
 
 if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
