@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// Searches over problems that are written in Python. The interpreter lock is held throughout.
@@ -41,6 +42,15 @@ Grown grow_all(const Functions& functions, const std::vector<py::object>& roots,
   return grown;
 }
 
+using SelectionChoice = std::variant<Chosen<Uct>, Chosen<Puct>, py::function>;
+
+/// What selects in a tree: a native policy itself, or a Selection by a function.
+template <class Native>
+Native selection_by(const Native& policy) {
+  return policy;
+}
+Selection selection_by(const py::function& function) { return Selection(function); }
+
 }  // namespace
 
 void bind_problem(py::module_& m) {
@@ -62,7 +72,7 @@ void bind_problem(py::module_& m) {
 
   m.def(
       "mcts_problem",
-      [](const Functions& functions, const std::vector<py::object>& roots, const Selection::Choice& selection,
+      [](const Functions& functions, const std::vector<py::object>& roots, const SelectionChoice& selection,
          std::optional<py::function> backup, std::uint32_t simulations, std::uint32_t width,
          std::optional<std::uint32_t> max_depth, std::uint32_t window, std::uint64_t seed) {
         MctsOptions options;
@@ -70,10 +80,13 @@ void bind_problem(py::module_& m) {
         options.width = width;
         options.max_depth = max_depth.value_or(options.max_depth);
         options.window = window;
-        return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-          return Mcts<StateValue, Selection, PathBackup>(options, std::move(evaluate), Selection(selection),
-                                                         PathBackup(std::move(backup)));
-        });
+        return std::visit(
+            [&](const auto& chosen) {
+              return grow_all(functions, roots, seed, [&](StateValue evaluate) {
+                return Mcts(options, std::move(evaluate), selection_by(chosen), PathBackup(std::move(backup)));
+              });
+            },
+            selection);
       },
       py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("backup"), py::arg("simulations"),
       py::arg("width"), py::arg("max_depth"), py::arg("window"), py::arg("seed"),

@@ -28,10 +28,10 @@ class Callable {
   std::vector<Outcome<Out>> operator()(std::span<const In> requests) const {
     const py::gil_scoped_acquire lock;
     const py::object reply = call(requests);
-    const py::object items = rows(reply, requests.size());
+    const py::sequence items = rows(reply, requests.size());
     std::vector<Outcome<Out>> outcomes;
     outcomes.reserve(requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) outcomes.push_back(outcome(items[py::int_(i)], requests[i], i));
+    for (std::size_t i = 0; i < requests.size(); ++i) outcomes.push_back(outcome(items[i], requests[i], i));
     return outcomes;
   }
 
@@ -63,13 +63,15 @@ class Callable {
   }
 
   /// The reply as something that can be indexed, of the right length.
-  [[nodiscard]] py::object rows(const py::object& reply, std::size_t expected) const {
-    const bool listed = PySequence_Check(reply.ptr()) && !PyUnicode_Check(reply.ptr()) && !PyBytes_Check(reply.ptr());
-    if (!listed) refuse("a list of " + std::to_string(expected), type_name(reply));
+  [[nodiscard]] py::sequence rows(const py::object& reply, std::size_t expected) const {
+    if (!listed(reply)) refuse("a list of " + std::to_string(expected), type_name(reply));
     const std::size_t length = py::len(reply);
     if (length != expected)
       refuse("a list of " + std::to_string(expected), "a " + type_name(reply) + " of " + std::to_string(length));
     return reply;
+  }
+  static bool listed(const py::object& object) {
+    return PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr());
   }
 
   [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {

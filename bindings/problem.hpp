@@ -4,14 +4,12 @@
 
 #include "bindings.hpp"
 
-#include <vector>
-
 namespace espalier::python {
 
-/// A state of a problem that is written in Python, with its legal kinds.
+/// A state of a problem that is written in Python, with its legal kinds, a byte each.
 struct ProblemState {
   py::object object;
-  std::vector<Kind> kinds;
+  py::bytes kinds;
 };
 
 /// An action of a problem that is written in Python; None at the root.

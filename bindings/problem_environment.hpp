@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,6 @@ struct Offer {
   float prior;
 };
 using Offers = std::vector<Proposal<ProblemAction>>;
-using Kinds = std::vector<Kind>;
 
 template <>
 inline py::object Callable<ProblemRequest, py::object>::read(const py::object& item, const ProblemRequest&,
@@ -43,12 +43,14 @@ inline double Callable<ProblemRequest, double>::read(const py::object& item, con
   return finite(item, i);
 }
 template <>
-inline Kinds Callable<ProblemRequest, Kinds>::read(const py::object& item, const ProblemRequest&, std::size_t i) const {
-  try {
-    return item.cast<Kinds>();
-  } catch (const py::cast_error&) {
-    refuse_item(i, "a list of kinds from 0 to 255", py::repr(item));
+inline py::bytes Callable<ProblemRequest, py::bytes>::read(const py::object& item, const ProblemRequest&,
+                                                           std::size_t i) const {
+  if (listed(item)) {
+    const py::list kinds(item);
+    if (PyObject* bytes = PyBytes_FromObject(kinds.ptr())) return py::reinterpret_steal<py::bytes>(bytes);
+    PyErr_Clear();
   }
+  refuse_item(i, "a list of kinds from 0 to 255", py::repr(item));
 }
 template <>
 inline Offers Callable<ProblemRequest, Offers>::read(const py::object& item, const ProblemRequest& request,
@@ -57,11 +59,12 @@ inline Offers Callable<ProblemRequest, Offers>::read(const py::object& item, con
   const py::tuple asked = request.state;
   const auto kind = asked[1].cast<Kind>();
   const auto n = asked[2].cast<std::size_t>();
+  auto* const weighted = reinterpret_cast<PyTypeObject*>(py::type::of<Offer>().ptr());
   Offers proposals;
   for (const py::handle offered : item) {
     if (proposals.size() == n) break;
     Offer offer{py::reinterpret_borrow<py::object>(offered), 1};
-    if (py::isinstance<Offer>(offered)) offer = offered.cast<Offer>();
+    if (PyObject_TypeCheck(offered.ptr(), weighted)) offer = offered.cast<Offer>();
     proposals.emplace_back(ProblemAction{std::move(offer.action)}, kind, offer.prior);
   }
   return proposals;
@@ -81,11 +84,14 @@ class ProblemEnvironment {
   using State = ProblemState;
   using Action = ProblemAction;
   ProblemEnvironment(Scheduler& scheduler, const Functions& functions)
-      : kinds_(port_of<Kinds>(scheduler, functions[0], "problem's kinds")),
+      : kinds_(port_of<py::bytes>(scheduler, functions[0], "problem's kinds")),
         propose_(port_of<Offers>(scheduler, functions[1], "problem's propose")),
         step_(port_of<py::object>(scheduler, functions[2], "problem's step")) {}
 
-  [[nodiscard]] static const Kinds& kinds(const State& s) { return s.kinds; }
+  [[nodiscard]] static std::span<const Kind> kinds(const State& s) {
+    const auto* first = reinterpret_cast<const Kind*>(PyBytes_AS_STRING(s.kinds.ptr()));
+    return {first, py::len(s.kinds)};
+  }
   [[nodiscard]] Task<Offers> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) const {
     return ask(propose_, ProblemRequest(py::make_tuple(s.object, kind, n, context.seed.value())));
   }
@@ -96,17 +102,17 @@ class ProblemEnvironment {
   static Task<State> known(const ProblemEnvironment* self, py::object object) {
     State state;
     ProblemRequest request(py::make_tuple(object));
-    state.kinds = co_await ask(self->kinds_, std::move(request));
+    state.kinds = co_await self->kinds_(std::move(request));
     state.object = std::move(object);
     co_return state;
   }
 
  private:
   static Task<State> next(const ProblemEnvironment* self, ProblemRequest request) {
-    py::object object = co_await ask(self->step_, std::move(request));
+    py::object object = co_await self->step_(std::move(request));
     co_return co_await known(self, std::move(object));
   }
-  Port<ProblemRequest, Kinds> kinds_;
+  Port<ProblemRequest, py::bytes> kinds_;
   Port<ProblemRequest, Offers> propose_;
   Port<ProblemRequest, py::object> step_;
 };

@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 /// Policies that are written in Python, each called once a node with an array entry a child.
@@ -47,24 +45,20 @@ inline std::vector<double> floats(const py::object& reply, std::size_t expected,
   return numbers;
 }
 
-/// A native policy, or a function of one node's living children: selection(N, Q, P) -> scores.
+/// A function of one node's living children: selection(N, Q, P) -> scores.
 class Selection {
  public:
-  using Choice = std::variant<Chosen<Uct>, Chosen<Puct>, py::function>;
-  explicit Selection(Choice choice) : choice_(std::move(choice)) {}
+  explicit Selection(py::function function) : function_(std::move(function)) {}
 
   template <class Tree>
-  [[nodiscard]] std::function<double(NodeId)> at(const Tree& tree, NodeId parent) const {
-    check_signals();
-    if (const auto* uct = std::get_if<Chosen<Uct>>(&choice_)) return uct->at(tree, parent);
-    if (const auto* puct = std::get_if<Chosen<Puct>>(&choice_)) return puct->at(tree, parent);
+  [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
     std::vector<NodeId> ids = tree.children(parent);
     std::erase_if(ids, [&](NodeId id) { return tree[id].status == Status::pruned; });
     const auto visits = [&](NodeId id) { return std::int64_t(tree[id].visits) + tree[id].pending; };
     const auto mean = [&](NodeId id) { return visits(id) ? tree[id].total / static_cast<double>(visits(id)) : 0.0; };
     const auto prior = [&](NodeId id) { return static_cast<double>(tree[id].prior); };
-    const py::object reply = std::get<py::function>(choice_)(column<std::int64_t>(ids, visits),
-                                                             column<double>(ids, mean), column<double>(ids, prior));
+    const py::object reply =
+        function_(column<std::int64_t>(ids, visits), column<double>(ids, mean), column<double>(ids, prior));
     auto scores = floats(reply, ids.size(), "selection");
     return [ids = std::move(ids), scores = std::move(scores)](NodeId id) {
       return scores[static_cast<std::size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin())];
@@ -72,7 +66,7 @@ class Selection {
   }
 
  private:
-  Choice choice_;
+  py::function function_;
 };
 
 /// The mean, or what a function says of the nodes from the leaf to the root: backup(value, N, W) -> sums W, with this
@@ -82,6 +76,7 @@ class PathBackup {
   explicit PathBackup(std::optional<py::function> function) : function_(std::move(function)) {}
   template <class Tree>
   void operator()(Tree& tree, NodeId leaf, double value) const {
+    check_signals();  // once a simulation
     if (!function_) return MeanBackup()(tree, leaf, value);
     auto path = tree.path(leaf);
     std::reverse(path.begin(), path.end());

@@ -375,12 +375,23 @@ def with_part(name, function):
     return bandit, bandit.value
 
 
+@pytest.mark.parametrize("kinds", [(7, 3), range(7, 2, -4), np.array([7, 3])])
+def test_kinds_are_any_sequence_of_numbers(kinds):
+    given = Decisions()
+    given.kinds = lambda states: [kinds if listed else () for listed in Decisions().kinds(states)]
+    [tree] = layered(given, [""], ends_well, keep=keep_all, width=1)
+    assert [node.state for node in tree.nodes] == ["", "a", "s", "sa", "ss", "ssa", "sss"]
+    assert [node.kind for node in tree.nodes] == [0, 7, 3, 7, 3, 7, 3]
+
+
 @pytest.mark.parametrize("search", [mcts, layered])
 @pytest.mark.parametrize(
     ("name", "function", "message"),
     [
         ("kinds", lambda s: [], "the problem's kinds must return a list of 3, but it returned a list of 0"),
         ("kinds", lambda s: [[300]] * 3, r"a list of kinds from 0 to 255 .* returned \[300\] for request 0"),
+        ("kinds", lambda s: [""] * 3, r"a list of kinds from 0 to 255 .* returned '' for request 0"),
+        ("kinds", lambda s: [[0.5]] * 3, r"a list of kinds from 0 to 255 .* returned \[0.5\] for request 0"),
         ("propose", lambda s, k, n: [[]] * 4, "the problem's propose must return a list of 3, .* a list of 4"),
         ("propose", lambda s, k, n: [3] * 3, "a list of actions or a BackendError .* returned int for request 0"),
         ("step", lambda s, a: tuple(a[1:]), "the problem's step must return a list of 6, .* a tuple of 5"),

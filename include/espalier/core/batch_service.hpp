@@ -52,9 +52,9 @@ class BatchService final : public Service<In, Out> {
     std::vector<In> requests;
     requests.reserve(items.size());
     for (const Item& item : items) requests.push_back(item.request);
-    const std::vector<Outcome<Out>> outcomes = call(requests);
+    std::vector<Outcome<Out>> outcomes = call(requests);
     for (std::size_t i = 0; i < items.size(); ++i)
-      if (!again(items[i], outcomes[i])) replies.emplace_back(items[i].ticket, outcomes[i]);
+      if (!again(items[i], outcomes[i])) replies.emplace_back(items[i].ticket, std::move(outcomes[i]));
     return replies;
   }
 

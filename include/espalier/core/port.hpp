@@ -103,10 +103,7 @@ class PortState final : public PortBase {
   bool collect(std::chrono::milliseconds wait) override {
     auto replies = service_->poll(wait);
     if (service_->batch() && !replies.empty()) ++accounts_.flushes;
-    for (auto& reply : replies) {
-      if (!entries_.contains(reply.ticket)) continue;  // nobody waits any more
-      deliver(reply.ticket, std::move(reply.outcome));
-    }
+    for (auto& reply : replies) deliver(reply.ticket, std::move(reply.outcome));
     return !replies.empty();
   }
 
@@ -124,7 +121,8 @@ class PortState final : public PortBase {
     if (outcome.ok()) accounts_.shared += waiters - 1;
     else accounts_.failed += waiters;
     for (auto* waiter : entry.mapped().waiters) {
-      waiter->answer_ = outcome;
+      if (waiter == entry.mapped().waiters.back()) waiter->answer_ = std::move(outcome);
+      else waiter->answer_ = outcome;
       ready_coroutines->push_back(waiter->coroutine_);
     }
   }

@@ -23,10 +23,11 @@ inline thread_local std::vector<std::coroutine_handle<>>* ready_coroutines = nul
 
 /// Resumes a coroutine and whatever it hands over to.
 inline void run_from(std::coroutine_handle<> handle) {
+  std::coroutine_handle<>& next = next_coroutine;  // looked up once
   while (handle) {
-    next_coroutine = {};
+    next = {};
     handle.resume();
-    handle = std::exchange(next_coroutine, {});
+    handle = std::exchange(next, {});
   }
 }
 
