@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import suppress
 from inspect import isawaitable
-from queue import Empty, SimpleQueue
 from random import random
+from threading import Lock
 from typing import Any
 
 from ._background import loop
@@ -30,17 +31,18 @@ class Tasks:
         self._under_way: dict[int, tuple[asyncio.Task[None], float]] = {}  # each with when it is due
         self._timer: asyncio.TimerHandle | None = None
         self._done: list[tuple[int, Any]] = []  # in this turn of the loop
-        self._ended: SimpleQueue[list[tuple[int, Any]]] = SimpleQueue()
+        self._ended: deque[list[tuple[int, Any]]] = deque()
+        self._nothing_ended = Lock()  # held until something has; before Python 3.13 SimpleQueue may wait for good
+        self._nothing_ended.acquire()
 
     def exchange(self, requests: list[tuple[int, Any]], seconds: float) -> list[tuple[int, Any]]:
         """Starts these requests; gives (ticket, reply or exception) of what has ended, and waits for the first."""
         if requests:
             self._loop.call_soon_threadsafe(self._start, requests)
         ended = []
-        with suppress(Empty):
-            ended += self._ended.get(timeout=seconds)
-            while True:
-                ended += self._ended.get_nowait()
+        self._nothing_ended.acquire(timeout=seconds)
+        while self._ended:
+            ended += self._ended.popleft()
         return ended
 
     def cancel(self, ticket: int) -> None:
@@ -88,8 +90,10 @@ class Tasks:
 
     def _hand_over(self) -> None:
         """What ended in one turn of the loop wakes the engine once."""
-        self._ended.put(self._done)
+        self._ended.append(self._done)
         self._done = []
+        if self._nothing_ended.locked():
+            self._nothing_ended.release()
 
     def _watch(self) -> None:
         """Waits for the deadline of the oldest request."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import random
+import threading
 import time
 import traceback
 
@@ -325,6 +326,21 @@ def test_an_awaited_run_keeps_the_traceback(world, bm25):
     with pytest.raises(KeyError) as caught:
         asyncio.run(esp.arun(SEARCH, world.questions, model=lambda prompts: innermost(), retriever=bm25))
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
+
+
+def test_waiting_for_replies_ends_when_the_time_is_over():
+    """The first wait of a run might not: SimpleQueue.get of Python 3.10 to 3.12 takes a time that is over for no limit."""
+
+    def wait():
+        for number in range(20000):
+            _tasks.Tasks(esp.PerRequest(print), "model").exchange([], (0.0, 1e-6)[number % 2])
+        ended.append(True)
+
+    ended = []
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert ended
 
 
 @needs_journal
