@@ -329,7 +329,7 @@ def test_an_awaited_run_keeps_the_traceback(world, bm25):
 
 
 def test_waiting_for_replies_ends_when_the_time_is_over():
-    """The first wait of a run might not: SimpleQueue.get of Python 3.10 to 3.12 takes a time that is over for no limit."""
+    """The first wait of a run might not: SimpleQueue.get of Python 3.10 to 3.12 takes an elapsed limit for none."""
 
     def wait():
         for number in range(20000):
