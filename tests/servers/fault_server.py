@@ -62,6 +62,7 @@ class FaultServer:
             for one in {self._listener, *self._sockets}:
                 _shut(one)
         self._acceptor.join()
+        self._listener.close()
 
     @property
     def address(self) -> str:
@@ -104,6 +105,7 @@ class FaultServer:
                 if fault == "TLS":
                     connection.sendall(b"this is no handshake")
                     _shut(connection)
+                    raise ConnectionAbortedError  # wrap_socket would leak one that is not connected but was written to
                 connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as incoming:
                 while self._answer(connection, incoming):
