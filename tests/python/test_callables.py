@@ -107,6 +107,7 @@ def test_a_coroutine_that_never_returns_is_cancelled(world, bm25, monkeypatch):
 
 
 def test_a_function_that_does_not_return_is_told_of(world, simulated, bm25, monkeypatch, caplog):
+    monkeypatch.setattr(_calls, "_watch", lambda: None)  # the test looks in its place
     monkeypatch.setattr(_calls, "DEADLINE", 0.0)
 
     def model(prompts):
