@@ -84,10 +84,10 @@ class FaultServer {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return aborts_ >= count; });
   }
-  /// A loopback address where nobody listens.
+  /// A loopback address where nobody listens. Its socket stays bound until the process ends: a port that is let go is soon another's.
   static std::string refusing_url() {
     std::uint16_t port = 0;
-    close(open_socket(port));
+    open_socket(port);
     return "http://127.0.0.1:" + std::to_string(port);
   }
 
