@@ -5,6 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
 TRAINERS := trl llamafactory verl openrlhf
+PYTHONS := python tests examples docs tools benchmarks
 
 .PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers plain-wheel wheel test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench clean
 .NOTPARALLEL:
@@ -23,7 +24,7 @@ help:
 	@echo "make test-all       test, test-servers and those of all trainers"
 	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
-	@echo "make lint           ruff and mypy over the Python layer"
+	@echo "make lint           ruff over all Python files, mypy over the package"
 	@echo "make install        the Python package into .venv"
 	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries, into dist/"
 	@echo "make test-wheel     that wheel in an environment of its own"
@@ -133,8 +134,8 @@ docs: install-dev
 	$(VENV)/pytest -q tests/site_test.py --junit-xml=build/site/junit.xml
 
 lint: install-dev
-	$(VENV)/ruff check python tests examples docs
-	$(VENV)/ruff format --check python tests examples docs
+	$(VENV)/ruff check $(PYTHONS)
+	$(VENV)/ruff format --check $(PYTHONS)
 	$(VENV)/mypy
 
 bench: setup

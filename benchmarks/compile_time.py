@@ -4,6 +4,7 @@
 
 The budget of core alone is 1.2 s: the standard library and nothing else.
 """
+
 import resource
 import subprocess
 import sys
@@ -18,7 +19,8 @@ USE = """
 #include <cstdio>
 int main() {
   espalier::toy::UniformTree env({.branching = 3, .depth = 4});
-  espalier::Mcts search({.simulations = 32}, [](const auto&, const auto& s) { return espalier::toy::UniformTree::value(s); });
+  espalier::Mcts search({.simulations = 32},
+                        [](const auto&, const auto& s) { return espalier::toy::UniformTree::value(s); });
   espalier::Scheduler scheduler;
   const auto tree = scheduler.run(search(env, env.root(), espalier::Seed(1)));
   std::printf("%zu\\n", tree.size());
@@ -38,14 +40,21 @@ def seconds(compiler: str, text: str) -> float:
         path.write_text(text, encoding="utf-8")
         for _ in range(3):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([compiler, "-std=c++20", "-O2", f"-I{INCLUDE}", "-c", str(path), "-o", str(path) + ".o"], check=True)
+            subprocess.run(
+                [compiler, "-std=c++20", "-O2", f"-I{INCLUDE}", "-c", str(path), "-o", str(path) + ".o"], check=True
+            )
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
     return best
 
 
 def main(compilers: list[str]) -> None:
-    files = {"nothing": source([]), "core": source(CORE), "core + search": source(CORE + SEARCH), "core + search, a search in it": source(CORE + SEARCH, USE)}
+    files = {
+        "nothing": source([]),
+        "core": source(CORE),
+        "core + search": source(CORE + SEARCH),
+        "core + search, a search in it": source(CORE + SEARCH, USE),
+    }
     if (INCLUDE / "espalier/espalier.hpp").exists():
         files["umbrella"] = source(["espalier.hpp"])
     for compiler in compilers or ["c++"]:

@@ -1,9 +1,10 @@
-"""A report's page with one large tree in headless Chromium: its size, the time until its rows are shown, and the frames a
-second while the growth of the whole tree is played, as an outline and as a map.
+"""A report's page with one large tree in headless Chromium: its size, the time until its rows are shown, and the frames
+a second while the growth of the whole tree is played, as an outline and as a map.
 
 python benchmarks/explorer.py [--nodes 10000] [--repeat 5]
 
-The tree is a made-up one (tests/browser/report_fixture.py). Needs playwright and Debian's chromium, as `make test-browser`.
+The tree is a made-up one (tests/browser/report_fixture.py). Needs playwright and Debian's chromium, as
+`make test-browser`.
 """
 
 from __future__ import annotations

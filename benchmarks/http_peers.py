@@ -12,7 +12,7 @@ import sys
 import time
 
 IN_FLIGHT = 256
-CONTENT = ("a line of the transcript so far, as \"long\" as they are\n" * 40)[:1900]
+CONTENT = ('a line of the transcript so far, as "long" as they are\n' * 40)[:1900]
 FIELDS = {
     "model": "m",
     "messages": [{"role": "user", "content": CONTENT}],

@@ -1,8 +1,8 @@
 """Tree searches of other libraries beside ours, in one run; each is measured if it is installed.
 
-Usage: peers.py [PATH_OF_BENCH_TIC_TAC_TOE]. open_spiel and ours: UCT with one random playout on tic-tac-toe from the empty
-board, simulations a second, best of five. treequest: nodes a second with a free generator, at 300 and 3,000 nodes. mctx: a
-batch of one, branching 3, as many simulations, after compilation.
+Usage: peers.py [PATH_OF_BENCH_TIC_TAC_TOE]. open_spiel and ours: UCT with one random playout on tic-tac-toe from the
+empty board, simulations a second, best of five. treequest: nodes a second with a free generator, at 300 and 3,000
+nodes. mctx: a batch of one, branching 3, as many simulations, after compilation.
 """
 
 import importlib.util
@@ -27,9 +27,7 @@ def open_spiel():
     import pyspiel
 
     game = pyspiel.load_game("tic_tac_toe")
-    bot = pyspiel.MCTSBot(
-        game, pyspiel.RandomRolloutEvaluator(1, 1), 2**0.5, SIMULATIONS, 1000, False, 1, False
-    )
+    bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(1, 1), 2**0.5, SIMULATIONS, 1000, False, 1, False)
     return SIMULATIONS / best(lambda: bot.mcts_search(game.new_initial_state()))
 
 

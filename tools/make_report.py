@@ -3,8 +3,8 @@
 
 Usage: python3 tools/make_report.py [--check]      (--check: only say whether the file is up to date)
 
-The scripts become one, in one scope, in the order below. Beside each text stands its SHA-256 in base64, which the page's
-Content-Security-Policy names: a browser runs this script and uses this style, and nothing else.
+The scripts become one, in one scope, in the order below. Beside each text stands its SHA-256 in base64, which the
+page's Content-Security-Policy names: a browser runs this script and uses this style, and nothing else.
 """
 
 import base64

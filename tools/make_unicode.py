@@ -6,6 +6,7 @@ Usage: python3 tools/make_unicode.py > include/espalier/core/unicode_data.inc
 Everything is a stream of non-negative numbers in base 32, least significant digit first, six bits a character: the
 sixth says that more digits follow. unicode.hpp reads the streams once, at first use.
 """
+
 import sys
 import unicodedata
 
@@ -32,9 +33,15 @@ def flags(c):
     after_letter = ("A" + char + "\u03a3").lower().endswith("\u03c2")
     cased = (char + "\u03a3").lower().endswith("\u03c2")
     category = unicodedata.category(char)
-    return (ALNUM * char.isalnum() + SPACE * char.isspace() + CASED * cased + IGNORABLE * (after_letter and not cased)
-            + DECIMAL * (category == "Nd") + MARK * (category[0] == "M" or category == "Cf")
-            + FIGURE * (category == "No"))
+    return (
+        ALNUM * char.isalnum()
+        + SPACE * char.isspace()
+        + CASED * cased
+        + IGNORABLE * (after_letter and not cased)
+        + DECIMAL * (category == "Nd")
+        + MARK * (category[0] == "M" or category == "Cf")
+        + FIGURE * (category == "No")
+    )
 
 
 def runs(value):
@@ -72,8 +79,9 @@ def decomposition(c):
         return None, 0
     compatibility = parts[0].startswith("<")
     target = [int(p, 16) for p in parts[compatibility:]]
-    composes = not compatibility and len(target) == 2 and \
-        unicodedata.normalize("NFC", "".join(map(chr, target))) == chr(c)
+    composes = (
+        not compatibility and len(target) == 2 and unicodedata.normalize("NFC", "".join(map(chr, target))) == chr(c)
+    )
     return target, compatibility + 2 * composes
 
 
@@ -87,7 +95,7 @@ def main():
         "decomposition": mapping(decomposition),
     }
     for name, text in streams.items():
-        lines = [text[i:i + 116] for i in range(0, len(text), 116)]
+        lines = [text[i : i + 116] for i in range(0, len(text), 116)]
         print(f"inline constexpr char unicode_{name}[] =")
         print("\n".join(f'  "{line}"' for line in lines) + ";")
         print(f"{name}: {len(text)} characters", file=sys.stderr)
