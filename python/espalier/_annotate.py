@@ -32,6 +32,16 @@ def annotate(
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
+    return run_job("annotate", annotation(run, with_, out, settings), progress)
+
+
+def annotation(
+    run: str | Path,
+    with_: Mapping[str, tuple[str, str] | None],
+    out: str | Path | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The settings of the job that `annotate` does."""
     folder = Path(run)
     chosen = recorded(folder)
     if chosen.pop("task") != "expand" or not (folder / "trees.jsonl").exists():
@@ -48,4 +58,4 @@ def annotate(
         elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] == NOWHERE:
             raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
     chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
-    return run_job("annotate", chosen | settings, progress)
+    return {**chosen, **settings}

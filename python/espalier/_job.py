@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import _core
 from ._core import Progress
@@ -22,6 +22,10 @@ class RunResult:
     open: int
     recognised: bool
     """The folder held this very run already, finished."""
+
+
+Job: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[Progress], None] | None], RunResult]
+"""What does a task under settings and tells its progress: `run_job`, or that with something beside it."""
 
 
 def text_of(value: object) -> str:

@@ -36,22 +36,25 @@ class Tracker:
         self._told: int | None = None
 
     def __call__(self, progress: Progress) -> None:
-        done = progress.questions_done
-        if done == self._told:
-            return
-        self._told = done
-        figures = {f"espalier/{name}": float(getattr(progress, name)) for name in FIGURES}
+        if progress.questions_done != self._told:
+            self._told = progress.questions_done
+            self.tell({name: getattr(progress, name) for name in FIGURES})
+
+    def tell(self, figures: Mapping[str, float]) -> None:
+        """Tells sinks further figures, such as scores, at the number of questions that are done."""
+        named = {f"espalier/{name}": float(number) for name, number in figures.items()}
         for sink in self._sinks:
-            sink(figures, done)
+            sink(named, self._told or 0)
 
 
-def jsonl(file: str | os.PathLike[str]) -> Sink:
-    """Lines of JSON, added to a file."""
+def jsonl(file: str | os.PathLike[str], run: str | None = None) -> Sink:
+    """Lines of JSON, added to a file; each says which `run` it is of, if that has a name."""
     path = Path(file)
+    name = {} if run is None else {"run": run}
 
     def write(figures: Mapping[str, float], question: int) -> None:
         with path.open("a", encoding="utf-8", newline="\n") as stream:
-            stream.write(json.dumps(dict(figures)) + "\n")
+            stream.write(json.dumps({**name, **figures}) + "\n")
 
     return write
 

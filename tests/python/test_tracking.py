@@ -332,6 +332,32 @@ def test_trackers_are_begun_and_ended(begun, files, tmp_path, capsys, task):
     assert json.loads(said.out) and said.err == "hello\nhello\n"  # standard output is the command's
 
 
+def test_each_run_of_an_evaluation_has_a_run_of_its_own_that_ends_with_its_scores(begun, files, tmp_path, capsys):
+    log, out = tmp_path / "log.jsonl", tmp_path / "out"
+    line = ["eval", "--methods", "direct,flare", *inputs(files), "--limit", "2", "--out", str(out), "--json"]
+    tracked = [*line, "--track", "wandb=w", "--track", f"jsonl={log}"]
+    assert main([*tracked, "--dry-run"]) == 0 and not begun[0]
+    assert main(tracked) == 0
+    names = [told["name"] for told in begun[0] if isinstance(told, dict)]
+    assert names == ["direct", "flare"] and begun[0].count("ended") == 2 and begun[0][-2] == 2
+    ends = {row["run"]: row for row in rows(log) if "espalier/f1" in row}
+    runs = json.loads((out / "eval.json").read_text())["runs"]
+    for run in runs:
+        scores = {f"espalier/{metric}": run[metric] for metric in ("em", "f1", "acc")}
+        assert ends[run["name"]] == {"run": run["name"], **scores}
+    assert "track" not in json.loads((out / "config.json").read_text())
+    told = len(rows(log))
+    assert main(tracked) == 0 and len(rows(log)) == told  # they were finished before
+
+
+def test_an_annotation_may_have_trackers(begun, files, tmp_path, capsys):
+    line = ["expand", *inputs(files), "--limit", "1", "--method", "prorag", "--set", "simulations=4", "--json"]
+    assert main([*line, "--out", str(tmp_path / "run")]) == 0
+    annotate = ["annotate", str(tmp_path / "run"), "--with", "judge", "--out", str(tmp_path / "judged"), "--json"]
+    assert main([*annotate, "--track", "mlflow=m"]) == 0
+    assert begun[1][:2] == ["m", {"run_name": "judged"}] and begun[1][-2:] == [1, "ended"]
+
+
 def test_a_tracker_that_fails_ends_the_run_and_the_trackers(begun, library, files, tmp_path, capsys):
     def refuse(**settings):
         raise RuntimeError("no key")

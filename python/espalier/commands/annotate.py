@@ -6,9 +6,10 @@ import argparse
 import json
 import sys
 
-from .._annotate import annotate
+from .._annotate import annotation
 from .._progress import shown_as
 from .._summary import readable
+from .track import add_track_option, tracked
 
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
@@ -32,6 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
     parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities (else SSL_CERT_FILE)")
     parser.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
+    add_track_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -43,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
         with_[name] = (url, model_name) if equals else None
     names = ("journal_file", "in_flight", "ca_file", "api_key_file")
     execution = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    job = tracked(arguments.track)
     with shown_as(quiet=arguments.json) as view:
-        result = annotate(arguments.run, with_, out=arguments.out, progress=view, **execution)
+        result = job("annotate", annotation(arguments.run, with_, arguments.out, execution), view)
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
     if result.open:
         print(f"espalier: {result.open} questions are open (see answers.jsonl)", file=sys.stderr)

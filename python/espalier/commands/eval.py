@@ -6,6 +6,7 @@ import argparse
 
 from .run_options import add_run_options
 from .settings import settings_of
+from .track import add_track_option
 
 SUMMARY = "Answer questions by several methods and compare scores and costs."
 EXAMPLES = (
@@ -31,11 +32,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="runs under several values of an option, for a scaling curve; may be repeated",
     )
     add_run_options(parser, without=["--like"])
+    add_track_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from ..eval import command  # numpy is not for every command
 
     return command.eval_command(
-        settings_of(arguments), arguments.given(arguments), as_json=arguments.json, dry_run=arguments.dry_run
+        settings_of(arguments, without=["track"]),
+        arguments.given(arguments),
+        arguments.track,
+        as_json=arguments.json,
+        dry_run=arguments.dry_run,
     )

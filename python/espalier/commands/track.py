@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .. import tracking
 from .._core import Progress
 from .._errors import Error, MissingPart
-from .._job import RunResult, run_job
+from .._job import Job, RunResult, run_job
 from ..tracking import Sink, Tracker
 
 Begin: TypeAlias = Callable[[Path], AbstractContextManager[Sink]]
@@ -32,31 +32,43 @@ def add_track_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def tracked(texts: Sequence[str]) -> Callable[[str, dict[str, Any], Callable[[Progress], None]], RunResult]:
+def tracked(texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, float]] | None = None) -> Job:
     """`run_job` with trackers, which begin once the run has accepted its folder: not where it was finished before.
 
-    Raises ValueError for an unknown tracker, MissingPart where its library is missing.
+    They are told the `scores` of a run that has no open question. Raises ValueError for an unknown tracker, MissingPart
+    where its library is missing.
     """
     begins = [chosen(text) for text in texts]
 
-    def job(task: str, settings: dict[str, Any], progress: Callable[[Progress], None]) -> RunResult:
+    @contextmanager
+    def named() -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise Error(f"--track {' '.join(texts)}: {error}") from error
+
+    def job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
         tracker: Tracker | None = None
 
         def tell(at: Progress) -> None:
             nonlocal tracker
-            progress(at)
-            try:
+            if progress is not None:
+                progress(at)
+            with named():
                 if tracker is None:
                     folder = Path(settings["out"]).absolute()
                     tracker = Tracker(*(stack.enter_context(begin(folder)) for begin in begins))
                 tracker(at)
-            except OSError:
-                raise
-            except Exception as error:
-                raise Error(f"--track {' '.join(texts)}: {error}") from error
 
         with redirect_stdout(sys.stderr), ExitStack() as stack:  # standard output is the command's, not a library's
-            return run_job(task, settings, tell)
+            result = run_job(task, settings, tell)
+            if tracker is not None and scores is not None and not result.open:
+                figures = scores(result)
+                with named():
+                    tracker.tell(figures)
+            return result
 
     return job
 
@@ -78,12 +90,12 @@ def chosen(text: str) -> Begin:
 
 
 def jsonl(file: str) -> Begin:
-    return lambda folder: nullcontext(tracking.jsonl(file))
+    return lambda folder: nullcontext(tracking.jsonl(file, folder.name))
 
 
 def tensorboard(where: str) -> Begin:
     tracking.summary_writer()
-    return lambda folder: nullcontext(tracking.tensorboard(where))
+    return lambda folder: nullcontext(tracking.tensorboard(Path(where) / folder.name))
 
 
 def wandb(project: str) -> Begin:

@@ -6,21 +6,24 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import _core
 from .._estimate import COUNTS, simulated_estimate
 from .._files import write_text
+from .._job import Job, run_job
 from .._progress import ProgressView, shown_as
 from .._read import count_passages
 from .._summary import table
 from ..commands.config import write_config
 from ..commands.dry_run import GUESS, estimate_row
+from ..commands.track import tracked
 from . import plots
 from .formats import to_markdown, written
 from .plan import Plan, make_plan
-from .results import evaluate_plan
+from .results import evaluate_plan, final_scores
 from .side_by_side import compare_runs, comparison_tables
 from .tables import tables
 
@@ -88,9 +91,9 @@ def views(*, quiet: bool) -> Callable[[str], ProgressView]:
     return view
 
 
-def write_evaluation(plan: Plan, *, quiet: bool = True) -> dict[str, Any]:
+def write_evaluation(plan: Plan, job: Job = run_job, *, quiet: bool = True) -> dict[str, Any]:
     """Does the runs of a plan and writes every file of an evaluation; returns the content of eval.json."""
-    result = evaluate_plan(plan, views(quiet=quiet))
+    result = evaluate_plan(plan, views(quiet=quiet), job)
     for name, text in written(result, tables(result)).items():
         write_text(plan.out / name, text)
     if plots.available():
@@ -98,14 +101,17 @@ def write_evaluation(plan: Plan, *, quiet: bool = True) -> dict[str, Any]:
     return result
 
 
-def eval_command(settings: dict[str, Any], config: Mapping[str, Any], *, as_json: bool, dry_run: bool) -> int:
+def eval_command(
+    settings: dict[str, Any], config: Mapping[str, Any], track: Sequence[str], *, as_json: bool, dry_run: bool
+) -> int:
     own = {name: settings.pop(name) for name in ("methods", "budget", "baseline", "sweep")}
     plan = make_plan(own.pop("methods"), settings, **own)
+    job = tracked(track, partial(final_scores, plan))
     if dry_run:
         would = planned(plan, settings, config)
         print(json.dumps(would, ensure_ascii=False)) if as_json else print_plan(would)
         return 0
-    result = write_evaluation(plan, quiet=as_json)
+    result = write_evaluation(plan, job, quiet=as_json)
     write_config(plan.out / "config.json", config)
     print(json.dumps(result, ensure_ascii=False) if as_json else (plan.out / "table.md").read_text(encoding="utf-8"))
     if not plots.available():

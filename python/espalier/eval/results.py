@@ -9,8 +9,10 @@ from itertools import groupby
 
 import numpy as np
 
+from .._core import Question
 from .._errors import Error
 from .._files import write_jsonl, write_text
+from .._job import Job, RunResult
 from .._progress import ProgressView
 from .._read import read_questions
 from .budget import budget_report
@@ -92,11 +94,20 @@ def add_statistics(runs: Sequence[Row], scores: Mapping[str, Floats], baseline: 
             runs[i]["against_baseline"][metric] = {**test, "p_holm": adjusted}
 
 
-def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
-    """Does the runs of a plan and writes eval.json and scores.jsonl; returns the content of eval.json."""
+def questions_of(plan: Plan) -> list[Question]:
     common = plan.runs[0].settings
-    questions = read_questions(common["questions"], limit=common.get("limit") or 0, require_gold=True)
-    outcomes = do_runs(plan, view)
+    return read_questions(common["questions"], limit=common.get("limit") or 0, require_gold=True)
+
+
+def final_scores(plan: Plan, result: RunResult) -> dict[str, float]:
+    """What trackers hear at the end of one of its runs."""
+    return score_means(score_run(result.out, questions_of(plan), plan.price))
+
+
+def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> Row:
+    """Has `job` do the runs of a plan and writes eval.json and scores.jsonl; returns the content of eval.json."""
+    questions = questions_of(plan)
+    outcomes = do_runs(plan, view, job)
     runs: list[Row] = []
     scores: dict[str, Floats] = {}
 
@@ -129,7 +140,7 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView]) -> Row:
     first = next(outcome for outcome in outcomes if outcome.summary)
     result = {
         "questions": len(questions),
-        "question_file": str(common["questions"]),
+        "question_file": str(plan.runs[0].settings["questions"]),
         "model": first.summary["model"],
         "simulated": first.summary["simulated"],
         "retriever": first.summary["retriever"],

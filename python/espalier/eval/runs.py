@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._errors import Error
-from .._job import run_job
+from .._job import Job
 from .._progress import ProgressView
 from .plan import Plan, PlannedRun
 
@@ -23,8 +23,8 @@ class Outcome:
     error: str | None = None
 
 
-def do_runs(plan: Plan, view: Callable[[str], ProgressView]) -> list[Outcome]:
-    """Does one run after the other, over one journal; a finished one is recognised.
+def do_runs(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> list[Outcome]:
+    """Has `job` do one run after the other, over one journal; a finished one is recognised.
 
     `view` makes what shows a run's progress, from a line that names the run. A run that fails does not lose the others:
     its error is raised only if no run succeeds.
@@ -35,7 +35,7 @@ def do_runs(plan: Plan, view: Callable[[str], ProgressView]) -> list[Outcome]:
     for number, run in enumerate(plan.runs, 1):
         with view(f"{run.name} ({number} of {len(plan.runs)})") as shown:
             try:
-                result = run_job("answer", run.settings, shown)
+                result = job("answer", run.settings, shown)
                 outcomes.append(Outcome(run, result.summary, result.recognised))
             except (Error, OSError, ValueError) as error:
                 first = first or error
