@@ -35,6 +35,8 @@ def text_of(value: object) -> str:
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as the compiled part takes them; those that are None keep their default."""
     plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items() if v is not None}
+    if not isinstance(body := plain.get("extra_body", ""), str):
+        plain["extra_body"] = json.dumps(body)
     if "set" in plain:
         plain["set"] = [(name, text_of(value)) for name, value in dict(plain["set"]).items()]
     return plain

@@ -700,6 +700,11 @@ TEST_CASE("bad options are named") {
   CHECK(message(with([](auto& o) { o.extra_body = "[1]"; })).find("'extra_body'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.extra_body = "{"; })).find("'extra_body'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.extra_body = R"({"n":4})"; })).find("without model") != std::string::npos);
+  for (const std::string kept : {R"({"n":"hunter2"})", R"(["hunter2"])", R"({"hunter2")", R"({"api_key":"hunter2"})"}) {
+    const std::string error = message(with([&](auto& o) { o.extra_body = kept; }));
+    CHECK(error.find("'extra_body'") != std::string::npos);
+    CHECK(error.find("hunter2") == std::string::npos);
+  }
   CHECK(message(with([](auto& o) { o.http.max_in_flight = 0; })).find("'max_in_flight' is 0") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.timeout_s = 0; })).find("'timeout_s'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.connect_timeout_s = std::nan(""); })).find("'connect_timeout_s'") !=
@@ -709,6 +714,30 @@ TEST_CASE("bad options are named") {
   CHECK(message(with([](auto& o) { o.http.backoff_limit_s = 0.1; })).find("'backoff_limit_s'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.ca_file = "no/such/file.pem"; })).find("no/such/file.pem") !=
         std::string::npos);
+}
+
+TEST_CASE("an extra body with a credential is refused by the field's name, at any depth") {
+  const auto refused = [](const std::string& body) {
+    try {
+      backend::check_extra_body(body);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const std::string name : {"api_key", "apikey", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token",
+                                 "auth-token", "password", "client_secret", "aws_secret_access_key", "Cookie"}) {
+    CAPTURE(name);
+    const std::string quoted = "\"" + name + "\":";
+    for (const std::string& body : {"{" + quoted + "\"hunter2\"}", "{\"a\":[1,{\"headers\":{" + quoted + "\"hunter2\"}}]}",
+                                    "{" + quoted + "[\"hunter2\"]}"}) {
+      CHECK(refused(body).find("the field '" + name + "'") != std::string::npos);
+      CHECK(refused(body).find("hunter2") == std::string::npos);
+    }
+  }
+  CHECK(refused(R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":"a","stop":["password"],"key":"a","api_key":null})") == "");
+  CHECK(refused(R"({"guided_json":{"required":["password"],"properties":{"password":{"type":"string"}}}})") == "");
+  CHECK(refused("") == "");
 }
 
 TEST_CASE("the fingerprint is of the model, not of the address") {

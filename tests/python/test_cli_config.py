@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+import espalier as esp
 import pytest
-from conftest import contents, espalier, inputs, rows
+from conftest import JOURNAL, contents, espalier, inputs, rows
 from espalier import cli
 from espalier.commands.config import commands_of, given, with_config
 from espalier.commands.settings import settings_of
@@ -153,6 +154,32 @@ def test_what_is_no_address_is_kept_as_it_is():
     config = given(commands_of(parser)["expand"], parser.parse_args(words))
     assert config["extra-body"] == body and config["set"] == {"x": "ftp://h/a?b#c"}
     assert config["questions"] == "a@b/c?d.jsonl"
+
+
+@pytest.mark.parametrize(
+    "body", ['{"headers": {"Authorization": "Bearer hunter2"}}', '["hunter2"]', '{"api_key": "hunter2"']
+)
+@pytest.mark.parametrize("command", [["expand"], ["answer", "--dry-run"], ["eval", "--methods", "direct"]])
+def test_a_key_in_extra_body_is_refused_and_neither_kept_nor_shown(files: Path, tmp_path: Path, capsys, command, body):
+    settings = tmp_path / "run.json"
+    settings.write_text(json.dumps({"extra-body": body}))
+    out = tmp_path / "out"
+    for line in (["--extra-body", body], ["--config", str(settings)]):
+        assert cli.main([*command, *inputs(files), "--out", str(out), *line]) == 2
+        said = capsys.readouterr()
+        assert "'extra_body'" in said.err and "hunter2" not in said.out + said.err and not out.exists()
+
+
+def test_an_extra_body_may_be_a_mapping(files: Path, tmp_path: Path, capsys):
+    settings = tmp_path / "run.yaml"
+    settings.write_text("extra-body: {password: hunter2}\n")
+    assert cli.main(["expand", *inputs(files), "--out", str(tmp_path / "out"), "--config", str(settings)]) == 2
+    assert "the field 'password'" in capsys.readouterr().err
+    data = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "limit": 1, "journal": JOURNAL}
+    with pytest.raises(ValueError, match="the field 'password'"):
+        esp.answer(**data, out=tmp_path / "out", extra_body={"password": "hunter2"})
+    esp.answer(**data, out=tmp_path / "out", extra_body={"top_k": 5})
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["model"]["extra_body"] == '{"top_k": 5}'
 
 
 def test_an_evaluation_keeps_its_config(files: Path, tmp_path: Path):

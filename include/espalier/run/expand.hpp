@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/chat/extra_body.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/report.hpp>
 #include <espalier/run/annotate.hpp>
@@ -41,6 +42,7 @@ class Run {
   /// Throws std::invalid_argument for unknown or bad options.
   explicit Run(Settings settings) : settings_(std::move(settings)), method_(make_method(settings_.method)) {
     configure(settings_, *method_, skills_, lexical_);
+    backend::check_extra_body(settings_.extra_body);  // run.json will hold it
     if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
     if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
     if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;

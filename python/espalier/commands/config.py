@@ -87,7 +87,7 @@ def words_for(where: str, name: str, action: argparse.Action, value: object) -> 
         return [f"--{name}={key}={text_of(f'{where}: {key}', part)}" for key, part in value.items() if part is not None]
     if isinstance(action, argparse._AppendAction):
         return [f"--{name}={text_of(where, part)}" for part in (value if isinstance(value, list) else [value])]
-    text = json.dumps(value) if name == "extra-body" and isinstance(value, dict) else text_of(where, value)
+    text = json.dumps(value) if name == "extra-body" and not isinstance(value, str) else text_of(where, value)
     try:
         made = action.type(text) if callable(action.type) else text
     except (ValueError, argparse.ArgumentTypeError):

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
+#include <espalier/backend/chat/extra_body.hpp>
 #include <espalier/backend/chat/refusal.hpp>
 #include <espalier/backend/http/json_fields.hpp>
 #include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
 
@@ -12,6 +12,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,8 @@ class OpenAiRequest {
  public:
   /// `chat` false sends prompts with roles as raw ones too, their messages joined by blank lines. Fields of `extra_body`
   /// ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
-  /// std::invalid_argument if it is no object or touches model, messages, prompt, n, seed or stream.
+  /// std::invalid_argument if it is no object, holds a credential (extra_body.hpp) or touches model, messages, prompt, n,
+  /// seed or stream.
   /// `stream`: replies shall come in chunks (streamed_reply.hpp).
   OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false)
       : model_(std::move(model)), chat_(chat), stream_(stream), extra_body_(std::move(extra_body)) {
@@ -123,23 +125,17 @@ class OpenAiRequest {
   /// With `options`, the members of an "options" object go there.
   void merge(JsonFields& fields, const std::string& extra, JsonFields* options = nullptr) {
     if (extra.empty()) return;
-    std::string text = extra;
-    simdjson::dom::object object, inner;
-    try {
-      if (json_.read(text).get(object)) throw BackendError("not an object");
-    } catch (const BackendError&) {
-      bad_option("extra_body", extra, "a JSON object");
-    }
-    for (const auto& [name, value] : object) {
+    simdjson::dom::object inner;
+    for (const auto& [name, value] : read_extra_body(json_, extra)) {
       if (options && name == "options" && !value.get(inner))
-        for (const auto& [option, of_option] : inner) put(*options, option, of_option, extra);
-      else put(fields, name, value, extra);
+        for (const auto& [option, of_option] : inner) put(*options, option, of_option);
+      else put(fields, name, value);
     }
   }
-  static void put(JsonFields& fields, std::string_view name, simdjson::dom::element value, const std::string& extra) {
+  static void put(JsonFields& fields, std::string_view name, simdjson::dom::element value) {
     constexpr std::array<std::string_view, 6> own = {"model", "messages", "prompt", "n", "seed", "stream"};
     if (std::find(own.begin(), own.end(), name) != own.end())
-      bad_option("extra_body", extra, "an object without model, messages, prompt, n, seed and stream");
+      throw std::invalid_argument("option 'extra_body' has the field '" + std::string(name) + "', allowed: an object without model, messages, prompt, n, seed and stream");
     if (value.is_null()) fields.remove(name);
     else fields.set_json(name, simdjson::minify(value));
   }
