@@ -42,18 +42,6 @@ const char* name_of(Value value, const Names<n>& names) {
   return names[static_cast<std::size_t>(value)];
 }
 
-/// Tells of values when they are entered.
-template <class Grower>
-class ToldEngine final : public LoopEngine<Grower> {
- public:
-  ToldEngine(Grower grower, rag::Environment environment, const ToldBackup& back)
-      : LoopEngine<Grower>(std::move(grower), std::move(environment)), listener_(back.listener) {}
-  void listen(EventLog* log) override { *listener_ = log; }
-
- private:
-  std::shared_ptr<EventLog*> listener_;
-};
-
 class MctsSearch final : public Search {
  public:
   MctsSearch(const MctsOptions& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
@@ -64,21 +52,22 @@ class MctsSearch final : public Search {
         select_(std::move(select)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward) const override {
+                                           const py::object& chosen_reward, WatchTree watch) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
     auto reward = make_reward(chosen_reward, scheduler);
-    return graft_ ? valued(std::move(loop), std::move(reward), Grafted()) : valued(std::move(loop), std::move(reward), SameEnvironment());
+    MctsOptions options = options_;
+    options.budget.watch = std::move(watch);
+    return graft_ ? valued(options, std::move(loop), std::move(reward), Grafted()) : valued(options, std::move(loop), std::move(reward), SameEnvironment());
   }
 
  private:
   template <class Policy>
-  [[nodiscard]] std::unique_ptr<Engine> valued(rag::Environment loop, rag::AnyReward reward, Policy policy) const {
+  [[nodiscard]] std::unique_ptr<Engine> valued(const MctsOptions& options, rag::Environment loop, rag::AnyReward reward, Policy policy) const {
     Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
         [&](const auto& select) -> std::unique_ptr<Engine> {
-          const ToldBackup back;
-          Mcts engine(options_, std::move(value), select, back);
-          return std::make_unique<ToldEngine<decltype(engine)>>(std::move(engine), std::move(loop), back);
+          Mcts engine(options, std::move(value), select);
+          return std::make_unique<LoopEngine<decltype(engine)>>(std::move(engine), std::move(loop));
         },
         select_);
   }

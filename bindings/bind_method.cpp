@@ -55,11 +55,12 @@ class MethodSearch final : public Search {
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward) const override {
+  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward, WatchTree watch) const override {
     auto made = make();
     run::Ports ports(std::move(model), std::move(retriever));
     for (const auto& [purpose, other] : models_) ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
     if (!encoder_.is_none()) ports.encoder = scheduler.encoder(open_backend<EncodeRequest, Embedding>(encoder_, "encoder"));
+    ports.watch = std::move(watch);
     if (!values_.is_none()) ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
     if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
     made->prepare(ports, *environment.prompts);

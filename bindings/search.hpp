@@ -5,8 +5,8 @@
 
 #include "bindings.hpp"
 #include "environment.hpp"
-#include "events.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,9 +21,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
-  /// Tells of trees while they grow; engines that do not know how leave it to their trees' ends.
-  virtual void listen(EventLog*) {}
 };
+
+/// Is shown each rag::Tree between the steps of its search (Budget::watch).
+using WatchTree = std::function<void(const SearchFacts&)>;
 
 /// A search as a value: options and parts, no backends.
 class Search {
@@ -45,9 +46,9 @@ class Search {
     json.end_object();
     return out;
   }
-  /// The engine over backends, under this reward.
+  /// The engine over backends, under this reward, seen by `watch`.
   [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                                   const py::object& chosen_reward) const = 0;
+                                                   const py::object& chosen_reward, WatchTree watch) const = 0;
 
  protected:
   virtual void show(JsonWriter&) const {}

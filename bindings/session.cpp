@@ -77,7 +77,10 @@ Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example>
   check_ids(questions_);
   model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
   engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
-                        reward.is_none() ? search_->reward : reward);
+                        reward.is_none() ? search_->reward : reward,
+                        [this](const SearchFacts& tree) {
+                          if (events_) events_->look(static_cast<const rag::Tree&>(tree));
+                        });
   scheduler_.on_turn(check_signals);
 }
 
@@ -93,8 +96,7 @@ std::pair<std::vector<TreeEvent>, bool> Session::advance(std::size_t open) {
   if (!events_) {
     std::vector<Seed> seeds;
     for (const auto& example : questions_) seeds.emplace_back(seed_, example.question.id);
-    events_.emplace(std::move(seeds));
-    engine_->listen(&*events_);
+    events_.emplace(seeds);
   }
   const auto finished = [&] { return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); })); };
   for (std::size_t live = tasks_.size() - finished(); live < open && tasks_.size() < questions_.size(); ++live) {

@@ -16,7 +16,10 @@ from .protocols import LanguageModelLike, RetrieverLike, RewardLike
 
 @dataclass(frozen=True)
 class NodeEvent:
-    """A node was added. The root comes first, with no parent; ids count from 0 in each tree."""
+    """A node was added. The root comes first, with no parent; ids count from 0 in each tree.
+
+    The prior is that of the moment: equal samples that are drawn later add to it.
+    """
 
     event: ClassVar[Literal["node"]] = "node"
     question: int
@@ -77,9 +80,9 @@ def events(
 ) -> Iterator[Event]:
     """Grows trees as `run` does, and tells what happens to them while it happens.
 
-    The trees are those of `run`. A tree's events come in one order, those of several trees side by side in any. Mcts
-    tells of values when they enter the tree, and of a node at the next value after it was added or at the end; other
-    searches tell of a tree when it is finished. The search goes on only while the next event is asked for.
+    The trees are those of `run`. A tree's events come in one order, those of several trees side by side in any. They
+    are told between the steps of its search: after each simulation of a Monte-Carlo search, each stage of a layered
+    one, each depth of a beam, each step of a path. The search goes on only while the next event is asked for.
 
     A failed backend ends a tree with a DoneEvent; any other exception ends all.
     """

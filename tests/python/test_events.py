@@ -7,6 +7,7 @@ from collections import Counter
 import espalier as esp
 import pytest
 from conftest import needs_journal
+from espalier import _core
 
 MCTS = esp.Mcts(esp.Rollout(esp.F1(), n=2), simulations=12, width=2, window=3)
 SEARCHES = {
@@ -16,6 +17,17 @@ SEARCHES = {
     "decex": esp.DecExRag(k=2, n=2, T_max=2),
     "airrag": esp.Method("airrag", set={"rollouts": 8}),
     "reasonrag": esp.Method("reasonrag", set={"simulations": 8}),
+    "prorag": esp.Method("prorag", set={"window": 4}),
+    "best of n": esp.Method("prorag", answer=True, set={"guide": "best_of_n"}),
+    "valued apart": esp.Method("decouple", answer=True),
+    "blended": esp.Method("airrag-blender"),
+    "self-ask": esp.Method("self-ask", answer=True),
+    "twice": esp.Method("decex", answer=True, set={"match_budget": True, "max_calls": 30}),
+}
+METHODS = {
+    f"{name} {form}": esp.Method(name, answer=form == "answers")
+    for name in _core.method_names()
+    for form in ("grows", "answers")
 }
 
 
@@ -39,41 +51,42 @@ def replay(events):
     return nodes, visits, cut, ends
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", [*SEARCHES, *METHODS])
 def test_replayed_they_give_the_trees(world, simulated, bm25, name):
-    search, questions = SEARCHES[name], world.questions[:4]
+    search, questions = {**SEARCHES, **METHODS}[name], world.questions[:4]
     nodes, visits, cut, ends = replay(search.events(questions, model=simulated, retriever=bm25))
     trees = esp.run(search, questions, model=simulated, retriever=bm25)
     assert [ends[i].tree.to_json() for i in range(4)] == [tree.to_json() for tree in trees]
     for i, tree in enumerate(trees):
         for node, (parent, kind, text, prior) in zip(tree.nodes, nodes[i], strict=True):
             assert (node.parent.id if node.parent else None, node.kind, node.text) == (parent, kind, text)
-            assert name != "decex" or prior == node.prior
+            assert name != "beam" or prior == node.prior
             assert visits[i, node.id] == node.visits
             assert cut.get((i, node.id)) == (node.reason if node.status == "pruned" else None)
 
 
-def test_values_of_mcts_are_told_while_the_tree_grows(world, simulated, bm25):
+@pytest.mark.parametrize("name", SEARCHES)
+def test_they_are_told_while_the_tree_grows(world, simulated, bm25, name):
     calls = []
 
     def model(prompts):
         calls.append(len(prompts))
         return simulated(prompts)
 
-    trees = esp.run(MCTS, world.questions, model=simulated, retriever=bm25)
+    trees = esp.run(SEARCHES[name], world.questions, model=simulated, retriever=bm25)
     largest = max(range(len(trees)), key=lambda i: len(trees[i]))
     told = [
         (event.event, len(calls))
-        for event in MCTS.events([world.questions[largest]], model=model, retriever=bm25)
-        if event.event in ("simulation", "done")
+        for event in SEARCHES[name].events([world.questions[largest]], model=model, retriever=bm25)
     ]
-    assert [name for name, _ in told].count("done") == 1 and told[-1][0] == "done"
-    moments = [calls_so_far for _, calls_so_far in told]
-    assert moments == sorted(moments) and moments[0] < moments[-1]
+    assert [what for what, _ in told].count("done") == 1 and told[-1][0] == "done"
+    moments = [calls_so_far for what, calls_so_far in told if what == "node"]
+    assert moments == sorted(moments) and len({*moments}) >= 2
 
 
-def test_a_value_is_the_mean_of_its_rollouts(world, simulated, bm25):
-    events = list(MCTS.events(world.questions[:2], model=simulated, retriever=bm25))
+@pytest.mark.parametrize("name", ["mcts", "grafted", "beam", "decex"])
+def test_a_value_is_the_mean_of_its_rollouts(world, simulated, bm25, name):
+    events = list(SEARCHES[name].events(world.questions[:4], model=simulated, retriever=bm25))
     trees = {event.question: event.tree for event in events if event.event == "done"}
     entered = [event for event in events if event.event == "simulation"]
     assert len(entered) > 20

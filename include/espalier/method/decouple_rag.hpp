@@ -51,7 +51,7 @@ class DecoupleLabels {
   DecoupleLabels(const DecoupleOptions& options, const rag::Environment& loop)
       : environment_(loop, false, std::numeric_limits<std::uint32_t>::max()),
         engine_({.simulations = checked(options).simulations, .width = options.children, .max_depth = options.max_depth, .window = options.window,
-                 .solve = true, .range = {-1, 1}, .budget = options.budget},
+                 .solve = true, .range = {-1, 1}, .budget = showing_rag_trees(options.budget)},
                 DecoupleValue(options, true), DecoupleUct(options.w, options.divide_again), MeanBackup(), EnoughCorrect(options.stop_correct)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
@@ -74,7 +74,7 @@ class DecoupleBeam {
       : environment_(loop, true, checked(options).max_depth),
         engine_({.levels = {{DecoupleEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
                             {DecoupleEnvironment::query, {.width = options.B2, .keep = options.keep2, .oversample = options.oversample, .diversity = options.diversity}}},
-                 .max_depth = 2 * options.max_depth + 1, .budget = options.budget},
+                 .max_depth = 2 * options.max_depth + 1, .budget = showing_rag_trees(options.budget)},
                 DecoupleValue(options, false, std::move(source)), Rank(), Text()) {}
 
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/rag/state.hpp>
+#include <espalier/search/budget.hpp>
 
 #include <string>
 #include <utility>
@@ -38,6 +39,13 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
   out.skips = std::move(tree.skips);
   static_cast<SearchFacts&>(out) = std::move(tree);
   return out;
+}
+
+/// A budget for searches that value apart: whoever watches is shown their trees as the others.
+inline Budget showing_rag_trees(Budget budget) {
+  if (budget.watch)
+    budget.watch = [watch = std::move(budget.watch)](const SearchFacts& tree) { watch(to_rag_tree(DualTree(static_cast<const DualTree&>(tree)))); };
+  return budget;
 }
 
 }  // namespace espalier::method

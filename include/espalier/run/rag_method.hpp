@@ -45,6 +45,7 @@ class RagMethod : public Method {
     encoder_ = ports.encoder;
     values_ = ports.values;
     timeout_ = ports.timeout;
+    watch_ = ports.watch;
     value_head_ = ports.value_head;
     build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
@@ -108,6 +109,7 @@ class RagMethod : public Method {
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
     chosen.timeout = timeout_;
+    chosen.watch = watch_;
     chosen.clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
     return chosen;
   }
@@ -154,6 +156,7 @@ class RagMethod : public Method {
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
   std::function<bool(Seed, std::uint64_t, bool)> timeout_;
+  std::function<void(const SearchFacts&)> watch_;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   std::optional<rag::PromptSet> prompts_;

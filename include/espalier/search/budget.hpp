@@ -3,6 +3,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/seed.hpp>
+#include <espalier/core/tree.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,6 +17,8 @@ namespace espalier {
 ///
 /// Time is the one thing here that a search cannot know: `clock` tells it. A search that ended by its clock is replayed to
 /// the byte by a budget whose `steps` are those that the tree recorded, or by a `timeout` that remembers.
+///
+/// Since every engine comes back here between its steps, this is also where a tree can be seen while it grows: `watch`.
 struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t calls = 0;          ///< completions
@@ -29,6 +32,9 @@ struct Budget {
   std::function<double()> clock{};  ///< seconds since any moment, never less than before
   /// timeout(seed of the tree, steps made, late) -> whether time is up; without one, time is up when it is late.
   std::function<bool(Seed, std::uint64_t, bool)> timeout{};
+  /// Is shown a tree between the steps of its search (after each simulation of a Monte-Carlo search): a Tree of the engine's
+  /// types, until it returns.
+  std::function<void(const SearchFacts&)> watch{};
 
   void check() const {
     for (const auto& [name, value] : {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
@@ -59,9 +65,13 @@ struct Budget {
     if (seconds > 0) left.seconds = std::max(seconds - seconds_spent, 1e-9);
     return left;
   }
+  void show(const SearchFacts& tree) const {
+    if (watch) watch(tree);
+  }
   /// Whether nothing more may be spent on a tree, after `steps_made` steps of a search that began at `began` by the clock.
   template <class Tree>
   [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0) const {
+    show(tree);
     if (steps_made >= steps) return true;
     const Costs costs = tree.ledger.total();
     return (calls > 0 && costs.completions >= calls) || (tokens > 0 && costs.prompt_tokens + costs.completion_tokens >= tokens) ||

@@ -32,6 +32,7 @@ class Watch {
   /// After a simulation that ended here was merged. Who looks at values must know which of them are final.
   template <class Env, class Tree>
   void merged(Env& env, Tree& tree, const Place& end) {
+    options_->budget.show(tree);
     if (never_stops && !options_->solve) return;
     settle_kind(*options_, env, tree, end);
     if (options_->solve) mark_solved(tree, end.node);
