@@ -8,16 +8,20 @@ from typing import Any
 
 import bm25s
 import espalier as esp
+import httpx
 import numpy as np
 import pytest
-from espalier.adapters import Bm25sRetriever, FlashRagRetriever, SentenceEncoder, VllmModel
+from espalier.adapters import Bm25sRetriever, FlashRagRetriever, QdrantRetriever, SentenceEncoder, VllmModel
 from espalier.adapters.sampling import seed_of, until_stop
+from qdrant_client import QdrantClient, models
+from qdrant_client.http import exceptions
 
 PASSAGES = [
     esp.Passage("a", "Alder", "a town by the river Bem"),
     esp.Passage("b", "Bem", "a river that rises in the hills"),
     esp.Passage("c", "Cole", "a painter born in the town of Alder"),
 ]
+TEXTS = [(p.title, p.text) for p in PASSAGES]
 
 
 def test_a_reply_ends_behind_its_first_stop_string():
@@ -54,6 +58,57 @@ def test_flashrag_gives_titles_and_scores():
         ("2", "Bem", "no title", 0.5),
     ]
     assert [p.id for p in second] == ["1"]
+
+
+@pytest.fixture
+def collection() -> QdrantClient:
+    client = QdrantClient(":memory:")
+    shape = models.VectorParams(size=2, distance=models.Distance.COSINE)
+    client.create_collection("towns", vectors_config=shape)
+    vectors = ([1, 0], [0, 1], [1, 1])
+    points = [
+        models.PointStruct(id=i, vector=vector, payload={"title": p.title, "text": p.text})
+        for i, (p, vector) in enumerate(zip(PASSAGES, vectors, strict=True), 1)
+    ]
+    client.upsert("towns", points=points)
+    return client
+
+
+def directions(requests: list[esp.EncodeRequest]) -> list[list[float]]:
+    assert {request.role for request in requests} == {"query"}
+    return [[1, 0] if request.text == "east" else [0, 1] for request in requests]
+
+
+def test_qdrant_is_asked_once_for_all_queries(collection: QdrantClient):
+    asked = []
+    client = SimpleNamespace(
+        query_batch_points=lambda name, requests: (
+            asked.append(len(requests)) or collection.query_batch_points(name, requests=requests)
+        )
+    )
+    first, second = QdrantRetriever(client, "towns", directions)([esp.Query("east", 2), esp.Query("north", 1)])
+    assert asked == [2]
+    assert [(p.id, p.title, p.text) for p in first] == [("1", *TEXTS[0]), ("3", *TEXTS[2])]
+    assert [p.score for p in first] == pytest.approx([1, 0.5**0.5])
+    assert [(p.id, p.title, p.text) for p in second] == [("2", *TEXTS[1])]
+
+
+def test_a_point_of_qdrant_without_a_text_is_named(collection: QdrantClient):
+    with pytest.raises(esp.InputError, match="towns: point 1 has no text under 'contents'"):
+        QdrantRetriever(collection, "towns", directions, text="contents")([esp.Query("east", 1)])
+
+
+@pytest.mark.parametrize("status, permanent", [(503, False), (429, False), (404, True), (None, False)])
+def test_failures_of_qdrant_are_those_of_a_backend(status: int | None, permanent: bool):
+    def fail(name: str, requests: list[Any]) -> None:
+        if status is None:
+            raise exceptions.ResponseHandlingException(OSError("refused"))
+        raise exceptions.UnexpectedResponse(status, "no", b"", httpx.Headers())
+
+    retriever = QdrantRetriever(SimpleNamespace(query_batch_points=fail), "towns", directions)
+    with pytest.raises(esp.BackendError, match="Qdrant") as caught:
+        retriever([esp.Query("east", 1)])
+    assert caught.value.permanent == permanent
 
 
 class Encoder:

@@ -2,8 +2,16 @@
 
 from .bm25s import Bm25sRetriever
 from .flashrag import FlashRagRetriever
+from .qdrant import QdrantRetriever
 from .sentence_transformers import SentenceEncoder
 from .transformers import TransformersModel
 from .vllm import VllmModel
 
-__all__ = ["Bm25sRetriever", "FlashRagRetriever", "SentenceEncoder", "TransformersModel", "VllmModel"]
+__all__ = [
+    "Bm25sRetriever",
+    "FlashRagRetriever",
+    "QdrantRetriever",
+    "SentenceEncoder",
+    "TransformersModel",
+    "VllmModel",
+]
