@@ -33,7 +33,8 @@ inline void refuse_credentials(std::string_view name, simdjson::dom::element val
     for (const auto item : array) refuse_credentials(name, item);
   else if (value.is_string() && names_credential(name))
     throw std::invalid_argument("option 'extra_body' has a credential, the field '" + std::string(name) +
-                                "', and runs and journals keep what is in it: put keys into the environment (OPENAI_API_KEY) or a file (--api-key-file)");
+                                "', and runs and journals keep what is in it: "
+                                "put keys into the environment (OPENAI_API_KEY) or a file (--api-key-file)");
 }
 
 /// The fields that a user adds to requests, valid until the reader's next text. Throws std::invalid_argument, which shows
