@@ -38,8 +38,9 @@ print(len(tree), "nodes")
 """
 
 ASK_A_SERVER = """
-import sys, espalier as esp
-print(esp.OpenAi(sys.argv[1], "m", server="openai", deadline=5)([esp.Prompt("Who?")])[0].text)
+import os, sys, espalier as esp
+os.environ["no_proxy"] = "127.0.0.1"
+print(esp.OpenAi(sys.argv[1], "m", server="openai")([esp.Prompt("Who?")])[0].text)
 """
 
 LIGHT = """

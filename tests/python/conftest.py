@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +21,9 @@ from typing import Any
 
 import espalier as esp
 import pytest
+
+for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+    del os.environ[name]  # the tests' servers are on the loopback
 
 PARTS = esp.build_info()["parts"]
 JOURNAL = PARTS["journal"] is None
@@ -140,6 +145,8 @@ class ModelServer:
     """Paths that were asked for by GET."""
     callers: set[int] = field(default_factory=set)
     """Ports from which a POST came: connections."""
+    connected: set[int] = field(default_factory=set)
+    """Ports of the connections that are open."""
     released: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> ModelServer:
@@ -148,6 +155,14 @@ class ModelServer:
         class Server(ThreadingHTTPServer):
             daemon_threads = True
             request_queue_size = 128  # more connections at once than the default of 5
+
+            def process_request(self, request: Any, client_address: Any) -> None:
+                outer.connected.add(client_address[1])
+                super().process_request(request, client_address)
+
+            def process_request_thread(self, request: Any, client_address: Any) -> None:
+                super().process_request_thread(request, client_address)
+                outer.connected.discard(client_address[1])
 
             def handle_error(self, *arguments: object) -> None:
                 pass  # the client is gone
@@ -180,6 +195,14 @@ class ModelServer:
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         return self
+
+    def settle(self) -> None:
+        """Waits until all that processes sent which have ended is read."""
+        with socket.create_connection(self._server.server_address) as last:  # accepted after all of theirs
+            while last.getsockname()[1] not in self.connected:
+                time.sleep(0.001)
+        while self.connected:
+            time.sleep(0.001)
 
     def __exit__(self, *error: object) -> None:
         self.released.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -66,8 +67,17 @@ def kill_until_done(
     tally = Tally()
     lives: list[list[str]] = []
     finished = False
+    answer, enough, over = server.respond, None, threading.Event()
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        if enough is not None and len(server.requests) > enough + in_flight:
+            over.wait()  # whoever is to be killed does not come much further, however late that is
+        return answer(request)
+
+    server.respond = respond
     while not finished:
         server.requests.clear()
+        over.clear()
         enough = moments.randrange(1, 2 * every) if tally.kills < kills else None
         with start(*command, "--model", server.url, "--in-flight", in_flight, "--out", out) as process:
             while process.poll() is None and (enough is None or len(server.requests) < enough):
@@ -79,7 +89,8 @@ def kill_until_done(
             tally.kills += process.returncode == -signal.SIGKILL
             finished = process.returncode == 0
             assert finished or process.returncode == -signal.SIGKILL, err
-        time.sleep(0.05)  # what the killed process had sent still arrives
+        over.set()
+        server.settle()
         lives.append([item for request in server.requests for item in items(request)])
     count_costs(tally, lives)
     return tally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shutil
 import signal
@@ -188,17 +189,28 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(finished: Path, fil
     assert {name: (finished / name).read_bytes() for name in FILES} == before
 
 
-def test_an_evaluation_that_was_killed_ends_with_the_same_scores(tmp_path: Path):
-    esp.write_world(tmp_path / "world", passages=400, questions=150, seed=4)
-    command = ["eval", "--methods", "direct,decex,ircot", *inputs(tmp_path / "world")]
-    assert espalier(*command, "--out", tmp_path / "whole").returncode == 0
-    with start(*command, "--out", tmp_path / "killed") as process:
-        while process.poll() is None and not (tmp_path / "killed" / "runs" / "decex" / "run.json").exists():
+@needs_http
+def test_an_evaluation_that_was_killed_ends_with_the_same_scores(files: Path, server: ModelServer, tmp_path: Path):
+    numbers = itertools.count()
+
+    def hangs_after_20(request: dict[str, Any]) -> tuple[int, bytes]:
+        if next(numbers) >= 20:
+            hanging.released.wait(300)
+        return completion(sensible(request))
+
+    command = ["eval", "--methods", "direct,decex,ircot", *inputs(files), "--model-name", "m"]
+    assert espalier(*command, "--model", server.url, "--out", tmp_path / "whole").returncode == 0
+    with (
+        ModelServer(hangs_after_20) as hanging,
+        start(*command, "--model", hanging.url, "--out", tmp_path / "killed") as process,
+    ):
+        while process.poll() is None and len(hanging.requests) <= 20:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert process.returncode == -signal.SIGKILL and not (tmp_path / "killed" / "eval.json").exists()
-    assert espalier(*command, "--out", tmp_path / "killed").returncode == 0
+    assert (tmp_path / "killed" / "runs" / "decex" / "run.json").exists()  # after 12 requests of the first method
+    assert espalier(*command, "--model", server.url, "--out", tmp_path / "killed").returncode == 0
 
     def answers(out: Path) -> list[bytes]:
         return [(out / "runs" / name / "answers.jsonl").read_bytes() for name in ("direct", "decex", "ircot")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
+import socket
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import espalier as esp
@@ -27,6 +31,15 @@ pytestmark = needs_journal
 
 def journal_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("journal.sqlite*"))
+
+
+def kept(folder: Path) -> int:
+    """Answers in the journal of a run that goes on."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder / 'journal.sqlite'}?mode=ro", uri=True)) as journal:
+            return int(journal.execute("SELECT count(*) FROM record").fetchone()[0])
+    except sqlite3.OperationalError:  # it is not there yet
+        return 0
 
 
 def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bytes(tmp_path: Path):
@@ -55,9 +68,11 @@ def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bytes(tmp_path: P
 
 @needs_http
 def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: Path):
+    numbers = itertools.count()
+
     def hangs_after_30(request):
-        if len(flaky.requests) > 30:
-            flaky.released.wait(60)
+        if next(numbers) >= 30:
+            flaky.released.wait(300)
         return completion(sensible(request))
 
     command = ["expand", *inputs(files), "--limit", 4, "--model-name", "m"]
@@ -66,28 +81,26 @@ def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: P
         asked = len(steady.requests)
         with ModelServer(hangs_after_30) as flaky:
             with start(*command, "--model", flaky.url, "--out", tmp_path / "stopped") as process:
-                while len(flaky.requests) <= 30 and process.poll() is None:
+                while kept(tmp_path / "stopped") < 30 and process.poll() is None:
                     time.sleep(0.01)
-                time.sleep(0.2)
                 process.send_signal(signal.SIGINT)
-                _, err = process.communicate(timeout=20)  # the server would hold it for 60 s
+                _, err = process.communicate(timeout=120)  # the server would hold it for 300 s
             assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
         assert not (tmp_path / "stopped" / "trees.jsonl").exists()
         steady.requests.clear()
         done = espalier(*command, "--model", steady.url, "--out", tmp_path / "stopped")
         assert done.returncode == 0, done.stderr
-        assert len(steady.requests) <= asked - 25  # what had arrived is not asked for again
+        assert len(steady.requests) == asked - 30  # what had arrived is not asked for again
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
 def test_ctrl_c_ends_a_computing_run(tmp_path: Path):
     esp.write_world(tmp_path / "world", passages=2000, questions=2000, seed=9)
     with start("expand", *inputs(tmp_path / "world"), "--out", tmp_path / "out", "--set", "n=64") as process:
-        while not (tmp_path / "out" / "journal.sqlite").exists() and process.poll() is None:
+        while kept(tmp_path / "out") < 500 and process.poll() is None:
             time.sleep(0.01)
-        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "interrupted" in err and "Traceback" not in err
     assert not (tmp_path / "out" / "summary.json").exists()
@@ -120,8 +133,6 @@ def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: 
         "m",
         "--attempts",
         2,
-        "--deadline",
-        5,
         "--out",
         tmp_path,
     ]
@@ -139,15 +150,11 @@ def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: 
 
 @needs_http
 def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path: Path):
-    with ModelServer(lambda request: completion("")) as gone:
-        url = gone.url
-    done = espalier(
+    command = [
         "expand",
         *inputs(files),
         "--limit",
         3,
-        "--model",
-        url,
         "--model-name",
         "m",
         "--attempts",
@@ -155,7 +162,10 @@ def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path:
         "--out",
         tmp_path,
         "--json",
-    )
+    ]
+    with socket.socket() as deaf:  # bound, so that nobody else listens there
+        deaf.bind(("127.0.0.1", 0))
+        done = espalier(*command, "--model", f"http://127.0.0.1:{deaf.getsockname()[1]}/v1")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["open"] * 3
 

@@ -50,8 +50,11 @@ class FaultServer:
         self._closed_until = 0.0
 
     def __enter__(self) -> FaultServer:
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self._port = self._listener.getsockname()[1]
+        self._place = socket.socket()  # stays bound, so that nobody else gets the port while the listener is closed
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", 0))
+        self._port = self._place.getsockname()[1]
+        self._listen()
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._acceptor.start()
         return self
@@ -63,6 +66,7 @@ class FaultServer:
                 _shut(one)
         self._acceptor.join()
         self._listener.close()
+        self._place.close()
 
     @property
     def address(self) -> str:
@@ -71,6 +75,9 @@ class FaultServer:
     @property
     def url(self) -> str:
         return f"{self.address}/v1"
+
+    def _listen(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self._port), backlog=512)
 
     def _accept(self) -> None:
         number = 0
@@ -89,11 +96,7 @@ class FaultServer:
         """The listener was closed to refuse connections: opens it again when the time has come."""
         self._listener.close()
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
-        while not self._stopped.is_set():
-            with contextlib.suppress(OSError):
-                self._listener = socket.create_server(("127.0.0.1", self._port), backlog=512)
-                return
-            time.sleep(0.01)
+        self._listen()
 
     def _serve(self, connection: socket.socket, number: int) -> None:
         raw = connection
@@ -133,10 +136,14 @@ class FaultServer:
         if not path:
             return False
         length = 0
-        while (line := incoming.readline()) not in (b"\r\n", b""):
+        while (line := incoming.readline()) != b"\r\n":
+            if not line:
+                return False  # the client gave up
             name, _, value = line.partition(b":")
             length = int(value) if name.lower() == b"content-length" else length
         body = incoming.read(length)
+        if len(body) < length:
+            return False
         if path == [b"/elsewhere"]:
             self.followed = True
         fault = "" if self._tls else self._draw(path[0] + body)

@@ -26,15 +26,15 @@ def knowledge(world: Path) -> dict[str, Any]:
     return {"golds": golds, "passages": rows(world / "corpus.jsonl")}
 
 
-def expand(world: Path, server: FaultServer, out: Path, **more: Any) -> esp.RunResult:
-    """Runs DecEx-RAG over a world, model and retriever at the server."""
+def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, **more: Any) -> esp.RunResult:
+    """Runs DecEx-RAG over a world, model and retriever at the server. An attempt that stalls is given up soon."""
     return esp.expand(
         questions=world / "questions.jsonl",
         model=server.url,
         model_name="m",
         retriever=server.address,
         out=out,
-        timeout=1,
+        timeout=timeout,
         set={"n": 3},
         **more,
     )

@@ -129,7 +129,8 @@ def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path):
         assert run(server, tmp_path / "run", ca_file=tmp_path / "authority.pem").open == 0
         assert server.met["TLS"] > 0
         assert contents(tmp_path / "run") == whole["vllm"]
-        untrusted = run(server, tmp_path / "untrusted", deadline=5)
+    with serving("vllm", tls=context) as server:
+        untrusted = run(server, tmp_path / "untrusted", timeout=60, attempts=2)
     assert untrusted.open == 3
     assert "certificate" in rows(tmp_path / "untrusted" / "answers.jsonl")[0]["error"]
 
