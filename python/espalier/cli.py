@@ -71,6 +71,7 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
         command.add_options(add_command(commands, name, command.SUMMARY, command.EXAMPLES))
+    commands.choices["completion"].set_defaults(whole=parser)
     return parser
 
 

@@ -130,22 +130,28 @@ class Run:
         return [table.to_parquet(target / f"{table.name}.parquet") for table in tables if table.columns]
 
     def plot_scores(self, file: str | os.PathLike[str] | None = None) -> Picture:
-        """How F1 is spread over the questions; written to `file` (.svg, .pdf, .png) if one is named."""
+        """How F1 is spread over the questions; written to `file` (.svg, .pdf, .png) if one is named.
+
+        Raises InputError if the run has no scores, for want of gold answers.
+        """
         from .notebook.run_plots import scores
 
-        return scores(self).saved(file)
+        scored = [row for row in self.answers if row["f1"] is not None]
+        if not scored:
+            raise InputError(f"{self.folder}: has no scores: its questions were answered without gold answers")
+        return scores(self.summary, scored).saved(file)
 
     def plot_costs(self, file: str | os.PathLike[str] | None = None) -> Picture:
         """Tokens and calls by purpose."""
         from .notebook.run_plots import costs
 
-        return costs(self).saved(file)
+        return costs(self.summary).saved(file)
 
     def plot_nodes(self, file: str | os.PathLike[str] | None = None) -> Picture:
         """What became of the nodes at each depth."""
         from .notebook.run_plots import nodes
 
-        return nodes(self).saved(file)
+        return nodes(self.summary, self.nodes).saved(file)
 
     def _has(self, name: str) -> bool:
         return (self.folder / f"{name}.jsonl").is_file()

@@ -24,13 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..cli import make_parser  # which registers this very command
-
     try:
         import shtab
     except ImportError:
         raise MissingPart("completion needs the package shtab (pip install 'espalier[cli]')") from None
-    parser = make_parser()
+    parser: argparse.ArgumentParser = arguments.whole
     for action in every_action(parser):
         if action.metavar in ("FILE", "JOURNAL"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]

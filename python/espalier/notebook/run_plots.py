@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from .._errors import InputError
 from ..eval.text import plain
 from .picture import Picture, drawn
 
-if TYPE_CHECKING:
-    from ..tables import Run
+Row: TypeAlias = Mapping[str, Any]
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999", "#000000")
 """Told apart by all eyes (Okabe and Ito); hatches tell them apart in grey."""
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++", "**")
 
 
-def scores(run: Run) -> Picture:
-    """Raises InputError if the run has no scores, for want of gold answers."""
-    rows = [row for row in run.answers if row["f1"] is not None]
-    if not rows:
-        raise InputError(f"{run.folder}: has no scores: its questions were answered without gold answers")
+def scores(summary: Row, rows: Sequence[Row]) -> Picture:
+    """Of answers that have scores."""
 
     def draw() -> Any:
-        figure, axes = picture(run, "F1", "questions")
+        figure, axes = picture(summary, "F1", "questions")
         axes.hist([row["f1"] for row in rows], [i / 10 for i in range(11)], color=COLOURS[0], edgecolor="white")
         for colour, name in zip(COLOURS[1:], ("em", "f1", "acc"), strict=False):
             mean = sum(row[name] for row in rows) / len(rows)
@@ -37,11 +33,11 @@ def scores(run: Run) -> Picture:
     return drawn(draw)
 
 
-def costs(run: Run) -> Picture:
-    spent = run.summary["by_purpose"]
+def costs(summary: Row) -> Picture:
+    spent = summary["by_purpose"]
 
     def draw() -> Any:
-        figure, axes = picture(run, "tokens", "")
+        figure, axes = picture(summary, "tokens", "")
         names = sorted(spent, key=lambda name: spent[name]["prompt_tokens"] + spent[name]["completion_tokens"])
         begin = [0] * len(names)
         labels = [plain(name).replace("_", " ") for name in names]
@@ -65,11 +61,11 @@ def costs(run: Run) -> Picture:
     return drawn(draw)
 
 
-def nodes(run: Run) -> Picture:
-    counts = Counter((row["depth"], row["reason"] or row["status"]) for row in run.nodes)
+def nodes(summary: Row, rows: Iterable[Row]) -> Picture:
+    counts = Counter((row["depth"], row["reason"] or row["status"]) for row in rows)
 
     def draw() -> Any:
-        figure, axes = picture(run, "depth", "nodes")
+        figure, axes = picture(summary, "depth", "nodes")
         depths = range(max((depth for depth, _ in counts), default=0) + 1)
         first = ["expanded", "terminal", "open"]
         fates = sorted({fate for _, fate in counts}, key=lambda fate: (fate not in first, fate))
@@ -87,12 +83,11 @@ def nodes(run: Run) -> Picture:
     return drawn(draw)
 
 
-def picture(run: Run, across: str, up: str) -> tuple[Any, Any]:
+def picture(summary: Row, across: str, up: str) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.2))
     axes = figure.add_subplot()
-    summary = run.summary
     model = "simulated model" if summary["simulated"] else plain(str(summary["model"]))
     title = f"{summary['method']}, {model}, {summary['questions']:,} questions" + ", oracle" * summary["oracle"]
     axes.set_title(title, fontsize=9)
