@@ -77,9 +77,10 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
 
 
 @pytest.fixture(autouse=True)
-def path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs find the command `espalier` of this environment."""
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs find the command `espalier` of this environment, and servers on this machine."""
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 def run(command: list[str], folder: Path) -> None:
