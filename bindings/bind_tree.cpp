@@ -120,6 +120,9 @@ void bind_tree(py::module_& m) {
       .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
       .def_property_readonly(
           "status", [](const GrownTree& t) { return output::name(t.tree.ending); }, "'done' or 'budget'.")
+      .def_property_readonly(
+          "oracle", [](const GrownTree& t) { return output::oracle(t.tree); },
+          "Gold answers may have steered it: its search had them. Its scores are no measure of a method.")
       .def_property_readonly("root", [](const SharedTree& t) { return NodeView(t, rag::Tree::root()); })
       .def_property_readonly(
           "nodes",

@@ -108,7 +108,7 @@ TEST_CASE("a tree is one line of JSON in the documented form") {
   // Node 1 was visited by its own evaluation (1/2) and its child's (1).
   CHECK(
       written(t.record()) ==
-      R"({"id":"q1","question":"Capital?","golden_answers":["Bern"],"method":"decex","status":"budget","seed":7,)"
+      R"({"id":"q1","question":"Capital?","golden_answers":["Bern"],"oracle":true,"method":"decex","status":"budget","seed":7,)"
       R"("options":{"k":3,"search":"pruned"},"documents":{"d1":{"title":"Bern","text":"A town."}},"nodes":[)"
       R"({"id":0,"parent":null,"visits":2,"value":0.75,"total":1.5,"reward":null,"prior":1,"evaluated":false,"status":"expanded"},)"
       R"({"id":1,"parent":0,"kind":"query","text":"swiss capital","thought":"Look.","key":"key of swiss capital",)"
@@ -141,6 +141,18 @@ TEST_CASE("a tree that was written and read is the same tree, and writes the sam
   CHECK(written(read.record()) == line);
   CHECK(all_outputs(read.record()) == all_outputs(t.record()));
   CHECK(all_outputs(t.record()).size() > 3000);
+}
+
+TEST_CASE("lines of earlier versions, which do not say whether gold steered them, tell it by their golden answers") {
+  for (const bool gold : {true, false}) {
+    const SmallTree t(gold ? rag::Gold{"x"} : rag::Gold{});
+    const std::string line = written(t.record()), said = std::string(R"("oracle":)") + (gold ? "true," : "false,");
+    std::string earlier = line;
+    REQUIRE(line.find(said) != std::string::npos);
+    const auto read = reread(earlier.erase(line.find(said), said.size()));
+    CHECK(output::oracle(read.tree) == gold);
+    CHECK(written(read.record()) == line);
+  }
 }
 
 TEST_CASE("hostile bytes come out as valid JSON and from then on stay as they are") {
@@ -195,7 +207,8 @@ TEST_CASE("numbers survive: large seeds, small shares, sums that are no number")
   CHECK(read.seed == record.seed);
   CHECK(read.tree[1].prior == 1.0F / 3);
   CHECK(read.tree[1].total != read.tree[1].total);
-  CHECK_FALSE(read.tree.state(0).has_gold());
+  CHECK_FALSE(output::oracle(read.tree));
+  CHECK(line.find(R"("golden_answers":[],"oracle":false,)") != std::string::npos);
   CHECK(written(read.record()) == line);
 }
 
@@ -215,6 +228,9 @@ TEST_CASE("a damaged tree is refused with file, line and field") {
     return std::string();
   };
   CHECK(refusal(R"("method":"decex",)", "") == ":2: field 'method': is missing");
+  CHECK(refusal(R"("oracle":true)", R"("oracle":"no")") == ":2: field 'oracle': is not true or false");
+  CHECK(refusal(R"("oracle":true)", R"("oracle":false)") == ":2: field 'oracle': contradicts golden_answers");
+  CHECK(refusal("golden_answers", "no_answers") == ":2: field 'oracle': contradicts golden_answers");
   CHECK(refusal(R"("seed":7)", R"("seed":-7)") == ":2: field 'seed': is not a whole number from 0");
   CHECK(refusal(R"("id":3,"parent":1)", R"("id":3,"parent":99)") ==
         ":2: field 'nodes[3].parent': names a node that is not there");

@@ -81,7 +81,7 @@ def test_rewards_take_the_place_of_the_search_s_own(world, simulated, bm25):
 def test_a_question_needs_no_gold_where_the_reward_needs_none(simulated, bm25, world):
     bare = [esp.Question(question.text) for question in world.questions[:2]]
     trees = esp.run(SEARCHES[3], bare, model=simulated, retriever=bm25)
-    assert trees[0].question.id == bare[0].text
+    assert trees[0].question.id == bare[0].text and not trees[0].oracle
     with pytest.raises(ValueError, match="has no gold answer"):
         esp.run(SEARCHES[0], bare, model=simulated, retriever=bm25)
 

@@ -22,6 +22,7 @@ def test_every_method_grows_and_answers_with_functions_as_backends(name, world, 
         trees = esp.run(search, questions, model=lambda p: simulated(p), retriever=lambda q: bm25(q))
         assert len(trees) == 3
         assert all(tree.method == name for tree in trees)
+        assert all(tree.oracle is tree.to_dict()["oracle"] is not answer for tree in trees)
         if not answer:
             rows = search.rows(trees)
             assert all(isinstance(row, dict) for file in rows.values() for row in file)

@@ -78,6 +78,25 @@ def test_a_tree_shows_every_node_in_a_notebook(run: esp.Run):
     assert "prefers-color-scheme:dark" in tree._repr_html_()
 
 
+@pytest.fixture
+def label_free(run: esp.Run, tmp_path: Path) -> esp.Tree:
+    """The same tree as if its search had had no gold answers."""
+    record = rows(run.folder / "trees.jsonl")[0] | {"golden_answers": [], "oracle": False}
+    (tmp_path / "trees.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return esp.read_trees(tmp_path / "trees.jsonl")[0]
+
+
+def test_a_tree_that_gold_may_have_steered_says_so(run: esp.Run, label_free: esp.Tree):
+    assert run.trees[0].oracle and not label_free.oracle
+    assert "oracle: its search had gold answers" in Reader(run.trees[0]._repr_html_()).said
+    assert "oracle" not in Reader(label_free._repr_html_()).said
+
+
+@needs_matplotlib
+def test_its_picture_says_so_too(run: esp.Run, label_free: esp.Tree):
+    assert "value, oracle" in run.trees[0].plot()._repr_svg_() and "oracle" not in label_free.plot()._repr_svg_()
+
+
 def test_hostile_text_stays_text(hostile: esp.Tree):
     text = hostile._repr_html_()
     page = Reader(text)

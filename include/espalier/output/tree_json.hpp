@@ -70,7 +70,8 @@ class TreeWriter {
         .begin_array();
     if (root.has_gold())
       for (const auto& answer : root.gold()) json_.value(answer);
-    json_.end_array().field("method", record_.method).field("status", name(tree_.ending)).field("seed", record_.seed);
+    json_.end_array().field("oracle", oracle(tree_)).field("method", record_.method);
+    json_.field("status", name(tree_.ending)).field("seed", record_.seed);
     json_.key("options").raw(record_.options);
     documents_.write(json_);
     const auto own = rewards(tree_);

@@ -27,6 +27,10 @@ inline const char* name(Reason reason) {
 }
 inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
 
+/// Gold answers may have steered the tree: its search had them. Rewards that look at none, such as agreement, make no
+/// difference.
+inline bool oracle(const rag::Tree& tree) { return tree.state(tree.root()).has_gold(); }
+
 /// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never
 /// evaluated.
 inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {

@@ -73,6 +73,7 @@ def head(record: Mapping[str, Any], answer: str | None, count: int) -> str:
     facts = [
         f"answer <b>{said(answer)}</b>" if answer is not None else "no answer",
         *([f"gold {said(gold)}"] if gold else []),
+        *(["<b>oracle</b>: its search had gold answers"] if record["oracle"] else []),
         said(record["method"]),
         said(record["status"]),
         f"{count:,} nodes",

@@ -66,7 +66,7 @@ def figure_of(tree: Tree, most: int) -> Any:
     bar = figure.add_axes((0.05 / width, 0.27 / height, 1.2 / width, 0.09 / height))
     figure.colorbar(ScalarMappable(scale, light), cax=bar, orientation="horizontal")
     bar.tick_params(labelsize=6, length=2)
-    bar.set_title("value", fontsize=6, pad=2)
+    bar.set_title("value" + ", oracle" * record["oracle"], fontsize=6, pad=2)
     notes = "bold: path to the answer   dashed: pruned   N visits, V value, R reward   +n: children not shown"
     axes.text(1.5, height - 0.3, notes, fontsize=6, color=SOFT, va="center")
     return figure
