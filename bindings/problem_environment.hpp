@@ -18,11 +18,10 @@
 /// all trees.
 namespace espalier::python {
 
-/// What a function of a problem is asked: a tuple made for this request.
+/// What a function of a problem is asked, for one state: shared with no other.
 struct ProblemRequest {
   explicit ProblemRequest(py::tuple asked) : state(std::move(asked)) {}
   py::object state;
-  [[nodiscard]] Hash key() const { return {0, reinterpret_cast<std::uintptr_t>(state.ptr())}; }
 };
 
 /// A proposal as Python writes it; its kind is the one that was asked for.

@@ -9,19 +9,10 @@
 
 namespace espalier::python {
 
-/// The end of a search or rollout, on its way to a Python reward. No two are one request.
-class RewardRequest {
- public:
-  explicit RewardRequest(rag::State end) : state(std::move(end)), number_(++count()) {}
+/// The end of a search or rollout, on its way to a Python reward; shared with no other.
+struct RewardRequest {
+  explicit RewardRequest(rag::State end) : state(std::move(end)) {}
   rag::State state;
-  [[nodiscard]] Hash key() const { return Hash{0, number_}; }
-
- private:
-  static std::uint64_t& count() {
-    static std::uint64_t made = 0;
-    return made;
-  }
-  std::uint64_t number_;
 };
 
 /// A shipped reward, or a Python function of a list of states, called once a batch across all trees of the scheduler.

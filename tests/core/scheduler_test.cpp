@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -140,6 +143,51 @@ TEST_CASE("identical requests in flight are asked once and counted") {
   CHECK(model.accounts().logical == 6);
   CHECK(model.accounts().shared == 4);
   CHECK(model.accounts().failed == 0);
+}
+
+TEST_CASE("of several who ask the same any may leave, in any order: the others get the answer") {
+  for (unsigned leaving = 0; leaving < 16; ++leaving)
+    for (const bool backwards : {false, true}) {
+      CAPTURE(leaving);
+      CAPTURE(backwards);
+      Scheduler scheduler;
+      const ModelPort model = scheduler.external_model();
+      std::vector<std::optional<Task<std::string>>> tasks;
+      const auto come = [&] {
+        tasks.emplace_back(say(model, "same"));
+        scheduler.start(*tasks.back());
+        scheduler.step();
+      };
+      for (int i = 0; i < 4; ++i) come();
+      for (unsigned i = 0; i < 4; ++i)
+        if (const unsigned who = backwards ? 3 - i : i; leaving >> who & 1) tasks[who].reset();
+      CHECK(model.pending().empty() == (leaving == 15));
+      come();
+      REQUIRE(model.pending().size() == 1);
+      scheduler.resume(model, model.pending()[0].first, Outcome<Completion>(Completion("answer")));
+      scheduler.step();
+      for (auto& task : tasks) CHECK((!task || task->take() == "answer"));
+      CHECK(model.accounts().logical == static_cast<std::uint64_t>(5 - std::popcount(leaving)));
+      CHECK(model.accounts().shared == model.accounts().logical - 1);
+    }
+}
+
+TEST_CASE("requests without a key are never the same") {
+  struct Number {
+    explicit Number(int n) : number(n) {}
+    int number;
+  };
+  std::vector<int> asked;
+  Scheduler scheduler;
+  const Port<Number, int> port = scheduler.port<Number, int>([&](std::span<const Number> numbers) {
+    for (const Number& n : numbers) asked.push_back(n.number);
+    return std::vector<int>(numbers.size(), 7);
+  });
+  std::vector<Task<int>> tasks;
+  for (const int n : {3, 3, 4}) tasks.push_back(ask(port, Number(n)));
+  CHECK(scheduler.run(std::move(tasks)) == std::vector<int>{7, 7, 7});
+  CHECK(asked == std::vector<int>{3, 3, 4});
+  CHECK(port.accounts().shared == 0);
 }
 
 TEST_CASE("a model that always has an answer ready holds up no retrieval") {

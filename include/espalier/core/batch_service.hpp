@@ -53,6 +53,7 @@ class BatchService final : public Service<In, Out> {
     requests.reserve(items.size());
     for (const Item& item : items) requests.push_back(item.request);
     std::vector<Outcome<Out>> outcomes = call(requests);
+    replies.reserve(items.size());
     for (std::size_t i = 0; i < items.size(); ++i)
       if (!again(items[i], outcomes[i])) replies.emplace_back(items[i].ticket, std::move(outcomes[i]));
     return replies;

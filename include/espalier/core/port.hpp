@@ -56,6 +56,7 @@ class Waiter {
   std::shared_ptr<PortState<In, Out>> port_;
   In request_;
   std::coroutine_handle<> coroutine_{};
+  Waiter* next_ = nullptr;  ///< who asked the same after this one
   std::optional<Ticket> ticket_{};
   std::optional<Outcome<Out>> answer_{};
 };
@@ -67,27 +68,35 @@ class PortState final : public PortBase {
       : service_(std::move(service)), max_in_flight_(max_in_flight) {}
 
   Ticket enter(In request, Waiter<In, Out>* waiter) {
-    const Hash key = request.key();
-    if (const auto twin = by_key_.find(key); twin != by_key_.end()) {
-      entries_.at(twin->second).waiters.push_back(waiter);
-      return twin->second;
+    const Ticket ticket = last_ticket_ + 1;
+    Hash key{};
+    if constexpr (shares) {
+      key = request.key();
+      if (const auto [twin, alone] = by_key_.emplace(key, ticket); !alone) {
+        Entry& entry = entries_.at(twin->second);
+        entry.last = entry.last->next_ = waiter;
+        return twin->second;
+      }
     }
-    const Ticket ticket = ++last_ticket_;
-    by_key_.emplace(key, ticket);
-    entries_.emplace_hint(entries_.end(), ticket, Entry{std::move(request), key, {waiter}});
+    last_ticket_ = ticket;
+    entries_.emplace_hint(entries_.end(), ticket, Entry{std::move(request), key, waiter, waiter});
     return ticket;
   }
 
   void abandon(Ticket ticket, Waiter<In, Out>* waiter) {
     const auto it = entries_.find(ticket);
     if (it == entries_.end()) return;
-    std::erase(it->second.waiters, waiter);
-    if (!it->second.waiters.empty()) return;
+    Entry& entry = it->second;
+    Waiter<In, Out>* before = nullptr;
+    for (auto* other = entry.first; other != waiter; other = other->next_) before = other;
+    (before ? before->next_ : entry.first) = waiter->next_;
+    if (entry.last == waiter) entry.last = before;
+    if (entry.first) return;
     if (ticket <= fed_) {
       service_->cancel(ticket);
       --in_flight_;
     }
-    by_key_.erase(it->second.key);
+    if constexpr (shares) by_key_.erase(entry.key);
     entries_.erase(it);
   }
 
@@ -114,17 +123,18 @@ class PortState final : public PortBase {
     if (entry.empty() && ticket > 0 && ticket <= last_ticket_) return;
     if (entry.empty()) throw std::invalid_argument("no request waits under ticket " + std::to_string(ticket));
     if (ticket <= fed_) --in_flight_;
-    by_key_.erase(entry.mapped().key);
-    if (!outcome.ok()) rethrow_unless_backend(outcome.error());
-    const std::size_t waiters = entry.mapped().waiters.size();
-    accounts_.logical += waiters;
-    if (outcome.ok()) accounts_.shared += waiters - 1;
-    else accounts_.failed += waiters;
-    for (auto* waiter : entry.mapped().waiters) {
-      if (waiter == entry.mapped().waiters.back()) waiter->answer_ = std::move(outcome);
-      else waiter->answer_ = outcome;
+    if constexpr (shares) by_key_.erase(entry.mapped().key);
+    const bool ok = outcome.ok();
+    if (!ok) rethrow_unless_backend(outcome.error());
+    std::size_t waiters = 0;
+    for (auto* waiter = entry.mapped().first; waiter; waiter = waiter->next_, ++waiters) {
+      if (waiter->next_) waiter->answer_ = outcome;
+      else waiter->answer_ = std::move(outcome);
       ready_coroutines->push_back(waiter->coroutine_);
     }
+    accounts_.logical += waiters;
+    if (ok) accounts_.shared += waiters - 1;
+    else accounts_.failed += waiters;
   }
 
   /// Requests that nobody has taken yet, in the order in which they were asked.
@@ -140,10 +150,12 @@ class PortState final : public PortBase {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  private:
+  /// Requests without a key are never the same.
+  static constexpr bool shares = requires(const In& request) { request.key(); };
   struct Entry {
     In request;
     Hash key;
-    std::vector<Waiter<In, Out>*> waiters;
+    Waiter<In, Out>*first, *last;  ///< of those who wait, in the order in which they asked; never null
   };
   static void rethrow_unless_backend(const std::exception_ptr& error) {
     try {
@@ -165,7 +177,7 @@ class PortState final : public PortBase {
 }  // namespace detail
 
 /// The way from a tree to a backend: `Out answer = co_await port(request)`. A cheap handle that any number of
-/// environments may hold; the backend's type ends here. Identical requests in flight share one answer.
+/// environments may hold; the backend's type ends here. Requests with a key() share the answer of an equal one in flight.
 template <class In, class Out>
 class Port {
  public:
