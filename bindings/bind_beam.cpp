@@ -15,7 +15,7 @@ class BeamSearch final : public Search {
       : Search("beam", std::move(environment), rollout.reward), options_(options), rollout_(rollout) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, WatchTree watch) const override {
+                                           const py::object& chosen_reward, Budget::Watch watch) const override {
     Grower::Options options = options_;
     options.budget.watch = std::move(watch);
     auto loop = environment.on(std::move(model), std::move(retriever));

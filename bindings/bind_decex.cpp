@@ -26,7 +26,7 @@ class DecExRag final : public Search {
       : Search("decex", std::move(environment), std::move(reward)), options_(method::checked(options)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, WatchTree watch) const override {
+                                           const py::object& chosen_reward, Budget::Watch watch) const override {
     DecExOptions options = options_;
     options.budget.watch = std::move(watch);
     const auto loop = environment.on(std::move(model), std::move(retriever), options_.rollout_rounds);

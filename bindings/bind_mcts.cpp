@@ -52,7 +52,7 @@ class MctsSearch final : public Search {
         select_(std::move(select)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, WatchTree watch) const override {
+                                           const py::object& chosen_reward, Budget::Watch watch) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
     auto reward = make_reward(chosen_reward, scheduler);
     MctsOptions options = options_;

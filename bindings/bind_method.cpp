@@ -48,21 +48,21 @@ class MethodSearch final : public Search {
         models_(std::move(models)),
         encoder_(std::move(encoder)),
         values_(std::move(values)) {
-    make();
+    (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
       if (!environment.prompts->protocol()->purpose(purpose)) throw std::invalid_argument("models: " + method + " has no purpose '" + purpose + "'");
   }
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward, WatchTree watch) const override {
+  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward, Budget::Watch watch) const override {
     auto made = make();
     run::Ports ports(std::move(model), std::move(retriever));
     for (const auto& [purpose, other] : models_) ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
     if (!encoder_.is_none()) ports.encoder = scheduler.encoder(open_backend<EncodeRequest, Embedding>(encoder_, "encoder"));
-    ports.watch = std::move(watch);
     if (!values_.is_none()) ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
     if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
+    ports.watch = std::move(watch);
     made->prepare(ports, *environment.prompts);
     return std::make_unique<MethodEngine>(std::move(made), answers_);
   }

@@ -2,11 +2,11 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/budget.hpp>
 
 #include "bindings.hpp"
 #include "environment.hpp"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,9 +22,6 @@ class Engine {
   virtual ~Engine() = default;
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
 };
-
-/// Is shown each rag::Tree between the steps of its search (Budget::watch).
-using WatchTree = std::function<void(const SearchFacts&)>;
 
 /// A search as a value: options and parts, no backends.
 class Search {
@@ -46,9 +43,9 @@ class Search {
     json.end_object();
     return out;
   }
-  /// The engine over backends, under this reward, seen by `watch`.
+  /// The engine over backends, under this reward; `watch` is shown each rag::Tree.
   [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                                   const py::object& chosen_reward, WatchTree watch) const = 0;
+                                                   const py::object& chosen_reward, Budget::Watch watch) const = 0;
 
  protected:
   virtual void show(JsonWriter&) const {}

@@ -155,7 +155,8 @@ class PortState final : public PortBase {
   struct Entry {
     In request;
     Hash key;
-    Waiter<In, Out>*first, *last;  ///< of those who wait, in the order in which they asked; never null
+    Waiter<In, Out>* first;  ///< of those who wait, in the order in which they asked
+    Waiter<In, Out>* last;
   };
   static void rethrow_unless_backend(const std::exception_ptr& error) {
     try {

@@ -37,8 +37,8 @@ class Ports {
   std::optional<rag::AnyReward> reward;     ///< in place of the one that the options name
   std::optional<EncoderPort> encoder;       ///< if the run has one
   std::optional<EncoderPort> values;        ///< from a text to its plan and search value, if the run has such a source
-  std::function<bool(Seed, std::uint64_t, bool)> timeout;  ///< remembers where the clock ended searches (Budget::timeout)
-  std::function<void(const SearchFacts&)> watch;  ///< is shown each rag::Tree between the steps of its search (Budget::watch)
+  Budget::Timeout timeout;                  ///< remembers where the clock ended searches
+  Budget::Watch watch;                      ///< is shown each rag::Tree between the steps of its search
   std::string value_head;                   ///< file of a trained head over the encoder; "" = none
   std::map<std::string, ModelPort> models;  ///< by purpose, where another model than the main one is asked
 };

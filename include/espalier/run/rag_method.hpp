@@ -44,8 +44,8 @@ class RagMethod : public Method {
     own_reward_ = ports.reward;
     encoder_ = ports.encoder;
     values_ = ports.values;
-    timeout_ = ports.timeout;
-    watch_ = ports.watch;
+    budget_.timeout = ports.timeout;
+    budget_.watch = ports.watch;
     value_head_ = ports.value_head;
     build(rag::Environment(std::move(sampler), ports.retriever, rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
@@ -108,8 +108,6 @@ class RagMethod : public Method {
   /// What a question may cost, by the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
-    chosen.timeout = timeout_;
-    chosen.watch = watch_;
     chosen.clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
     return chosen;
   }
@@ -155,8 +153,6 @@ class RagMethod : public Method {
   }
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
-  std::function<bool(Seed, std::uint64_t, bool)> timeout_;
-  std::function<void(const SearchFacts&)> watch_;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   std::optional<rag::PromptSet> prompts_;

@@ -3,12 +3,12 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/run/settings.hpp>
+#include <espalier/search/budget.hpp>
 
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,7 +55,7 @@ class Stops {
 };
 
 /// A run's stops by the clock, kept beside its journal.
-inline std::function<bool(Seed, std::uint64_t, bool)> remembered_stops(const Settings& settings, const std::filesystem::path& folder, const std::string& options) {
+inline Budget::Timeout remembered_stops(const Settings& settings, const std::filesystem::path& folder, const std::string& options) {
   const std::filesystem::path file = settings.journal_file.empty() ? folder / "stops" : std::filesystem::path(settings.journal_file + ".stops");
   const Hash search = Hasher().add(settings.method).add(options).finish();
   const auto stops = std::make_shared<Stops>(settings.journal ? file : std::filesystem::path(), search);

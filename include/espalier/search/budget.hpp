@@ -21,6 +21,8 @@ namespace espalier {
 /// Since every engine comes back here between its steps, this is also where a tree can be seen while it grows: `watch`.
 struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  using Timeout = std::function<bool(Seed, std::uint64_t, bool)>;
+  using Watch = std::function<void(const SearchFacts&)>;
   std::uint64_t calls = 0;          ///< completions
   std::uint64_t tokens = 0;         ///< input + output tokens
   std::uint64_t input_tokens = 0;   ///< (AirRAG's L_max)
@@ -31,10 +33,10 @@ struct Budget {
   std::uint64_t steps = unlimited;  ///< of an earlier search that its clock ended
   std::function<double()> clock{};  ///< seconds since any moment, never less than before
   /// timeout(seed of the tree, steps made, late) -> whether time is up; without one, time is up when it is late.
-  std::function<bool(Seed, std::uint64_t, bool)> timeout{};
+  Timeout timeout{};
   /// Is shown a tree between the steps of its search (after each simulation of a Monte-Carlo search): a Tree of the engine's
   /// types, until it returns.
-  std::function<void(const SearchFacts&)> watch{};
+  Watch watch{};
 
   void check() const {
     for (const auto& [name, value] : {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
@@ -65,6 +67,7 @@ struct Budget {
     if (seconds > 0) left.seconds = std::max(seconds - seconds_spent, 1e-9);
     return left;
   }
+  /// Shows a tree to `watch`, if there is one.
   void show(const SearchFacts& tree) const {
     if (watch) watch(tree);
   }

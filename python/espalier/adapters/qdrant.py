@@ -13,8 +13,9 @@ from ..protocols import Encoder
 class QdrantRetriever:
     """A collection behind a `QdrantClient` as a retriever; all queries that wait are encoded and asked at once.
 
-    `using` names the vector, where points have several. Titles and texts stand in the points' payload under `title` and
-    `text`; a passage's id is its point's. Raises InputError for a point without a text.
+    `encoder` is a plain function of a list, or a part such as HttpEncoder. `using` names the vector, where points have
+    several. Titles and texts stand in the points' payload under `title` and `text`; a passage's id is its point's.
+    Raises InputError for a point without a text.
     """
 
     def __init__(

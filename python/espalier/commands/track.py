@@ -38,6 +38,8 @@ def tracked(texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, flo
     They are told the `scores` of a run that has no open question. Raises ValueError for an unknown tracker, MissingPart
     where its library is missing.
     """
+    if not texts:
+        return run_job
     begins = [chosen(text) for text in texts]
 
     @contextmanager
