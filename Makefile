@@ -7,7 +7,7 @@ VENV := .venv/bin
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers plain-wheel wheel test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench clean
+.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench attack clean
 .NOTPARALLEL:
 
 help:
@@ -24,11 +24,13 @@ help:
 	@echo "make test-all       test, test-servers and those of all trainers"
 	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
-	@echo "make lint           ruff over all Python files, mypy over the package"
+	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
 	@echo "make install        the Python package into .venv"
 	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries, into dist/"
+	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
 	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
+	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
 setup:
@@ -59,9 +61,17 @@ wheel: .venv/ready
 	$(VENV)/pip install -q --group wheel
 	$(VENV)/python -m build --sdist --no-isolation --outdir dist . >/dev/null
 	mkdir -p build/sdist
-	tar -xzf dist/espalier-*.tar.gz -C build/sdist --strip-components 1
+	tar -xzf dist/espalier_rag-*.tar.gz -C build/sdist --strip-components 1
 	$(MAKE) -C build/sdist plain-wheel
-	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/sdist/build/wheels/espalier-*.whl
+	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/sdist/build/wheels/espalier_rag-*.whl
+
+# From the same sdist, by each Python's own pip.
+wheels: wheel
+	rm -rf build/wheels
+	for python in $$(tools/pythons.sh); do \
+	  $$python -m pip wheel -q --no-deps --wheel-dir build/wheels dist/espalier_rag-*.tar.gz || exit 1; \
+	done
+	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/wheels/espalier_rag-*.whl
 
 test-wheel: wheel
 	$(VENV)/pytest -rA tests/wheel_test.py --junit-xml=build/wheel/junit.xml
@@ -117,13 +127,13 @@ test-servers: install-dev
 test-trl: more := tests/trainers/test_transformers_model.py tests/notebooks_test.py
 test-verl: more := tests/trainers/test_ray.py
 $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
-	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
+	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
 
 test-all: test test-servers $(TRAINERS:%=test-%)
 
 notebooks: plain-wheel .venv-trl/ready
-	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier-*.whl
+	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-trl/bin/pip install -q --group notebooks
 	.venv-trl/bin/python tools/execute_notebooks.py
 
@@ -134,6 +144,7 @@ docs: install-dev
 	$(VENV)/pytest -q tests/site_test.py --junit-xml=build/site/junit.xml
 
 lint: install-dev
+	git ls-files '*.hpp' '*.cpp' | xargs $(VENV)/clang-format --dry-run --Werror
 	$(VENV)/ruff check $(PYTHONS)
 	$(VENV)/ruff format --check $(PYTHONS)
 	$(VENV)/mypy
@@ -141,6 +152,9 @@ lint: install-dev
 bench: setup
 	cmake --preset bench
 	cmake --build --preset bench --parallel $(JOBS)
+
+attack: install-dev
+	$(VENV)/python benchmarks/attack.py
 
 clean:
 	rm -rf build out dist .venv .venv-*

@@ -17,8 +17,10 @@ int main(int argc, char** argv) {
     sum += alone;
   }
   const auto together = bench.grow({}, bench.examples());
-  std::printf("%u questions, simulated model: %llu flushes together, %llu one by one, %llu the slowest alone\n", questions,
-              static_cast<unsigned long long>(together.flushes), static_cast<unsigned long long>(sum), static_cast<unsigned long long>(slowest));
+  std::printf("%u questions, simulated model: %llu flushes together, %llu one by one, %llu the slowest alone\n",
+              questions, static_cast<unsigned long long>(together.flushes), static_cast<unsigned long long>(sum),
+              static_cast<unsigned long long>(slowest));
   std::printf("mean batch %.1f prompts; ratio to the slowest %.3f (bar 1.1)\n",
-              static_cast<double>(together.calls) / static_cast<double>(together.flushes), static_cast<double>(together.flushes) / static_cast<double>(slowest));
+              static_cast<double>(together.calls) / static_cast<double>(together.flushes),
+              static_cast<double>(together.flushes) / static_cast<double>(slowest));
 }

@@ -1,5 +1,5 @@
-/// UCT on the toy tree through coroutines: each simulation asks a batch model that costs nothing for its value. 1, 100 and
-/// 10,000 trees at once beside the plain loop, and what one suspension and one answer cost.
+/// UCT on the toy tree through coroutines: each simulation asks a batch model that costs nothing for its value. 1, 100
+/// and 10,000 trees at once beside the plain loop, and what one suspension and one answer cost.
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
@@ -47,14 +47,16 @@ const std::shared_ptr<const PromptBody> body = sampled_body();
 struct Asking {
   ModelPort model;
   Task<double> operator()(const UniformTree&, UniformTree::State s, Context context) {
-    const Completion completion = co_await model(Prompt(body, s.hash, static_cast<std::uint32_t>(context.seed.value())));
+    const Completion completion =
+        co_await model(Prompt(body, s.hash, static_cast<std::uint32_t>(context.seed.value())));
     co_return UniformTree::value(s) + static_cast<double>(completion.prompt_tokens);
   }
 };
 
 void trees_at_once(std::size_t trees, std::uint32_t simulations, std::uint32_t window) {
   UniformTree env({.branching = 3, .depth = 16});
-  const MctsOptions options{.simulations = simulations, .width = 3, .window = window, .expand = MctsOptions::Expand::one};
+  const MctsOptions options{
+      .simulations = simulations, .width = 3, .window = window, .expand = MctsOptions::Expand::one};
   Mcts plain(options, [](const UniformTree&, const UniformTree::State& s) { return UniformTree::value(s); });
   const double loop = median([&] {
     for (std::size_t i = 0; i < trees; ++i) plain.search(env, env.root(), Seed(i));
@@ -70,8 +72,9 @@ void trees_at_once(std::size_t trees, std::uint32_t simulations, std::uint32_t w
     scheduler.run(std::move(tasks));
   });
   const double all = static_cast<double>(trees) * simulations / 1e6;
-  std::printf("%6zu trees x %6u simulations, window %2u: %.2f us a simulation (%.2f M/s), plain loop %.2f us, %zu flushes\n", trees, simulations, window,
-              coroutines / all, all / coroutines, loop / all, flushes);
+  std::printf(
+      "%6zu trees x %6u simulations, window %2u: %.2f us a simulation (%.2f M/s), plain loop %.2f us, %zu flushes\n",
+      trees, simulations, window, coroutines / all, all / coroutines, loop / all, flushes);
 }
 
 Task<int> leaf(int i) { co_return i; }
@@ -110,7 +113,8 @@ void primitives() {
       for (std::size_t i = 0; i < at_once; ++i) tasks.push_back(calls(model, i, each));
       scheduler.run(std::move(tasks));
     });
-    std::printf("suspend at a port, answer, resume, %5zu at once: %.0f ns, of which making the prompt %.0f ns\n", at_once, call * 1e9 / n, prompt * 1e9 / n);
+    std::printf("suspend at a port, answer, resume, %5zu at once: %.0f ns, of which making the prompt %.0f ns\n",
+                at_once, call * 1e9 / n, prompt * 1e9 / n);
   }
 }
 

@@ -1,7 +1,8 @@
-/// An index folder at scale: what building it takes (corpus store and BM25, all cores), how fast its passages are opened, read in
-/// any order, found by id and verified, beside a plain copy of the same bytes, how fast BM25 is searched, and what memory all
-/// that takes. Source, building and searching have a process each, so that none counts what another needed. Words follow
-/// Zipf's law, from the 10,000th on with the exponent 1.7, as real texts do (14 M different ones in 2.1 G). Arguments: passages (default 300,000), words a passage (100), folder (the temporary one).
+/// An index folder at scale: what building it takes (corpus store and BM25, all cores), how fast its passages are
+/// opened, read in any order, found by id and verified, beside a plain copy of the same bytes, how fast BM25 is
+/// searched, and what memory all that takes. Source, building and searching have a process each, so that none counts
+/// what another needed. Words follow Zipf's law, from the 10,000th on with the exponent 1.7, as real texts do (14 M
+/// different ones in 2.1 G). Arguments: passages (default 300,000), words a passage (100), folder (the temporary one).
 /// 21,015,324 passages, as many as Wikipedia's of 2018, want 30 GB of disk at 100 words.
 #include <espalier/core/seed.hpp>
 #include <espalier/run/build_index.hpp>
@@ -94,8 +95,7 @@ void write_source(const std::string& path, std::size_t passages, std::size_t wor
   std::string line;
   for (std::size_t i = 0; i < passages; ++i) {
     line = R"({"id": ")" + id_of(i) + R"(", "title": "Title )" + std::to_string(i / 3) + R"(", "text": ")";
-    for (std::size_t w = 0; w < words; ++w)
-      line.append(word(rank_of(random))) += ' ';
+    for (std::size_t w = 0; w < words; ++w) line.append(word(rank_of(random))) += ' ';
     file << (line += "\"}\n");
   }
   if (!file.flush()) throw std::runtime_error(path + " cannot be written");
@@ -107,12 +107,13 @@ void build(const std::string& source, const std::string& folder) {
   std::string stage = "corpus";
   Watch watch;
   const auto end_stage = [&] { say(("  " + stage).c_str(), watch, peak.megabytes(), "MB RssAnon at most so far"); };
-  run::build_index({.corpus = source, .out = folder, .lexical = {}}, [&](std::string_view now, std::uint64_t, std::uint64_t) {
-    if (now == stage) return;
-    end_stage();
-    stage = now;
-    watch = {};
-  });
+  run::build_index({.corpus = source, .out = folder, .lexical = {}},
+                   [&](std::string_view now, std::uint64_t, std::uint64_t) {
+                     if (now == stage) return;
+                     end_stage();
+                     stage = now;
+                     watch = {};
+                   });
   end_stage();
   say("built", all, peak.megabytes(), "MB RssAnon at most");
 }
@@ -208,7 +209,8 @@ int main(int argc, char** argv) {
   const std::size_t passages = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 300'000;
   const std::size_t words = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100;
   const std::filesystem::path where = argc > 3 ? argv[3] : std::filesystem::temp_directory_path();
-  const std::string folder = (where / ("espalier-index-" + std::to_string(::getpid()))).string(), source = folder + ".jsonl";
+  const std::string folder = (where / ("espalier-index-" + std::to_string(::getpid()))).string(),
+                    source = folder + ".jsonl";
   std::printf("%zu passages of %zu words\n", passages, words);
   apart([&] { write_source(source, passages, words); });
   apart([&] { build(source, folder); });

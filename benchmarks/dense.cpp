@@ -1,6 +1,6 @@
 // Exact search beside faiss's flat index and a plain Eigen product with a partial sort (both give other bits for other
-// batches), and our front to faiss beside faiss called directly. Interleaved runs, medians, one thread; CPU seconds, so that
-// other programs on the machine count less. 50,000 clustered rows of 384, 20,000 for faiss, top 10.
+// batches), and our front to faiss beside faiss called directly. Interleaved runs, medians, one thread; CPU seconds, so
+// that other programs on the machine count less. 50,000 clustered rows of 384, 20,000 for faiss, top 10.
 
 #include <espalier/backend/dense.hpp>
 #include <espalier/core/seed.hpp>
@@ -10,8 +10,8 @@
 
 #include <Eigen/Core>
 
-#include <ctime>
 #include <cstdio>
+#include <ctime>
 #include <numeric>
 
 namespace {
@@ -47,7 +47,8 @@ std::vector<std::uint32_t> plain(const Vectors& index, const Vectors& queries, s
   for (std::size_t i = 0; i < count; ++i) {
     std::iota(order.begin(), order.end(), 0U);
     const float* column = scores.col(size(i)).data();
-    std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](auto a, auto b) { return column[a] > column[b]; });
+    std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                      [&](auto a, auto b) { return column[a] > column[b]; });
     best.insert(best.end(), order.begin(), order.begin() + k);
   }
   return best;
@@ -89,12 +90,13 @@ void compare(const char* name, std::size_t batch, std::size_t asked, A a, B b) {
     for (std::size_t i = 0; i < one.size(); ++i) same += one[i] == other[i];
     all += one.size();
   }
-  std::printf("%-22s %4zu %12.0f %12.0f %8.2f %9.2f%%\n", name, batch, median(first), median(second), median(first) / median(second),
-              100.0 * double(same) / double(all));
+  std::printf("%-22s %4zu %12.0f %12.0f %8.2f %9.2f%%\n", name, batch, median(first), median(second),
+              median(first) / median(second), 100.0 * double(same) / double(all));
 }
 
 #ifdef ESPALIER_HAS_FAISS
-std::vector<std::uint32_t> direct(const faiss::Index& index, const Vectors& queries, std::size_t asked, std::size_t batch) {
+std::vector<std::uint32_t> direct(const faiss::Index& index, const Vectors& queries, std::size_t asked,
+                                  std::size_t batch) {
   std::vector<float> scores(batch * k);
   std::vector<faiss::Index::idx_t> labels(batch * k);
   std::vector<std::uint32_t> found;
@@ -111,15 +113,18 @@ std::vector<std::uint32_t> direct(const faiss::Index& index, const Vectors& quer
 int main() {
   const Vectors base = clustered(rows, 1), queries = clustered(512, 2);
   const DenseIndex index(base);
-  std::printf("%-22s %4s %12s %12s %8s %10s\n", "queries a CPU second", "at once", "espalier", "peer", "ratio", "same rows");
+  std::printf("%-22s %4s %12s %12s %8s %10s\n", "queries a CPU second", "at once", "espalier", "peer", "ratio",
+              "same rows");
   for (const std::size_t batch : {1UL, 4UL, 16UL, 64UL, 256UL}) {
     const std::size_t asked = std::min<std::size_t>(512, batch * 32);
-    compare("exact / plain Eigen", batch, asked, [&] { return ours(index, queries, asked, batch); }, [&] {
-      std::vector<std::uint32_t> found;
-      for (std::size_t begin = 0; begin < asked; begin += batch)
-        for (const auto row : plain(base, queries, begin, batch)) found.push_back(row);
-      return found;
-    });
+    compare(
+        "exact / plain Eigen", batch, asked, [&] { return ours(index, queries, asked, batch); },
+        [&] {
+          std::vector<std::uint32_t> found;
+          for (std::size_t begin = 0; begin < asked; begin += batch)
+            for (const auto row : plain(base, queries, begin, batch)) found.push_back(row);
+          return found;
+        });
   }
 #ifdef ESPALIER_HAS_FAISS
   omp_set_num_threads(1);
@@ -133,8 +138,8 @@ int main() {
     const auto front = backend::FaissIndex::load(file);
     std::filesystem::remove(file);
     for (const std::size_t batch : {1UL, 64UL})
-      compare((std::string(factory) + " / faiss").c_str(), batch, 512 - 512 % batch, [&] { return ours(front, queries, 512, batch); },
-              [&] { return direct(*peer, queries, 512, batch); });
+      compare((std::string(factory) + " / faiss").c_str(), batch, 512 - 512 % batch,
+              [&] { return ours(front, queries, 512, batch); }, [&] { return direct(*peer, queries, 512, batch); });
   }
 #endif
 }

@@ -1,7 +1,8 @@
 /// UCT on the toy tree: Mcts as a plain loop beside a hand-written arena loop that does the same and nothing else. The
-/// target is a ratio of at most 1.5 at 10 k and at 1 M simulations, and at most 48 bytes a node besides state and action.
-/// Depth 8 is for comparison with others: the tree is soon complete, descents repeat themselves, and the processor guesses
-/// the branches of Mcts right while it must wait for the conditional moves that compilers make of the bound's.
+/// target is a ratio of at most 1.5 at 10 k and at 1 M simulations, and at most 48 bytes a node besides state and
+/// action. Depth 8 is for comparison with others: the tree is soon complete, descents repeat themselves, and the
+/// processor guesses the branches of Mcts right while it must wait for the conditional moves that compilers make of the
+/// bound's.
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
@@ -22,7 +23,9 @@ using toy::UniformTree;
 
 /// The formulas of the two policies, written for the arena; a prior is 1/3.
 struct UctFormula {
-  static double scale(std::uint32_t visits) { return 1.4142135623730951 * std::sqrt(std::log(static_cast<double>(visits))); }
+  static double scale(std::uint32_t visits) {
+    return 1.4142135623730951 * std::sqrt(std::log(static_cast<double>(visits)));
+  }
   static double score(double total, std::uint32_t visits, double scaled) {
     const double inverse = 1 / static_cast<double>(visits);
     return total * inverse + scaled * std::sqrt(inverse);
@@ -63,7 +66,8 @@ class Arena {
       const Node& node = nodes_[id];
       const double scaled = Formula::scale(node.visits);
       std::array<double, 3> scores;
-      for (std::size_t i = 0; i < 3; ++i) scores[i] = Formula::score(nodes_[node.child[i]].total, nodes_[node.child[i]].visits, scaled);
+      for (std::size_t i = 0; i < 3; ++i)
+        scores[i] = Formula::score(nodes_[node.child[i]].total, nodes_[node.child[i]].visits, scaled);
       std::size_t best = scores[1] > scores[0] ? 1 : 0;
       if (scores[2] > scores[best]) best = 2;
       id = node.child[best];
@@ -109,7 +113,8 @@ double compare(const char* name, Select select, std::uint32_t simulations, std::
       for (std::uint32_t i = 0; i < repeats; ++i) nodes = Arena<Formula>(simulations, depth).size();
     }));
     ours.push_back(seconds([&] {
-      for (std::uint32_t i = 0; i < repeats; ++i) equal = engine.search(env, env.root(), Seed(1)).size() == nodes && equal;
+      for (std::uint32_t i = 0; i < repeats; ++i)
+        equal = engine.search(env, env.root(), Seed(1)).size() == nodes && equal;
     }));
   }
   const auto tree = engine.search(env, env.root(), Seed(1));
@@ -120,20 +125,21 @@ double compare(const char* name, Select select, std::uint32_t simulations, std::
     return v[4] * 1e6 / repeats / simulations;
   };
   const double a = median(ours), b = median(bound);
-  std::printf("%-5s depth %2u %8u simulations %8zu nodes   %.3f us   bound %.3f us   ratio %.2f%s\n", name, depth, simulations, nodes, a, b, a / b,
-              equal ? "" : "   THE TREES DIFFER");
+  std::printf("%-5s depth %2u %8u simulations %8zu nodes   %.3f us   bound %.3f us   ratio %.2f%s\n", name, depth,
+              simulations, nodes, a, b, a / b, equal ? "" : "   THE TREES DIFFER");
   return equal ? a / b : -1;
 }
 
-/// The same search as a task, with so many simulations under way in the tree: what the window costs an engine that waits
-/// for nothing.
+/// The same search as a task, with so many simulations under way in the tree: what the window costs an engine that
+/// waits for nothing.
 template <class Select>
 void windowed(const char* name, Select select, std::uint32_t simulations) {
   for (const std::uint32_t window : {1U, 8U, 32U}) {
     double best = 1e300;
     for (int run = 0; run < 3; ++run) {
       const auto evaluate = [](const UniformTree&, const UniformTree::State& s) { return UniformTree::value(s); };
-      Mcts engine({.simulations = simulations, .width = 3, .window = window, .expand = MctsOptions::Expand::one}, evaluate, select);
+      Mcts engine({.simulations = simulations, .width = 3, .window = window, .expand = MctsOptions::Expand::one},
+                  evaluate, select);
       UniformTree env({.branching = 3, .depth = 16});
       Scheduler scheduler;
       best = std::min(best, 1e6 / simulations * seconds([&] { scheduler.run(engine(env, env.root(), Seed(1))); }));
@@ -145,10 +151,14 @@ void windowed(const char* name, Select select, std::uint32_t simulations) {
 }  // namespace
 
 int main() {
-  const std::size_t node = sizeof(Node<double>), state = sizeof(UniformTree::State), action = sizeof(UniformTree::Action);
-  std::printf("bytes a node: %zu (target 48), besides state %zu and action %zu; bound: %zu in all\n", node, state, action, sizeof(Arena<UctFormula>::Node));
-  const double small = compare<UctFormula>("UCT", Uct(), 10'000, 16), large = compare<UctFormula>("UCT", Uct(), 1'000'000, 16);
-  const double flat_small = compare<UctFormula>("UCT", Uct(), 10'000, 8), flat_large = compare<UctFormula>("UCT", Uct(), 1'000'000, 8);
+  const std::size_t node = sizeof(Node<double>), state = sizeof(UniformTree::State),
+                    action = sizeof(UniformTree::Action);
+  std::printf("bytes a node: %zu (target 48), besides state %zu and action %zu; bound: %zu in all\n", node, state,
+              action, sizeof(Arena<UctFormula>::Node));
+  const double small = compare<UctFormula>("UCT", Uct(), 10'000, 16),
+               large = compare<UctFormula>("UCT", Uct(), 1'000'000, 16);
+  const double flat_small = compare<UctFormula>("UCT", Uct(), 10'000, 8),
+               flat_large = compare<UctFormula>("UCT", Uct(), 1'000'000, 8);
   compare<PuctFormula>("PUCT", Puct(), 10'000, 16);
   compare<PuctFormula>("PUCT", Puct(), 1'000'000, 16);
   windowed("UCT", Uct(), 10'000);

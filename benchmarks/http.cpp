@@ -1,7 +1,7 @@
-// CPU a request of the OpenAI client, JSON included, beside a bare loop over libcurl's multi_socket that does the same requests
-// with the same JSON work, and nothing else. One thread, a local server, 256 requests in flight. Usage: bench_http [requests];
-// bench_http against URL requests, which prints the figures of both against a server that runs; or bench_http serve MEAN_MS,
-// which prints the server's address and serves until its input ends (for http_peers.py).
+// CPU a request of the OpenAI client, JSON included, beside a bare loop over libcurl's multi_socket that does the same
+// requests with the same JSON work, and nothing else. One thread, a local server, 256 requests in flight. Usage:
+// bench_http [requests]; bench_http against URL requests, which prints the figures of both against a server that runs;
+// or bench_http serve MEAN_MS, which prints the server's address and serves until its input ends (for http_peers.py).
 #include <espalier/backend/http/loop.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/core/seed.hpp>
@@ -128,8 +128,10 @@ Figures with_bare_loop(const std::string& url, std::size_t requests, const std::
         curl_easy_getinfo(ended->first, CURLINFO_PRIVATE, &self);
         Bare& bare = *reinterpret_cast<Bare*>(self);
         loop.remove(ended->first);
-        const auto answers = backend::read_completions(json.read(bare.received), std::span(prompts).subspan(bare.prompt, 1),
-                                                       backend::dialect_of(backend::Server::other));
+        const auto asked = std::span(prompts).subspan(bare.prompt, 1);
+        backend::UsageReader counts(backend::most_usage(asked, ""));
+        const auto answers = backend::read_completions(json.read(bare.received), asked,
+                                                       backend::dialect_of(backend::Server::other), counts);
         done += answers[0].has_value();
         if (sent < count) send(bare, sent++);
       }
@@ -168,8 +170,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string answer = reply();
-  std::printf("%zu requests with prompts of %zu bytes, replies of %zu bytes, %zu in flight, medians of 5 interleaved runs\n", requests,
-              prompts[0].text().size(), answer.size(), in_flight);
+  std::printf(
+      "%zu requests with prompts of %zu bytes, replies of %zu bytes, %zu in flight, medians of 5 interleaved runs\n",
+      requests, prompts[0].text().size(), answer.size(), in_flight);
 
   for (const double mean_ms : {0.0, 50.0}) {
     test::FaultServer server(script(answer, mean_ms));
@@ -179,7 +182,9 @@ int main(int argc, char** argv) {
       bare.push_back(with_bare_loop(server.url("/v1"), requests, prompts));
     }
     const Figures a = median(client), b = median(bare);
-    std::printf("latency %2.0f ms: OpenAi %6.1f us CPU/request (%5.0f/s), bare loop over libcurl %6.1f us (%5.0f/s): %.2f of its requests a CPU second\n",
-                mean_ms, a.cpu_us, a.requests, b.cpu_us, b.requests, b.cpu_us / a.cpu_us);
+    std::printf(
+        "latency %2.0f ms: OpenAi %6.1f us CPU/request (%5.0f/s), bare loop over libcurl %6.1f us (%5.0f/s): %.2f of "
+        "its requests a CPU second\n",
+        mean_ms, a.cpu_us, a.requests, b.cpu_us, b.requests, b.cpu_us / a.cpu_us);
   }
 }

@@ -1,5 +1,5 @@
-// CPU time that the journal takes a response, beside the least that SQLite needs for the same bytes: a loop over prepared
-// statements that neither writes JSON nor hashes nor checks. Interleaved runs, medians of process CPU time.
+// CPU time that the journal takes a response, beside the least that SQLite needs for the same bytes: a loop over
+// prepared statements that neither writes JSON nor hashes nor checks. Interleaved runs, medians of process CPU time.
 // Three samples a prompt of 3,000 bytes, answers of 400 bytes.
 
 #include <espalier/backend/journal.hpp>
@@ -71,7 +71,8 @@ class Bare {
     sqlite3_open(file.c_str(), &db_);
     run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
         "CREATE TABLE record (key BLOB NOT NULL, value BLOB NOT NULL); CREATE UNIQUE INDEX record_key ON record (key);"
-        "CREATE TABLE request (hash BLOB NOT NULL, json BLOB NOT NULL); CREATE UNIQUE INDEX request_hash ON request (hash);");
+        "CREATE TABLE request (hash BLOB NOT NULL, json BLOB NOT NULL); CREATE UNIQUE INDEX request_hash ON request "
+        "(hash);");
     insert_ = prepare("INSERT OR IGNORE INTO record (key, value) VALUES (?1, ?2)");
     request_ = prepare("INSERT OR IGNORE INTO request (hash, json) VALUES (?1, ?2)");
     select_ = prepare("SELECT value FROM record WHERE key = ?1");
@@ -96,7 +97,8 @@ class Bare {
     sqlite3_bind_blob(select_, 1, &key, 16, SQLITE_STATIC);
     std::string value;
     if (sqlite3_step(select_) == SQLITE_ROW)
-      value.assign(static_cast<const char*>(sqlite3_column_blob(select_, 0)), static_cast<std::size_t>(sqlite3_column_bytes(select_, 0)));
+      value.assign(static_cast<const char*>(sqlite3_column_blob(select_, 0)),
+                   static_cast<std::size_t>(sqlite3_column_bytes(select_, 0)));
     sqlite3_reset(select_);
     return value.size();
   }
@@ -141,7 +143,8 @@ void print(const char* what, const std::vector<double>& ours, const std::vector<
 
 using Journal = Journaled<Prompt, Completion>;
 std::unique_ptr<Journal> open(const std::string& file) {
-  return std::make_unique<Journal>(std::make_unique<Instant>(), std::make_shared<SqliteStore>(file, "run"), fingerprint, "model");
+  return std::make_unique<Journal>(std::make_unique<Instant>(), std::make_shared<SqliteStore>(file, "run"), fingerprint,
+                                   "model");
 }
 /// Asks for all, so many at once; returns how many answers came.
 std::size_t ask(Journal& journal, const std::vector<Prompt>& all, std::size_t batch) {
@@ -185,9 +188,15 @@ int main() {
     const auto journal = open(ours);
     hit_a.push_back(cost(rows, [&] { right = ask(*journal, all, 64) == rows && right; }));
     right = journal->accounts().cached == rows && right;
-    hit_b.push_back(cost(rows, [&] { for (const Bytes& b : bytes) right = loop.find(b.key) > 0 && right; }));
-    miss_a.push_back(cost(rows, [&] { for (const Bytes& b : no_bytes) right = !store.find(b.key) && right; }));
-    miss_b.push_back(cost(rows, [&] { for (const Bytes& b : no_bytes) right = loop.find(b.key) == 0 && right; }));
+    hit_b.push_back(cost(rows, [&] {
+      for (const Bytes& b : bytes) right = loop.find(b.key) > 0 && right;
+    }));
+    miss_a.push_back(cost(rows, [&] {
+      for (const Bytes& b : no_bytes) right = !store.find(b.key) && right;
+    }));
+    miss_b.push_back(cost(rows, [&] {
+      for (const Bytes& b : no_bytes) right = loop.find(b.key) == 0 && right;
+    }));
   }
   print("answered from it", hit_a, hit_b);
   print("not found", miss_a, miss_b);

@@ -77,6 +77,7 @@ def fts5_figures(texts: list[str], folder: Path) -> dict[str, float]:
         base.execute("CREATE VIRTUAL TABLE passages USING fts5(text, tokenize = 'ascii')")
         with base:
             base.executemany("INSERT INTO passages(rowid, text) VALUES (?, ?)", enumerate(texts))
+            base.execute("INSERT INTO passages(passages) VALUES ('optimize')")  # one b-tree: the fastest queries
         return base
 
     base, seconds, cpu = timed(build)

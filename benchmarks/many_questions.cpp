@@ -1,16 +1,17 @@
-// How full the slots of a model server are while the main job runs: 500 questions of a generated world, DecEx-RAG's expansion,
-// the simulated model behind a server on the loopback with 64 slots and log-normal service (mean 50 ms, sigma 0.5, decided by
-// the request), the OpenAI client and the journal in between. Beside it the same job in virtual time, where nothing but the
-// order of the calls costs, and a sample of the same calls as ProRAG's code issues them: 16 questions at once, one call after the other in
-// each. Usage: bench_many_questions [questions [in_flight [open_questions]]]
-#include "slot_server.hpp"
-#include "virtual_server.hpp"
-#include "world.hpp"
-
+// How full the slots of a model server are while the main job runs: 500 questions of a generated world, DecEx-RAG's
+// expansion, the simulated model behind a server on the loopback with 64 slots and log-normal service (mean 50 ms,
+// sigma 0.5, decided by the request), the OpenAI client and the journal in between. Beside it the same job in virtual
+// time, where nothing but the order of the calls costs, and a sample of the same calls as ProRAG's code issues them: 16
+// questions at once, one call after the other in each. Usage: bench_many_questions [questions [in_flight
+// [open_questions]]]
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/json_writer.hpp>
+
+#include "slot_server.hpp"
+#include "virtual_server.hpp"
+#include "world.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,9 +38,23 @@ class Answers {
   void put(const std::string& body, const Completion& completion) {
     std::string reply;
     JsonWriter json(reply);
-    json.begin_object().key("choices").begin_array().begin_object().field("index", 0).field("finish_reason", "stop").key("message");
-    json.begin_object().field("role", "assistant").field("content", completion.text).end_object().end_object().end_array();
-    json.key("usage").begin_object().field("prompt_tokens", completion.prompt_tokens).field("completion_tokens", completion.completion_tokens);
+    json.begin_object()
+        .key("choices")
+        .begin_array()
+        .begin_object()
+        .field("index", 0)
+        .field("finish_reason", "stop")
+        .key("message");
+    json.begin_object()
+        .field("role", "assistant")
+        .field("content", completion.text)
+        .end_object()
+        .end_object()
+        .end_array();
+    json.key("usage")
+        .begin_object()
+        .field("prompt_tokens", completion.prompt_tokens)
+        .field("completion_tokens", completion.completion_tokens);
     json.end_object().end_object();
     const std::lock_guard lock(mutex_);
     replies_.insert_or_assign(Hasher().add(body).finish(), std::move(reply));
@@ -59,7 +74,10 @@ class Informed final : public Service<Prompt, Completion> {
  public:
   using Calls = std::map<std::uint64_t, std::vector<Prompt>>;  ///< by question
   Informed(const sim::Model& model, Answers& answers, Calls& calls, const std::string& url, std::size_t in_flight)
-      : model_(model), answers_(answers), calls_(calls), client_({.url = url, .model = "m", .api_key_env = "", .http = {.max_in_flight = in_flight}}) {}
+      : model_(model),
+        answers_(answers),
+        calls_(calls),
+        client_({.url = url, .model = "m", .api_key_env = "", .http = {.max_in_flight = in_flight}}) {}
   void submit(Ticket ticket, const Prompt& prompt) override {
     const std::span<const Prompt> one(&prompt, 1);
     answers_.put(request_.write(one, backend::dialect_of(backend::Server::other)), model_(one).front());
@@ -81,7 +99,8 @@ class Informed final : public Service<Prompt, Completion> {
 /// The main job over all questions of a world.
 class Job {
  public:
-  Job(std::uint32_t passages, std::uint32_t questions) : world_({.passages = passages, .questions = questions}), model_(world_.examples()) {
+  Job(std::uint32_t passages, std::uint32_t questions)
+      : world_({.passages = passages, .questions = questions}), model_(world_.examples()) {
     std::vector<Passage> passages_of_world;
     for (std::size_t i = 0; i < world_.size(); ++i) passages_of_world.push_back(world_.passage(i));
     index_.emplace(std::move(passages_of_world));
@@ -91,7 +110,8 @@ class Job {
   std::size_t run(std::unique_ptr<Service<Prompt, Completion>> service, std::size_t in_flight, std::size_t open) const {
     Scheduler scheduler;
     const ModelPort model = scheduler.model(std::move(service), in_flight);
-    const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}), scheduler.retriever(*index_), {});
+    const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}),
+                                scheduler.retriever(*index_), {});
     method::DecExRag search({}, loop, rag::F1());
     std::size_t nodes = 0;
     scheduler.for_each(
@@ -124,7 +144,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto number = [&](int i, std::size_t otherwise) { return argc > i ? std::strtoul(argv[i], nullptr, 10) : otherwise; };
+  const auto number = [&](int i, std::size_t otherwise) {
+    return argc > i ? std::strtoul(argv[i], nullptr, 10) : otherwise;
+  };
   const std::size_t questions = number(1, 500), in_flight = number(2, 64), open = number(3, 4 * in_flight);
   const Job job(10'000, static_cast<std::uint32_t>(questions));
   std::printf("%zu questions, %zu slots, %zu in flight, %zu questions open\n", questions, slots, in_flight, open);
@@ -142,7 +164,8 @@ int main(int argc, char** argv) {
   Answers answers;
   Informed::Calls calls;
   SlotServer server(slots, mean_s, [&](std::string_view body) { return answers.get(body); });
-  const auto folder = std::filesystem::temp_directory_path() / ("espalier-many-questions-" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("espalier-many-questions-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   auto client = std::make_unique<Informed>(job.model(), answers, calls, server.url(), in_flight);
   auto journal = std::make_unique<backend::Journaled<Prompt, Completion>>(
@@ -153,11 +176,12 @@ int main(int argc, char** argv) {
   const double wall = seconds_since(start), used = benchmarks::cpu_seconds() - cpu;
   const auto ours = server.times();
   print("Espalier    ", wall, ours.work, ours.held, ours.requests);
-  std::printf("  %.3f CPU s per 1,000 calls, server and simulated model included\n", 1000 * used / static_cast<double>(ours.requests));
+  std::printf("  %.3f CPU s per 1,000 calls, server and simulated model included\n",
+              1000 * used / static_cast<double>(ours.requests));
   std::filesystem::remove_all(folder);
 
-  // A sample is enough to see the share: some questions' first calls, in the order in which they were made. As many calls of
-  // each, so that no long question is left alone at the end.
+  // A sample is enough to see the share: some questions' first calls, in the order in which they were made. As many
+  // calls of each, so that no long question is left alone at the end.
   constexpr std::size_t sample = 64, calls_of_each = 50;
   std::vector<std::vector<Prompt>> lists;
   for (auto& [question, prompts] : calls) {
@@ -168,13 +192,16 @@ int main(int argc, char** argv) {
   }
   Scheduler scheduler;
   backend::OpenAiOptions options{.url = server.url(), .model = "m", .api_key_env = ""};
-  const ModelPort model = scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<backend::OpenAi>(options)), 16);
+  const ModelPort model =
+      scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<backend::OpenAi>(options)), 16);
   start = Clock::now();
   scheduler.for_each(
-      lists.size(), 16, [&](std::size_t i) { return one_by_one(model, lists[i]); }, [](std::size_t, Outcome<int> done) { (void)std::move(done).value(); });
+      lists.size(), 16, [&](std::size_t i) { return one_by_one(model, lists[i]); },
+      [](std::size_t, Outcome<int> done) { (void)std::move(done).value(); });
   const double their_wall = seconds_since(start);
   const auto all = server.times();
   const double their_work = all.work - ours.work;
-  print("16 questions at once, one call after the other", their_wall, their_work, all.held - ours.held, all.requests - ours.requests);
+  print("16 questions at once, one call after the other", their_wall, their_work, all.held - ours.held,
+        all.requests - ours.requests);
   std::printf("  Espalier did %.2f times as much work a second\n", ours.work / wall / (their_work / their_wall));
 }

@@ -59,22 +59,22 @@ class AsyncProblem(Problem):
 
 
 class SingleProblem(Problem):
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def kinds(self, state):
         self.requests += 1
         return [0]
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def propose(self, state, kind, count):
         self.requests += 1
         return [1, 2, 3]
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def step(self, state, action):
         self.requests += 1
         return state + action
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def value(self, state):
         self.requests += 1
         return (state * 7 % 10) / 10
@@ -98,7 +98,7 @@ def treequest(nodes):
     start = time.process_time()
     state = algorithm.init_tree()
     for _ in range(nodes):
-        state = algorithm.step(state, {"a": lambda parent: ((parent or 0) + 1, draw.random())})
+        state = algorithm.step(state, {"a": lambda parent: ((parent or 0) + 1, draw.random())}, inplace=True)
     return time.process_time() - start
 
 
@@ -118,7 +118,7 @@ def main():
         calls = part.calls / (RUNS * simulations)
         print(f"  {simulations:7,}: {simulations / seconds:,.0f}, {calls:.3f} calls of Python a simulation")
     if importlib.util.find_spec("treequest"):
-        for nodes in (100, 300):
+        for nodes in (100, 300, 1000):
             print(f"treequest, {nodes} nodes: {nodes / treequest(nodes):,.0f} a CPU second")
 
 

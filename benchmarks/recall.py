@@ -50,7 +50,9 @@ def served(url: str, name: str) -> Callable[[Sequence[str]], np.ndarray]:
     import espalier as esp
 
     encoder = esp.HttpEncoder(url, name, profile="minilm", cut="llamacpp", in_flight=4, batch=8)
-    return lambda texts: np.array(encoder([esp.EncodeRequest(text, "passage") for text in texts]), dtype="float32")
+    return lambda texts: np.array(
+        encoder([esp.parts.EncodeRequest(text, "passage") for text in texts]), dtype="float32"
+    )
 
 
 def vectors_of(corpus: Path, cache: Path, encode: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:

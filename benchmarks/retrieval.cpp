@@ -1,8 +1,8 @@
-/// BM25: build time, sizes and queries a second in memory and in a mapped file, beside an exhaustive scorer over the same
-/// postings, unpacked and weighed beforehand (no analysis, no dictionary, no passages handed out), whose answers must be the
-/// same. 100 words a passage, 50,000 words by Zipf's law, 6 words a query, the best 10. Arguments: number of passages (default
-/// 100,000); a folder for corpus, queries, answers and figures, if other libraries are to be given the same (lexical.py). CPU
-/// seconds stand beside seconds, for machines that are shared.
+/// BM25: build time, sizes and queries a second in memory and in a mapped file, beside an exhaustive scorer over the
+/// same postings, unpacked and weighed beforehand (no analysis, no dictionary, no passages handed out), whose answers
+/// must be the same. 100 words a passage, 50,000 words by Zipf's law, 6 words a query, the best 10. Arguments: number
+/// of passages (default 100,000); a folder for corpus, queries, answers and figures, if other libraries are to be given
+/// the same (lexical.py). CPU seconds stand beside seconds, for machines that are shared.
 #include <espalier/backend/bm25.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -133,7 +133,8 @@ void write_answers(const std::string& file, const std::vector<Query>& queries, b
 }
 
 /// Returns queries a CPU second of the first engine.
-double compare(const char* name, std::vector<std::pair<const char*, backend::Bm25*>> engines, const std::vector<Query>& queries) {
+double compare(const char* name, std::vector<std::pair<const char*, backend::Bm25*>> engines,
+               const std::vector<Query>& queries) {
   const backend::LexicalIndex& index = engines[0].second->index();
   std::vector<float> scores(index.passages());
   std::vector<backend::Hit> top;
@@ -164,9 +165,11 @@ double compare(const char* name, std::vector<std::pair<const char*, backend::Bm2
     }
     bound = std::min(bound, spent);
   }
-  std::printf("  %s, %.0f postings a query: exhaustive %.0f queries a CPU second\n", name, static_cast<double>(postings) / n, n / bound);
+  std::printf("  %s, %.0f postings a query: exhaustive %.0f queries a CPU second\n", name,
+              static_cast<double>(postings) / n, n / bound);
   for (std::size_t e = 0; e < engines.size(); ++e)
-    std::printf("    %s %.0f queries a CPU second, ratio to exhaustive %.2f\n", engines[e].first, n / ours[e], ours[e] / bound);
+    std::printf("    %s %.0f queries a CPU second, ratio to exhaustive %.2f\n", engines[e].first, n / ours[e],
+                ours[e] / bound);
   std::printf("    %zu answers differ\n", wrong);
   return n / ours[0];
 }
@@ -178,7 +181,8 @@ int main(int argc, char** argv) {
   auto start = std::chrono::steady_clock::now();
   const backend::AnyCorpus corpus(zipf_corpus(passages));
   const double text = resident();
-  std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start), text);
+  std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start),
+              text);
 
   const std::filesystem::path folder = argc > 2 ? argv[2] : std::filesystem::temp_directory_path();
   const std::string file = (folder / ("bench_retrieval." + std::to_string(passages))).string();
@@ -189,21 +193,25 @@ int main(int argc, char** argv) {
   std::printf("2 threads: file written in %.2f s, CPU %.2f s\n", seconds, cpu_spent);
   start = std::chrono::steady_clock::now();
   cpu = cpu_seconds();
-  backend::Bm25 memory(corpus, {.threads = 1}), mapped(corpus, backend::LexicalIndex::open(file), backend::simple_analyzer(), 1);
-  std::printf("1 thread: built in memory in %.2f s, CPU %.2f s, %.0f MB more\n", seconds_since(start), cpu_seconds() - cpu, resident() - text);
+  backend::Bm25 memory(corpus, {.threads = 1}),
+      mapped(corpus, backend::LexicalIndex::open(file), backend::simple_analyzer(), 1);
+  std::printf("1 thread: built in memory in %.2f s, CPU %.2f s, %.0f MB more\n", seconds_since(start),
+              cpu_seconds() - cpu, resident() - text);
   const backend::LexicalFacts& facts = memory.index().facts();
-  std::printf("%llu terms, %llu postings of %.2f bytes, file of %.0f MB\n", static_cast<unsigned long long>(facts.terms),
-              static_cast<unsigned long long>(facts.postings), static_cast<double>(memory.index().postings_size()) / static_cast<double>(facts.postings),
+  std::printf("%llu terms, %llu postings of %.2f bytes, file of %.0f MB\n",
+              static_cast<unsigned long long>(facts.terms), static_cast<unsigned long long>(facts.postings),
+              static_cast<double>(memory.index().postings_size()) / static_cast<double>(facts.postings),
               static_cast<double>(std::filesystem::file_size(file)) / 1e6);
   std::filesystem::remove(file);
   const double content = compare("content words", {{"mapped", &mapped}, {"in memory", &memory}}, queries_with(0));
-  const double common = compare("4 content and 2 common words", {{"mapped", &mapped}, {"in memory", &memory}}, queries_with(2));
+  const double common =
+      compare("4 content and 2 common words", {{"mapped", &mapped}, {"in memory", &memory}}, queries_with(2));
   if (argc > 2) {
     std::ofstream texts(folder / "corpus.txt");
     for (std::uint32_t p = 0; p < passages; ++p) texts << corpus[p].text() << '\n';
     write_answers((folder / "content.txt").string(), queries_with(0), mapped);
     write_answers((folder / "common.txt").string(), queries_with(2), mapped);
-    std::ofstream(folder / "figures.json") << "{\"content\": " << content << ", \"common\": " << common << ", \"build\": " << seconds
-                                           << ", \"build_cpu\": " << cpu_spent << "}\n";
+    std::ofstream(folder / "figures.json") << "{\"content\": " << content << ", \"common\": " << common
+                                           << ", \"build\": " << seconds << ", \"build_cpu\": " << cpu_spent << "}\n";
   }
 }

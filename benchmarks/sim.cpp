@@ -19,7 +19,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 /// A question with its supporting passages and others, `bytes` of them or more.
-Prompt page(const sim::World& world, const rag::Example& example, std::shared_ptr<const Protocol> protocol, std::size_t bytes) {
+Prompt page(const sim::World& world, const rag::Example& example, std::shared_ptr<const Protocol> protocol,
+            std::size_t bytes) {
   PromptBody body;
   std::string text;
   const auto put = [&](const char* name, const std::string& value) {
@@ -53,18 +54,24 @@ int main() {
   start = std::chrono::steady_clock::now();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < large.size(); ++i) bytes += large.passage(i).text().size();
-  std::printf("passages: %.0f a second (%zu bytes each)\n", static_cast<double>(large.size()) / seconds_since(start), bytes / large.size());
+  std::printf("passages: %.0f a second (%zu bytes each)\n", static_cast<double>(large.size()) / seconds_since(start),
+              bytes / large.size());
 
   const sim::World world({.passages = 5000, .questions = 300});
   start = std::chrono::steady_clock::now();
   const sim::Model model(world.examples());
   std::printf("model over %zu chains: %.4f s to make\n", world.examples().size(), seconds_since(start));
   const std::vector<std::pair<const char*, std::vector<std::string>>> purposes = {
-      {"termination", {"answer", "question"}}, {"rollout", {"search", "answer"}}, {"own_answer", {"answer"}}, {"sub_query", {}}};
+      {"termination", {"answer", "question"}},
+      {"rollout", {"search", "answer"}},
+      {"own_answer", {"answer"}},
+      {"sub_query", {}}};
   for (const auto& [name, returns] : purposes) {
-    const auto protocol = std::make_shared<const Protocol>(
-        Protocol{"bench", {{name, {"question", "history"}, returns}}, {{"answer", "<answer>", "</answer>"}, {"question", "<question>", "</question>"},
-                                                                      {"search", "<search>", "</search>"}}});
+    const auto protocol = std::make_shared<const Protocol>(Protocol{"bench",
+                                                                    {{name, {"question", "history"}, returns}},
+                                                                    {{"answer", "<answer>", "</answer>"},
+                                                                     {"question", "<question>", "</question>"},
+                                                                     {"search", "<search>", "</search>"}}});
     std::vector<Prompt> prompts;
     for (const auto& example : world.examples()) prompts.push_back(page(world, example, protocol, 3000));
     std::size_t replies = 0;

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "virtual_server.hpp"
-
 #include <espalier/core/hash.hpp>
 
+#include "virtual_server.hpp"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,22 +28,24 @@
 
 namespace espalier::benchmarks {
 
-/// An HTTP server on the loopback with so many slots, one thread: a request waits for a slot, holds it for its service time
-/// (log-normal, decided by its body) and gets its reply.
+/// An HTTP server on the loopback with so many slots, one thread: a request waits for a slot, holds it for its service
+/// time (log-normal, decided by its body) and gets its reply.
 class SlotServer {
  public:
   using Clock = std::chrono::steady_clock;
   /// The reply's body to a request's body; called on the server's thread.
   using Script = std::function<std::string(std::string_view)>;
 
-  SlotServer(std::size_t slots, double mean_s, Script script) : slots_(slots), mean_s_(mean_s), script_(std::move(script)) {
+  SlotServer(std::size_t slots, double mean_s, Script script)
+      : slots_(slots), mean_s_(mean_s), script_(std::move(script)) {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof address;
     auto* where = reinterpret_cast<sockaddr*>(&address);
-    if (bind(listener_, where, length) != 0 || listen(listener_, 512) != 0 || getsockname(listener_, where, &length) != 0)
+    if (bind(listener_, where, length) != 0 || listen(listener_, 512) != 0 ||
+        getsockname(listener_, where, &length) != 0)
       throw std::runtime_error("no free port on the loopback");
     port_ = ntohs(address.sin_port);
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
@@ -95,7 +96,8 @@ class SlotServer {
         if (file == listener_) open();
         else read(file);
       }
-      for (auto now = Clock::now(); !running_.empty() && std::get<0>(running_.top()) <= now; now = Clock::now()) finish(now);
+      for (auto now = Clock::now(); !running_.empty() && std::get<0>(running_.top()) <= now; now = Clock::now())
+        finish(now);
     }
   }
   void open() {
@@ -130,7 +132,8 @@ class SlotServer {
       times_.work += seconds;
       ++times_.requests;
       const auto now = Clock::now();
-      running_.emplace(now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)), times_.requests, socket, now);
+      running_.emplace(now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)),
+                       times_.requests, socket, now);
       const std::string reply = script_(body);
       replies_[socket] = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(reply.size()) + "\r\n\r\n" + reply;
     }

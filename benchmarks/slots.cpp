@@ -1,11 +1,12 @@
-/// How full a model server's slots are while trees grow by MCTS: a server in virtual time with log-normal service (mean 1,
-/// sigma 0.5), so nothing but waiting is measured; start-up and tail included. Beside it the same work in barrier waves, and
-/// the bound: work / slots, or the critical path. Then what a window costs in quality at equal calls. Usage: bench_slots
-#include "virtual_server.hpp"
-
+/// How full a model server's slots are while trees grow by MCTS: a server in virtual time with log-normal service (mean
+/// 1, sigma 0.5), so nothing but waiting is measured; start-up and tail included. Beside it the same work in barrier
+/// waves, and the bound: work / slots, or the critical path. Then what a window costs in quality at equal calls. Usage:
+/// bench_slots
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
+
+#include "virtual_server.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,8 +16,8 @@
 namespace {
 
 using namespace espalier;
-using benchmarks::VirtualServer;
 using benchmarks::service_time;
+using benchmarks::VirtualServer;
 
 Prompt asked(const toy::UniformTree::State& state, Seed seed) {
   return Prompt(std::to_string(state.hash), Sampling{.temperature = 1}, seed.value());
@@ -25,7 +26,8 @@ Prompt asked(const toy::UniformTree::State& state, Seed seed) {
 /// The toy tree behind a model: one call draws a node's children.
 class AskingTree : public toy::UniformTree {
  public:
-  AskingTree(ModelPort model, std::uint32_t depth) : UniformTree({.branching = 3, .depth = depth}), model_(std::move(model)) {}
+  AskingTree(ModelPort model, std::uint32_t depth)
+      : UniformTree({.branching = 3, .depth = depth}), model_(std::move(model)) {}
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) {
     Prompt prompt = asked(state, context.seed);
     co_await model_(std::move(prompt));
@@ -40,7 +42,9 @@ class AskingTree : public toy::UniformTree {
 
 /// Three calls one after the other.
 struct AskThrice {
-  Task<double> operator()(AskingTree& tree, const toy::UniformTree::State& state, const Context& context) { return ask(&tree, state, context); }
+  Task<double> operator()(AskingTree& tree, const toy::UniformTree::State& state, const Context& context) {
+    return ask(&tree, state, context);
+  }
   static Task<double> ask(AskingTree* tree, toy::UniformTree::State state, Context context) {
     for (std::uint64_t i = 1; i <= 3; ++i) {
       Prompt prompt = asked(state, context.seed.child(i));
@@ -59,8 +63,11 @@ void slots(std::size_t questions, std::uint32_t simulations, std::size_t slots, 
       questions, Scheduler::unlimited, [&](std::size_t i) { return engine(tree, tree.root(), Seed(i, "slots")); },
       [](std::size_t, auto outcome) { (void)std::move(outcome).value(); });
   const double bound = std::max(clock->busy / static_cast<double>(slots), 0.0);
-  std::printf("%zu questions, %u simulations of 4 calls, %zu slots, window %u: %.1f %% of slot time used, time %.3f of work / slots\n", questions,
-              simulations, slots, window, 100 * clock->busy / (static_cast<double>(slots) * clock->now), clock->now / bound);
+  std::printf(
+      "%zu questions, %u simulations of 4 calls, %zu slots, window %u: %.1f %% of slot time used, time %.3f of work / "
+      "slots\n",
+      questions, simulations, slots, window, 100 * clock->busy / (static_cast<double>(slots) * clock->now),
+      clock->now / bound);
 }
 
 /// The same calls in waves of `window` simulations that wait for each other.
@@ -121,13 +128,15 @@ void quality(std::uint32_t window, std::uint32_t trees) {
     double found = 0;
     for (int move = 0; move < 3; ++move) {
       const auto children = tree.children(at);
-      at = *std::max_element(children.begin(), children.end(), [&](NodeId a, NodeId b) { return tree[a].visits < tree[b].visits; });
+      at = *std::max_element(children.begin(), children.end(),
+                             [&](NodeId a, NodeId b) { return tree[a].visits < tree[b].visits; });
       found += toy::UniformTree::value(tree.state(at));
     }
     const double optimum = best_below(plain, root);
     lost += (optimum - found - best_below(plain, tree.state(at))) / optimum / trees;
   }
-  std::printf("quality, 200 simulations, window %u: %.2f %% of the optimum lost (mean of %u trees)\n", window, 100 * lost, trees);
+  std::printf("quality, 200 simulations, window %u: %.2f %% of the optimum lost (mean of %u trees)\n", window,
+              100 * lost, trees);
 }
 
 }  // namespace

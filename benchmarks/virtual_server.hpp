@@ -32,7 +32,8 @@ class VirtualServer final : public Service<Prompt, Completion> {
     double now = 0, busy = 0;
   };
   using Model = std::function<Completion(const Prompt&)>;
-  VirtualServer(std::size_t slots, std::shared_ptr<Clock> clock, Model model = [](const Prompt&) { return Completion("ok"); })
+  VirtualServer(
+      std::size_t slots, std::shared_ptr<Clock> clock, Model model = [](const Prompt&) { return Completion("ok"); })
       : slots_(slots), clock_(std::move(clock)), model_(std::move(model)) {}
   void submit(Ticket ticket, const Prompt& prompt) override {
     waiting_.push_back({service_time(prompt.key().low), ticket, model_(prompt)});

@@ -17,7 +17,9 @@ namespace espalier::benchmarks {
 inline double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -34,7 +36,7 @@ class Bench {
     std::uint64_t calls = 0;
   };
   /// Grows the trees of some questions, all of them open at once.
-  [[nodiscard]] Result grow(const method::DecExOptions& options, std::span<const rag::Example> examples) const {
+  [[nodiscard]] Result grow(const method::DecExRagOptions& options, std::span<const rag::Example> examples) const {
     Result result;
     Scheduler scheduler;
     const ModelPort model = scheduler.model(
@@ -45,7 +47,8 @@ class Bench {
         },
         Scheduler::unlimited);
     const RetrieverPort retriever = scheduler.retriever(index_);
-    const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}), retriever, {});
+    const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}),
+                                retriever, {});
     method::DecExRag search(options, loop, rag::F1());
     std::vector<Task<rag::Tree>> searches;
     for (const auto& example : examples) searches.push_back(search(rag::State(example), 1));

@@ -14,18 +14,19 @@
 
 namespace espalier::python {
 
-/// Whether a function is marked as one of a single request.
+/// True if a function is marked as taking a single request.
 inline bool asks_singly(py::handle function) {
-  return py::isinstance(function, py::module_::import("espalier._per_request").attr("PerRequest"));
+  return py::isinstance(function, py::module_::import("espalier.bridge.per_request").attr("PerRequest"));
 }
 
-/// A Python `async def` function of one request as an asynchronous backend: each request is a task on an event loop, replies are taken
-/// as they come. They are read as those of a Callable. Python is entered once a poll.
+/// A Python `async def` function of one request as an asynchronous backend. Each request is a task on an event loop,
+/// and replies are collected as they arrive. They are read like those of a Callable. Python is entered once per poll.
 template <class In, class Out>
 class AsyncService final : public Service<In, Out> {
  public:
   AsyncService(const py::object& function, const std::string& role)
-      : reader_(function, role), tasks_(shared(py::module_::import("espalier._tasks").attr("Tasks")(function, role))) {}
+      : reader_(function, role),
+        tasks_(shared(py::module_::import("espalier.bridge.tasks").attr("Tasks")(function, role))) {}
   ~AsyncService() override {
     const py::gil_scoped_acquire lock;
     asked_.clear();
@@ -41,7 +42,7 @@ class AsyncService final : public Service<In, Out> {
     asked_.emplace(ticket, request);
   }
 
-  /// An exception that ends the run is kept until what arrived with it was handed on.
+  /// An exception that ends the run is kept until the replies that arrived with it are handed on.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
     const py::gil_scoped_acquire lock;
     if (failure_) raise(*failure_);
@@ -67,7 +68,7 @@ class AsyncService final : public Service<In, Out> {
  private:
   void take(const py::tuple& ended, std::vector<Reply<Out>>& replies) {
     const auto asked = asked_.extract(ended[0].cast<Ticket>());
-    if (asked.empty()) return;  // nobody waits any more
+    if (asked.empty()) return;  // nobody waits for it any more
     try {
       replies.emplace_back(asked.key(), reader_.outcome(ended[1], asked.mapped(), reader_.alone));
     } catch (const BackendError&) {
@@ -80,11 +81,11 @@ class AsyncService final : public Service<In, Out> {
   Callable<In, Out> reader_;
   std::shared_ptr<py::object> tasks_;
   std::shared_ptr<py::object> failure_;
-  std::vector<Ticket> fresh_;  ///< not handed to Python yet
+  std::vector<Ticket> fresh_;  ///< not yet handed to Python
   std::unordered_map<Ticket, In> asked_;
 };
 
-/// A Python function as a service: asked in batches, or request by request if it is marked so.
+/// A Python function as a service: called in batches, or per request if it is marked so.
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> make_service(const py::object& function, const std::string& role) {
   if (asks_singly(function)) return std::make_unique<AsyncService<In, Out>>(function, role);

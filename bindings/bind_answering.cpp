@@ -1,6 +1,7 @@
 #include "errors.hpp"
 #include "settings.hpp"
 #include "tree.hpp"
+#include "watch.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/answering.hpp>
 #endif
@@ -16,7 +17,7 @@ namespace espalier::python {
 
 namespace {
 
-/// Any error of one search as a Python exception: the searches of others go on.
+/// The error of one search as a Python exception. Other searches continue.
 py::object error_of(const std::exception_ptr& error) {
   try {
     return python_error(error);
@@ -25,7 +26,7 @@ py::object error_of(const std::exception_ptr& error) {
   }
 }
 
-/// Runs without the interpreter lock; takes it to tell of an end.
+/// Runs without the interpreter lock, and takes it to report the end of a question.
 void run(run::Answering& answering, const py::object& done) {
   const run::Answering::Done tell = [&](run::Answering::Id id, std::uint64_t seed, Outcome<rag::Tree> outcome) {
     const py::gil_scoped_acquire lock;
@@ -48,6 +49,7 @@ void bind_answering(py::module_& m) {
   py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
       .def(py::init([](const py::dict& settings) {
              run::Settings chosen = make_settings("answer", settings);
+             chosen.watch = warning_watch(chosen.contact);
              const py::gil_scoped_release unlock;
              return std::make_unique<Answering>(std::move(chosen));
            }),

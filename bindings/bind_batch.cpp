@@ -18,12 +18,14 @@ void bind_batch(py::module_& m) {
       [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
         backend::SqliteStore store(journal);
         const run::BatchCounts counts = run::ingest_batch(requests, responses, store);
-        return py::make_tuple(counts.stored, counts.failed, counts.unknown);
+        return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
       py::arg("requests"), py::arg("responses"), py::arg("journal"),
-      "(keys stored, (key, why) of those that failed, number of lines that answer no request).");
+      "(keys stored, (key, why) of those that failed, number of lines that answer no request, which token counts could "
+      "not be).");
 #else
-  m.def("ingest_batch", [](const py::args&) { throw MissingPart("the journal", "libsqlite3-dev and libsimdjson-dev"); });
+  m.def("ingest_batch",
+        [](const py::args&) { throw MissingPart("the journal", "libsqlite3-dev and libsimdjson-dev"); });
 #endif
 }
 

@@ -45,7 +45,7 @@ void bind_beam(py::module_& m) {
            }),
            py::arg("evaluate"), py::kw_only(), py::arg("beam") = options.beam, py::arg("width") = options.width,
            py::arg("max_depth") = options.max_depth, py::arg_v("environment", m.attr("Environment")(), "Environment()"),
-           "`beam`: states kept a depth; `width`: samples a state.");
+           "`beam`: states kept at each depth. `width`: samples per state.");
 }
 
 }  // namespace espalier::python

@@ -10,7 +10,7 @@ void bind_build(py::module_& m) {
   m.def(
       "build_info",
       [] {
-        py::dict parts;  // a part that is there has no package to install
+        py::dict parts;  // None: the part exists and has no package to install
         const auto part = [&](const char* name, bool present, const char* package) {
           parts[name] = present ? py::object(py::none()) : py::object(py::str(package));
         };

@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,16 @@ bool read_floats(py::handle object, std::vector<float>& numbers) {
   return true;
 }
 
+namespace {
+
+/// How pickle and copy make an object again: by its constructor.
+template <class T, class... Fields>
+py::tuple again(const Fields&... fields) {
+  return py::make_tuple(py::type::of<T>(), py::make_tuple(fields...));
+}
+
+}  // namespace
+
 void bind_data(py::module_& m) {
   py::class_<Passage>(m, "Passage", "A passage of a corpus; `score` is what the retriever gave, higher is better.")
       .def(py::init<std::string, std::string, std::string, double>(), py::arg("id"), py::arg("title"), py::arg("text"),
@@ -45,6 +56,7 @@ void bind_data(py::module_& m) {
       .def(
           "__eq__", [](const Passage& a, const Passage& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const Passage& p) { return py::hash(py::str(p.id())); })
+      .def("__reduce__", [](const Passage& p) { return again<Passage>(p.id(), p.title(), p.text(), p.score()); })
       .def("__repr__", [](const Passage& p) {
         return py::str("Passage(id={!r}, title={!r}, score={!r})").format(p.id(), p.title(), p.score());
       });
@@ -53,6 +65,7 @@ void bind_data(py::module_& m) {
       .def(py::init<std::string, std::uint32_t>(), py::arg("text"), py::arg("k") = 3)
       .def_readonly("text", &Query::text)
       .def_readonly("k", &Query::k)
+      .def("__reduce__", [](const Query& q) { return again<Query>(q.text, q.k); })
       .def("__repr__", [](const Query& q) { return py::str("Query({!r}, k={})").format(q.text, q.k); });
 
   py::class_<EncodeRequest>(m, "EncodeRequest", "One request to an encoder; `role` is 'query' or 'passage'.")
@@ -73,14 +86,19 @@ void bind_data(py::module_& m) {
   using rag::ChainStep;
   py::class_<ChainStep>(m, "ChainStep",
                         "One step of a question's gold chain; '#1' in its question stands for the answer of step 1.")
-      .def(py::init([](std::string question, std::string answer, std::string title, std::string id) {
-             return ChainStep{std::move(question), std::move(answer), std::move(title), std::move(id)};
+      .def(py::init([](std::string question, std::string answer, std::string title, std::string id, std::string text) {
+             return ChainStep{std::move(question), std::move(answer), std::move(title), std::move(id), std::move(text)};
            }),
-           py::arg("question"), py::arg("answer"), py::arg("support_title") = "", py::arg("support_id") = "")
+           py::arg("question"), py::arg("answer"), py::arg("support_title") = "", py::arg("support_id") = "",
+           py::arg("support_text") = "")
       .def_readonly("question", &ChainStep::question)
       .def_readonly("answer", &ChainStep::answer)
       .def_readonly("support_title", &ChainStep::support_title)
-      .def_readonly("support_id", &ChainStep::support_id);
+      .def_readonly("support_id", &ChainStep::support_id)
+      .def_readonly("support_text", &ChainStep::support_text)
+      .def("__reduce__", [](const ChainStep& s) {
+        return again<ChainStep>(s.question, s.answer, s.support_title, s.support_id, s.support_text);
+      });
 
   using rag::Example;
   py::class_<Example>(
@@ -101,6 +119,21 @@ void bind_data(py::module_& m) {
       .def_readonly("supporting_titles", &Example::supporting_titles)
       .def_readonly("hops", &Example::hops)
       .def_readonly("type", &Example::type)
+      .def(py::pickle(
+          [](const Example& e) {
+            return std::tuple(e.question.id, e.question.text, e.gold, e.chain, e.supporting_titles, e.hops, e.type);
+          },
+          [](std::tuple<std::string, std::string, rag::Gold, std::vector<ChainStep>, std::vector<std::string>,
+                        std::uint32_t, std::string>
+                 s) {
+            auto& [id, text, gold, chain, titles, hops, type] = s;
+            return Example{{std::move(id), std::move(text)},
+                           std::move(gold),
+                           std::move(chain),
+                           std::move(titles),
+                           hops,
+                           std::move(type)};
+          }))
       .def("__repr__",
            [](const Example& e) { return py::str("Question({!r}, id={!r})").format(e.question.text, e.question.id); });
 }

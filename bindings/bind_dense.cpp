@@ -1,7 +1,7 @@
+#include <espalier/backend/dense_file.hpp>
+
 #include "encoders.hpp"
 #include <pybind11/functional.h>
-
-#include <espalier/backend/dense_file.hpp>
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif
@@ -19,7 +19,7 @@ class Faiss : public RetrieverPart {
   using RetrieverPart::RetrieverPart;
 };
 
-/// A matrix of floats [passages, dimension]: an array, or rows of numbers.
+/// A matrix of floats [passages, dimension], from an array or from rows of numbers.
 backend::Vectors make_vectors(const py::object& matrix) {
   std::vector<float> values;
   std::size_t dimension = 0, row = 0;
@@ -37,7 +37,7 @@ backend::Vectors make_vectors(const py::object& matrix) {
   return backend::Vectors(std::move(values), dimension);
 }
 
-/// Every run searches the same index.
+/// All runs share the same index.
 template <class Retriever>
 RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
   return opens<Query, Passages>([retriever](std::span<const Query> queries) { return (*retriever)(queries); });
@@ -49,36 +49,40 @@ void bind_dense(py::module_& m) {
   py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
   py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(
       m, "Faiss", "Search by an index of faiss that was read from a file or is built from a factory string.");
-  dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
-                        const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
-              using Index = backend::VectorRetriever<backend::DenseIndex>;
-              const backend::DenseOptions options{backend::metric_named(metric), threads};
-              auto encode = make_encoder(encoder, Opened::each_batch);
-              if (!file.empty())
-                return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
-                                                            std::move(encode))));
-              return Dense(shares(vectors.is_none()
-                                      ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                      : std::make_shared<Index>(std::move(passages),
-                                                                backend::DenseIndex(make_vectors(vectors), options),
-                                                                std::move(encode))));
-            }),
-            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(), py::arg("file") = "",
-            py::arg("metric") = "inner_product", py::arg("threads") = 1,
-            "`vectors`, one row a passage, or a `file` of write_vectors(), which says the metric itself; without either the "
-            "encoder encodes the passages too.");
+  dense.def(
+      py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
+                  const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
+        using Index = backend::VectorRetriever<backend::DenseIndex>;
+        const backend::DenseOptions options{backend::metric_named(metric), threads};
+        auto encode = make_encoder(encoder, Opened::each_batch);
+        if (!file.empty())
+          return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
+                                                      std::move(encode))));
+        return Dense(shares(vectors.is_none()
+                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                : std::make_shared<Index>(std::move(passages),
+                                                          backend::DenseIndex(make_vectors(vectors), options),
+                                                          std::move(encode))));
+      }),
+      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(), py::arg("file") = "",
+      py::arg("metric") = "inner_product", py::arg("threads") = 1,
+      "`vectors`, one row a passage, or a `file` of write_vectors(), which says the metric itself; without either the "
+      "encoder encodes the passages too.");
   m.def(
       "write_vectors",
-      [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder, const std::string& metric,
-         const std::string& vectors, std::size_t batch, const std::function<void(std::size_t)>& progress) {
-        backend::write_vectors(file, passages, make_encoder(encoder, Opened::once), fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
+      [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder,
+         const std::string& metric, const std::string& vectors, std::size_t batch,
+         const std::function<void(std::size_t)>& progress) {
+        backend::write_vectors(file, passages, make_encoder(encoder, Opened::once),
+                               fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
                                backend::precision_named(vectors), batch, [&](std::size_t rows) {
                                  if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
                                });
       },
       py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
       py::arg("vectors") = "float32", py::arg("batch") = 256, py::arg("progress") = py::none(),
-      "Encodes the passages into a file that Dense maps into memory; `vectors`, float32 or float16, says how it keeps them. `progress` is called with the number done.");
+      "Encodes the passages into a file that Dense maps into memory; `vectors`, float32 or float16, says how it keeps "
+      "them. `progress` is called with the number done.");
 #ifdef ESPALIER_HAS_FAISS
   faiss.def(
       py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
@@ -88,9 +92,10 @@ void bind_dense(py::module_& m) {
         const backend::FaissOptions options{factory, backend::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
         return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                         : std::make_shared<Index>(std::move(passages),
-                                                                   backend::FaissIndex::load(file, backend::FaissAccess::either, options),
-                                                                   std::move(encode))));
+                                         : std::make_shared<Index>(
+                                               std::move(passages),
+                                               backend::FaissIndex::load(file, backend::FaissAccess::either, options),
+                                               std::move(encode))));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
       py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,

@@ -1,5 +1,5 @@
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/decex_prompts.hpp>
+#include <espalier/method/decex/prompts.hpp>
 
 #include "environment.hpp"
 
@@ -48,9 +48,8 @@ void bind_environment(py::module_& m) {
       .def(py::init(&make_loop), py::kw_only(), py::arg("documents") = options.documents,
            py::arg("max_rounds") = options.max_rounds, py::arg("dedup") = "normalised", py::arg("temperature") = 0.7,
            py::arg("top_p") = 1.0, py::arg("max_tokens") = 512, py::arg("resample") = 2, py::arg("prompts") = "",
-           "`documents`: passages a search; `resample`: new samples for a reply that cannot be read; `prompts`: folder "
-           "of "
-           "prompt files to use instead of the built-in ones.");
+           "`documents`: passages per search. `resample`: new samples for a reply that cannot be read. `prompts`: a "
+           "folder of prompt files to use instead of the built-in ones.");
 }
 
 }  // namespace espalier::python

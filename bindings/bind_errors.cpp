@@ -1,10 +1,11 @@
 #include <espalier/backend/journal/store.hpp>
+#include <espalier/output/file_errors.hpp>
 
 #include "errors.hpp"
 
 namespace espalier::python {
 
-py::object error_class(const char* name) { return py::module_::import("espalier._errors").attr(name); }
+py::object error_class(const char* name) { return py::module_::import("espalier.errors").attr(name); }
 
 py::object python_error(const std::exception_ptr& error) {
   try {
@@ -35,6 +36,8 @@ void bind_errors() {
       raise_as("StoreError", error);
     } catch (const Error& error) {
       raise_as("Error", error);
+    } catch (const std::filesystem::filesystem_error& error) {
+      raise_as("InputError", output::input_error(error));
     }
   });
 }

@@ -1,4 +1,5 @@
 #include "parts.hpp"
+#include "watch.hpp"
 
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
@@ -47,11 +48,11 @@ backend::HttpOptions http_options(std::size_t in_flight, double timeout, double 
   return http;
 }
 
-/// Opens one service now, so that bad options are named at once and its fingerprint is known.
+/// Opens one service now, so that bad options are reported at once and its fingerprint is known.
 template <class Wrapped, class Service, class Options>
-Wrapped make(Options options) {
-  const auto fingerprint = Service(options).fingerprint();
-  return Wrapped([options] { return std::make_unique<Service>(options); }, fingerprint);
+Wrapped make(Options options, double contact) {
+  const auto fingerprint = Service(watched(options, contact)).fingerprint();
+  return Wrapped([options, contact] { return std::make_unique<Service>(watched(options, contact)); }, fingerprint);
 }
 
 #endif
@@ -61,8 +62,8 @@ Wrapped make(Options options) {
 void bind_http(py::module_& m) {
   py::class_<OpenAi, ModelPart, std::shared_ptr<OpenAi>> openai(
       m, "OpenAi", "A language model behind a server that speaks OpenAI's protocol.");
-  py::class_<HttpRetriever, RetrieverPart, std::shared_ptr<HttpRetriever>> retriever(
-      m, "HttpRetriever", "A retriever behind a server.");
+  py::class_<HttpRetriever, RetrieverPart, std::shared_ptr<HttpRetriever>> retriever(m, "HttpRetriever",
+                                                                                     "A retriever behind a server.");
   py::class_<HttpEncoder, EncoderPart, std::shared_ptr<HttpEncoder>> encoder(
       m, "HttpEncoder", "An encoder behind a server with OpenAI's /embeddings.");
   py::class_<HttpScorer, EncoderPart, std::shared_ptr<HttpScorer>> scorer(
@@ -72,46 +73,51 @@ void bind_http(py::module_& m) {
   const auto timeout_arg = py::arg("timeout") = 300.0;
   const auto deadline_arg = py::arg("deadline") = 600.0;
   const auto attempts_arg = py::arg("attempts") = 0;
-  openai.def(py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge, std::string revision,
-                         const std::string& api, const std::string& server, bool native_n, bool stream, std::string extra_body,
-                         std::string api_key_env, std::string api_key_file,
-                         std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
-               if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
-               backend::OpenAiOptions options;
-               options.url = std::move(url);
-               options.model = std::move(model);
-               for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
-               options.revision = std::move(revision);
-               options.chat = api == "chat";
-               options.native_n = native_n;
-               options.stream = stream;
-               options.extra_body = std::move(extra_body);
-               options.api_key_env = std::move(api_key_env);
-               options.api_key_file = std::move(api_key_file);
-               options.http = http_options(in_flight, timeout, deadline, attempts);
-               options.http.hedge = hedge;
-               const auto known = std::make_shared<std::optional<backend::Server>>(backend::server_named(server));
-               options.on_server = [known](backend::Server found) { *known = found; };
-               const auto fingerprint = backend::OpenAi(options).fingerprint();
-               return OpenAi(
-                   [options, known]() mutable {
-                     options.server = *known;  // asked in the first run that needs to know
-                     return std::make_unique<backend::OpenAi>(options);
-                   },
-                   fingerprint);
-             }),
-             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
-             py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
-             py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
-             py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
-             "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
-             "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: the "
-             "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in seconds, over all attempts "
-             "of a request.");
+  const auto contact_arg = py::arg("contact") = 30.0;
+  openai.def(
+      py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge,
+                  std::string revision, const std::string& api, const std::string& server, bool native_n, bool stream,
+                  std::string extra_body, std::string api_key_env, std::string api_key_file, std::size_t in_flight,
+                  double timeout, double deadline, int attempts, double contact) -> OpenAi {
+        if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
+        backend::OpenAiOptions options;
+        options.url = std::move(url);
+        options.model = std::move(model);
+        for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
+        options.revision = std::move(revision);
+        options.chat = api == "chat";
+        options.native_n = native_n;
+        options.stream = stream;
+        options.extra_body = std::move(extra_body);
+        options.api_key_env = std::move(api_key_env);
+        options.api_key_file = std::move(api_key_file);
+        options.http = http_options(in_flight, timeout, deadline, attempts);
+        options.http.hedge = hedge;
+        const auto known = std::make_shared<std::optional<backend::Server>>(backend::server_named(server));
+        options.on_server = [known](backend::Server found) { *known = found; };
+        const auto fingerprint = backend::OpenAi(watched(options, contact)).fingerprint();
+        return OpenAi(
+            [options, known, contact]() mutable {
+              options.server = *known;  // asked in the first run that needs to know
+              return std::make_unique<backend::OpenAi>(watched(options, contact));
+            },
+            fingerprint);
+      }),
+      py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
+      py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
+      py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "",
+      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg,
+      attempts_arg, contact_arg,
+      "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
+      "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: "
+      "the "
+      "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in "
+      "seconds, over all attempts "
+      "of a request. After `contact` seconds without a reply the logger 'espalier' warns; 0 = never.");
 
   retriever.def(py::init([](std::string url, std::string name, const std::string& protocol, std::uint32_t rerank_depth,
-                            std::size_t batch, std::size_t in_flight, double timeout, double deadline,
-                            int attempts) -> HttpRetriever {
+                            std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
+                            double contact) -> HttpRetriever {
                   backend::HttpRetrieverOptions options;
                   options.url = std::move(url);
                   options.name = std::move(name);
@@ -119,19 +125,20 @@ void bind_http(py::module_& m) {
                   options.rerank_depth = rerank_depth;
                   options.batch = batch;
                   options.http = http_options(in_flight, timeout, deadline, attempts);
-                  return make<HttpRetriever, backend::HttpRetriever>(std::move(options));
+                  return make<HttpRetriever, backend::HttpRetriever>(std::move(options), contact);
                 }),
                 py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("protocol") = "search-r1",
                 py::arg("rerank_depth") = 100, py::arg("batch") = 16, in_flight_arg, timeout_arg, deadline_arg,
-                attempts_arg,
+                attempts_arg, contact_arg,
                 "`name` says what is searched, corpus and index; it is part of the journal's key.");
 
-  encoder.def_readonly("model", &HttpEncoder::model).def_readonly("profile", &HttpEncoder::profile, "The profile's name.");
+  encoder.def_readonly("model", &HttpEncoder::model)
+      .def_readonly("profile", &HttpEncoder::profile, "The profile's name.");
   encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
                           std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
                           std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
-                          std::size_t batch, std::size_t in_flight, double timeout, double deadline,
-                          int attempts) -> HttpEncoder {
+                          std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
+                          double contact) -> HttpEncoder {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
@@ -143,7 +150,7 @@ void bind_http(py::module_& m) {
                 options.cut = backend::encoder_cut(cut);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
-                auto made = make<HttpEncoder, backend::HttpEncoder>(options);
+                auto made = make<HttpEncoder, backend::HttpEncoder>(options, contact);
                 made.model = options.model;
                 made.profile = options.profile.name;
                 return made;
@@ -151,24 +158,25 @@ void bind_http(py::module_& m) {
               py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
               py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),
               py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("cut") = "none",
-              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
               "`profile` says what the model was trained with; what else is given goes before it. `cut` says how texts "
               "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'.");
 
-  scorer.def(py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
-                         std::size_t in_flight, double timeout, double deadline, int attempts) -> HttpScorer {
-               backend::HttpScorerOptions options;
-               options.url = std::move(url);
-               options.model = std::move(model);
-               options.revision = std::move(revision);
-               options.task = std::move(task);
-               options.batch = batch;
-               options.http = http_options(in_flight, timeout, deadline, attempts);
-               return make<HttpScorer, backend::HttpScorer>(std::move(options));
-             }),
-             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
-             py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
-             "`task` is /pooling's: 'embed', 'token_classify' ...");
+  scorer.def(
+      py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
+                  std::size_t in_flight, double timeout, double deadline, int attempts, double contact) -> HttpScorer {
+        backend::HttpScorerOptions options;
+        options.url = std::move(url);
+        options.model = std::move(model);
+        options.revision = std::move(revision);
+        options.task = std::move(task);
+        options.batch = batch;
+        options.http = http_options(in_flight, timeout, deadline, attempts);
+        return make<HttpScorer, backend::HttpScorer>(std::move(options), contact);
+      }),
+      py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
+      py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
+      "`task` is /pooling's: 'embed', 'token_classify' ...");
 #else
   constexpr const char* packages = "libcurl4-openssl-dev and libsimdjson-dev";
   openai.def(left_out<OpenAi>("the client for language model servers", packages));

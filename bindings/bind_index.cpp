@@ -33,7 +33,8 @@ class Index : public RetrieverPart {
   run::IndexFolder folder_;
 };
 
-/// Looks for signals and tells Python how far a build is, 20 times a second at most and at the end of a stage.
+/// Checks for signals, and calls Python with the progress of a build at most 20 times per second and at the end of a
+/// stage.
 run::IndexProgress index_hook(const py::object& progress) {
   using Clock = std::chrono::steady_clock;
   return [told = Clock::time_point(), progress = progress.is_none() ? nullptr : shared(progress)](
@@ -47,31 +48,34 @@ run::IndexProgress index_hook(const py::object& progress) {
   };
 }
 
-/// What an index is told of an encoder; None = nothing.
-std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string name, const std::string& metric, const std::string& vectors,
-                                         const std::string& journal) {
+/// The encoding of an index, None = no vectors.
+std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string name, const std::string& metric,
+                                         const std::string& vectors, const std::string& journal) {
   if (encoder.is_none()) return std::nullopt;
   if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
   const auto fingerprint = fingerprint_of(encoder);
   const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
-  return run::Encoding{journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name),
-                       name,
-                       py::str(py::getattr(encoder, "profile", py::str("none"))),
-                       fingerprint,
-                       backend::metric_named(metric),
-                       backend::precision_named(vectors)};
+  return run::Encoding{
+      journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name),
+      name,
+      py::str(py::getattr(encoder, "profile", py::str("none"))),
+      fingerprint,
+      backend::metric_named(metric),
+      backend::precision_named(vectors)};
 }
 
-/// The index's own vectors as a retriever; queries are encoded by `encoder`.
+/// The vectors of an index as a retriever. `encoder` encodes the queries.
 std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& encoder, std::size_t threads) {
   using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
   const auto fingerprint = fingerprint_of(encoder);
   backend::DenseIndex vectors = index.folder().dense().index(threads);
   index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
-  const auto searched = std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder, Opened::each_batch));
+  const auto searched =
+      std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder, Opened::each_batch));
   std::optional<Hash> identity;
   if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
-  return std::make_shared<RetrieverPart>(opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);
+  return std::make_shared<RetrieverPart>(
+      opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);
 }
 
 void bind_folder(py::module_& m) {
@@ -101,26 +105,30 @@ void bind_folder(py::module_& m) {
             index.folder().verify();
           },
           "Reads every byte of its files; raises InputError at the first damage.")
-      .def_property_readonly("description", [](const Index& index) { return run::describe(index.folder()); },
-                             "What is in it, as JSON.");
+      .def_property_readonly(
+          "description", [](const Index& index) { return run::describe(index.folder()); }, "What is in it, as JSON.");
   const run::Lexical lexical;
   m.def(
       "build_index",
-      [](const std::filesystem::path& corpus, const std::filesystem::path& out, const std::string& analyzer, double k1, double b,
-         unsigned threads, bool overwrite, const py::object& encoder, const std::string& encoder_name, const std::string& metric,
-         const std::string& vectors, const std::string& journal, const py::object& progress) {
+      [](const std::filesystem::path& corpus, const std::filesystem::path& out, const std::string& analyzer, double k1,
+         double b, unsigned threads, bool overwrite, const py::object& encoder, const std::string& encoder_name,
+         const std::string& metric, const std::string& vectors, const std::string& journal,
+         const py::object& progress) {
         const run::IndexProgress hook = index_hook(progress);
-        const run::IndexOptions options{corpus.string(), out.string(), {k1, b, analyzer}, threads, overwrite,
-                                        encoding_of(encoder, encoder_name, metric, vectors, journal)};
+        const run::IndexOptions options{
+            corpus.string(), out.string(), {k1, b, analyzer},
+            threads,         overwrite,    encoding_of(encoder, encoder_name, metric, vectors, journal)};
         const py::gil_scoped_release unlock;
         run::build_index(options, hook);
       },
       py::arg("corpus"), py::arg("out"), py::kw_only(), py::arg("analyzer") = lexical.analyzer,
       py::arg("k1") = lexical.k1, py::arg("b") = lexical.b, py::arg("threads") = 0, py::arg("overwrite") = false,
-      py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product", py::arg("vectors") = "float32",
-      py::arg("journal") = "", py::arg("progress") = py::none(),
-      "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an encoder_name. What is "
-      "in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) is not encoded again. progress(stage, done, all) is told how far each stage is.");
+      py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product",
+      py::arg("vectors") = "float32", py::arg("journal") = "", py::arg("progress") = py::none(),
+      "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an "
+      "encoder_name. What is "
+      "in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) is not encoded again. "
+      "progress(stage, done, all) is told how far each stage is.");
 }
 
 #else
@@ -133,7 +141,8 @@ class Index : public RetrieverPart {
 void bind_folder(py::module_& m) {
   py::class_<Index, RetrieverPart, std::shared_ptr<Index>>(m, "Index")
       .def(left_out<std::shared_ptr<Index>>("reading JSON", "libsimdjson-dev"));
-  m.def("build_index", [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
+  m.def("build_index",
+        [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 }
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "errors.hpp"
 #include "signals.hpp"
-
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -19,7 +18,8 @@ namespace espalier::python {
 
 namespace {
 
-/// Reads every record that the filter lets through; returns how many are whole, and what is wrong with the others.
+/// Reads every record that passes the filter. Returns the number of whole records and a description of each damaged
+/// one.
 std::pair<std::uint64_t, std::vector<std::string>> read_all(
     backend::JournalReader& reader, const std::function<void(const backend::JournalEntry&)>& take) {
   std::uint64_t whole = 0;
@@ -59,7 +59,8 @@ std::pair<std::uint64_t, std::vector<std::string>> verify_journal(const std::str
 
 void bind_journal(py::module_& m) {
   m.def("export_journal", &export_journal, py::arg("file"), py::arg("kind"), py::arg("source"), py::arg("purpose"),
-        py::arg("since"), py::arg("take"), "Gives each record as JSON to a function; returns how many there were, and what is wrong with others.");
+        py::arg("since"), py::arg("take"),
+        "Gives each record as JSON to a function; returns how many there were, and what is wrong with others.");
   m.def(
       "check_journal", [](const std::string& file) { const backend::JournalFile opened(file); }, py::arg("file"),
       "Raises StoreError if it is no journal that this build reads.");

@@ -41,8 +41,8 @@ void bind_local_backends(py::module_& m) {
   py::class_<Simulated, ModelPart, std::shared_ptr<Simulated>>(
       m, "Simulated", "A simulated language model with known skills: call its results simulated.")
       .def(py::init([](const std::vector<rag::Example>& questions, double recall, double decompose, double phrase,
-                       double read, double stop, double hallucinate, double malformed, double verbosity,
-                       double judge, std::uint64_t seed) {
+                       double read, double stop, double hallucinate, double malformed, double verbosity, double judge,
+                       std::uint64_t seed) {
              return make_simulated(questions, sim::Skills{recall, decompose, phrase, read, stop, hallucinate, malformed,
                                                           verbosity, seed, judge});
            }),
@@ -50,24 +50,26 @@ void bind_local_backends(py::module_& m) {
            py::arg("decompose") = skills.decompose, py::arg("phrase") = skills.phrase, py::arg("read") = skills.read,
            py::arg("stop") = skills.stop, py::arg("hallucinate") = skills.hallucinate,
            py::arg("malformed") = skills.malformed, py::arg("verbosity") = skills.verbosity,
-           py::arg("judge") = skills.judge,
-           py::arg("seed") = skills.seed, "It knows the chains of these questions; each skill is a rate from 0 to 1.");
+           py::arg("judge") = skills.judge, py::arg("seed") = skills.seed,
+           "It knows the chains of these questions; each skill is a rate from 0 to 1.");
 
   const backend::Bm25Options bm25;
   py::class_<Bm25, RetrieverPart, std::shared_ptr<Bm25>>(m, "Bm25",
                                                          "BM25 over an index in memory, scored as Lucene does.")
-      .def(py::init([](std::vector<Passage> passages, double k1, double b, const std::string& analyzer, unsigned threads) {
-             backend::Bm25Options options;
-             options.k1 = k1;
-             options.b = b;
-             options.analyzer = backend::analyzer(analyzer);
-             options.threads = threads;
-             const py::gil_scoped_release unlock;
-             return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
-           }),
+      .def(py::init(
+               [](std::vector<Passage> passages, double k1, double b, const std::string& analyzer, unsigned threads) {
+                 backend::Bm25Options options;
+                 options.k1 = k1;
+                 options.b = b;
+                 options.analyzer = backend::analyzer(analyzer);
+                 options.threads = threads;
+                 const py::gil_scoped_release unlock;
+                 return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
+               }),
            py::arg("passages"), py::kw_only(), py::arg("k1") = bm25.k1, py::arg("b") = bm25.b,
            py::arg("analyzer") = bm25.analyzer.name(), py::arg("threads") = bm25.threads,
-           "Analyzers: 'simple' and 'english-lucene'. No number of threads changes an answer; 0: as many as the machine runs at once.");
+           "Analyzers: 'simple' and 'english-lucene'. No number of threads changes an answer; 0: as many as the "
+           "machine runs at once.");
 
   py::class_<sim::World>(
       m, "World",

@@ -25,9 +25,10 @@ constexpr Names<5> first_plays{"infinite", "parent", "constant", "reduced", "pri
 constexpr Names<3> normalisations{"none", "tree", "siblings"};
 constexpr Names<2> expansions{"all", "one"};
 constexpr Names<2> collisions{"wait", "evaluate"};
+constexpr Names<4> valued_nodes{"first", "each", "alike", "all"};
 constexpr Names<7> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
 
-/// The value of that name.
+/// The value with this name.
 template <class Value, std::size_t n>
 Value named(const char* option, const std::string& name, const Names<n>& names) {
   std::string allowed;
@@ -57,12 +58,14 @@ class MctsSearch final : public Search {
     auto reward = make_reward(chosen_reward, scheduler);
     MctsOptions options = options_;
     options.budget.watch = std::move(watch);
-    return graft_ ? valued(options, std::move(loop), std::move(reward), Grafted()) : valued(options, std::move(loop), std::move(reward), SameEnvironment());
+    return graft_ ? valued(options, std::move(loop), std::move(reward), Grafted())
+                  : valued(options, std::move(loop), std::move(reward), SameEnvironment());
   }
 
  private:
   template <class Policy>
-  [[nodiscard]] std::unique_ptr<Engine> valued(const MctsOptions& options, rag::Environment loop, rag::AnyReward reward, Policy policy) const {
+  [[nodiscard]] std::unique_ptr<Engine> valued(const MctsOptions& options, rag::Environment loop, rag::AnyReward reward,
+                                               Policy policy) const {
     Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
         [&](const auto& select) -> std::unique_ptr<Engine> {
@@ -76,7 +79,8 @@ class MctsSearch final : public Search {
         .field("width", options_.width)
         .field("max_depth", options_.max_depth);
     json.field("window", options_.window).field("expand", name_of(options_.expand, expansions));
-    json.field("collision", name_of(options_.collision, collisions)).field("solve", options_.solve);
+    json.field("collision", name_of(options_.collision, collisions));
+    json.field("values", name_of(options_.values, valued_nodes)).field("solve", options_.solve);
     json.field("widen_k", options_.widen_k).field("widen_alpha", options_.widen_alpha);
     json.field("prior", options_.prior.name()).field("tau", options_.prior.tau);
     json.field("n", rollout_.n).field("max_steps", rollout_.max_steps).field("graft", graft_);
@@ -96,23 +100,27 @@ class MctsSearch final : public Search {
   Select select_;
 };
 
-/// Gives Python a policy whose weight has this name.
+/// Binds a policy whose weight has this name.
 template <class Policy>
-void bind_policy(py::module_& m, const char* name, const char* weight_name, double Policy::Options::*weight, const char* doc) {
+void bind_policy(py::module_& m, const char* name, const char* weight_name, double Policy::Options::* weight,
+                 const char* doc) {
   const typename Policy::Options defaults;
   py::class_<Chosen<Policy>>(m, name, doc)
-      .def(py::init([weight](double number, const std::string& first_play, double unvisited, const std::string& normalise) {
-             typename Policy::Options chosen;
-             chosen.*weight = number;
-             chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
-             chosen.unvisited = unvisited;
-             chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
-             return Chosen<Policy>(chosen);
-           }),
-           py::kw_only(), py::arg(weight_name) = defaults.*weight, py::arg("first_play") = name_of(defaults.first_play, first_plays),
-           py::arg("unvisited") = defaults.unvisited, py::arg("normalise") = name_of(defaults.normalise, normalisations),
-           "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`), reduced, prior; "
-           "`normalise`: none, tree, siblings.");
+      .def(
+          py::init(
+              [weight](double number, const std::string& first_play, double unvisited, const std::string& normalise) {
+                typename Policy::Options chosen;
+                chosen.*weight = number;
+                chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
+                chosen.unvisited = unvisited;
+                chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
+                return Chosen<Policy>(chosen);
+              }),
+          py::kw_only(), py::arg(weight_name) = defaults.*weight,
+          py::arg("first_play") = name_of(defaults.first_play, first_plays), py::arg("unvisited") = defaults.unvisited,
+          py::arg("normalise") = name_of(defaults.normalise, normalisations),
+          "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`), reduced, prior; "
+          "`normalise`: none, tree, siblings.");
 }
 
 }  // namespace
@@ -126,8 +134,8 @@ void bind_mcts(py::module_& m) {
                                                               "Monte-Carlo tree search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
-                       const std::string& collision, bool solve, double widen_k, double widen_alpha,
-                       const std::string& prior, double tau, bool graft, const Loop& environment) {
+                       const std::string& collision, const std::string& values, bool solve, double widen_k,
+                       double widen_alpha, const std::string& prior, double tau, bool graft, const Loop& environment) {
              MctsOptions chosen;
              chosen.simulations = simulations;
              chosen.width = width;
@@ -135,6 +143,7 @@ void bind_mcts(py::module_& m) {
              chosen.window = window;
              chosen.expand = named<MctsOptions::Expand>("expand", expand, expansions);
              chosen.collision = named<MctsOptions::Collision>("collision", collision, collisions);
+             chosen.values = named<MctsOptions::Values>("values", values, valued_nodes);
              chosen.solve = solve;
              chosen.widen_k = widen_k;
              chosen.widen_alpha = widen_alpha;
@@ -145,13 +154,16 @@ void bind_mcts(py::module_& m) {
            py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
            py::arg("simulations") = defaults.simulations, py::arg("width") = defaults.width,
            py::arg("max_depth") = py::none(), py::arg("window") = defaults.window, py::arg("expand") = "all",
-           py::arg("collision") = "wait", py::arg("solve") = false, py::arg("widen_k") = defaults.widen_k,
-           py::arg("widen_alpha") = defaults.widen_alpha, py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau,
-           py::arg("graft") = false, py::arg_v("environment", m.attr("Environment")(), "Environment()"),
-           "`width`: samples a node; `window`: simulations under way in one tree, which changes the tree; `collision`: wait, "
-           "evaluate; `solve`: what has nothing new below is not selected again; `widen_k`, `widen_alpha`: progressive "
-           "widening; `prior`: given, uniform, counts, mean_logprob, sum_logprob, scored, first_token; `graft`: rollouts' "
-           "steps become nodes.");
+           py::arg("collision") = "wait", py::arg("values") = "first", py::arg("solve") = false,
+           py::arg("widen_k") = defaults.widen_k, py::arg("widen_alpha") = defaults.widen_alpha,
+           py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
+           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
+           "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
+           "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, alike, all. `solve`: do not "
+           "select "
+           "solved nodes again. `widen_k`, `widen_alpha`: "
+           "progressive widening. `prior`: given, uniform, counts, mean_logprob, sum_logprob, scored, first_token. "
+           "`graft`: rollouts' steps become nodes.");
 }
 
 }  // namespace espalier::python

@@ -1,5 +1,6 @@
-#include <espalier/run/matched.hpp>
-#include <espalier/run/registry.hpp>
+#include <espalier/core/nearest.hpp>
+#include <espalier/method/match_budget.hpp>
+#include <espalier/method/registry.hpp>
 
 #include "parts.hpp"
 #include "rewards.hpp"
@@ -9,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -23,14 +25,14 @@ using Set = std::vector<std::pair<std::string, std::string>>;
 /// A method of the registry, ready to grow trees or to answer.
 class MethodEngine final : public Engine {
  public:
-  MethodEngine(std::unique_ptr<run::Method> method, bool answers) : method_(std::move(method)), answers_(answers) {}
+  MethodEngine(std::unique_ptr<method::Method> method, bool answers) : method_(std::move(method)), answers_(answers) {}
   Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override {
     if (!answers_) return method_->grow(std::move(root), run_seed);
-    return run::answer(*method_, rag::State(root.question()), run_seed);
+    return method::answer(*method_, rag::State(root.question()), run_seed);
   }
 
  private:
-  std::unique_ptr<run::Method> method_;
+  std::unique_ptr<method::Method> method_;
   bool answers_;
 };
 
@@ -40,8 +42,10 @@ std::vector<Passages> no_retriever(std::span<const Query>) { throw std::logic_er
 /// Any method by its name, with options as on the command line.
 class MethodSearch final : public Search {
  public:
-  MethodSearch(const std::string& name, std::string preset, bool answers, Set set, std::map<std::string, py::object> models, py::object encoder, py::object values)
-      : Search(name, Loop({}, {}, run::make_method(name)->prompts()), py::none()),
+  MethodSearch(const std::string& name, std::string preset, bool answers, Set set,
+               std::map<std::string, py::object> models, py::object encoder, py::object values, py::object reward,
+               const std::string& prompts)
+      : Search(name, Loop({}, {}, prompts_of(name, prompts)), std::move(reward)),
         preset_(std::move(preset)),
         answers_(answers),
         set_(std::move(set)),
@@ -50,17 +54,23 @@ class MethodSearch final : public Search {
         values_(std::move(values)) {
     (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
-      if (!environment.prompts->protocol()->purpose(purpose)) throw std::invalid_argument("models: " + method + " has no purpose '" + purpose + "'");
+      if (const Protocol& protocol = *environment.prompts->protocol(); !protocol.purpose(purpose))
+        throw std::invalid_argument("models: " + method + " has no purpose '" + purpose + "'" +
+                                    did_you_mean(purpose, protocol.purposes | std::views::transform(&Purpose::name)));
   }
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever, const py::object& chosen_reward, Budget::Watch watch) const override {
+  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                                           const py::object& chosen_reward, Budget::Watch watch) const override {
     auto made = make();
-    run::Ports ports(std::move(model), std::move(retriever));
-    for (const auto& [purpose, other] : models_) ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
-    if (!encoder_.is_none()) ports.encoder = scheduler.encoder(open_backend<EncodeRequest, Embedding>(encoder_, "encoder"));
-    if (!values_.is_none()) ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
+    method::Ports ports(std::move(model), std::move(retriever));
+    for (const auto& [purpose, other] : models_)
+      ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
+    if (!encoder_.is_none())
+      ports.encoder = scheduler.encoder(open_backend<EncodeRequest, Embedding>(encoder_, "encoder"));
+    if (!values_.is_none())
+      ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
     if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
     ports.watch = std::move(watch);
     made->prepare(ports, *environment.prompts);
@@ -71,12 +81,12 @@ class MethodSearch final : public Search {
   [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees) const {
     const auto made = make();
     Scheduler scheduler;
-    run::Ports ports(scheduler.external_model(), scheduler.retriever(&no_retriever));
+    method::Ports ports(scheduler.external_model(), scheduler.retriever(&no_retriever));
     ports.encoder = scheduler.encoder(&no_encoder);
     ports.values = ports.encoder;
     made->prepare(ports, *environment.prompts);
     std::map<std::string, std::string> files;
-    for (const run::Product& product : made->products()) {
+    for (const method::Product& product : made->products()) {
       std::string& text = files[product.file];
       for (const auto& tree : trees) product.rows(tree->record(), text);
     }
@@ -84,8 +94,12 @@ class MethodSearch final : public Search {
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<run::Method> make() const {
-    auto made = run::make_method(method);
+  static rag::PromptSet prompts_of(const std::string& name, const std::string& folder) {
+    rag::PromptSet texts = method::make_method(name)->prompts();
+    return folder.empty() ? texts : texts.replaced_from(folder);
+  }
+  [[nodiscard]] std::unique_ptr<method::Method> make() const {
+    auto made = method::make_method(method);
     if (!preset_.empty()) made->preset(preset_);
     for (const auto& [name, value] : set_) made->options().set(name, value);
     made->check();
@@ -102,14 +116,20 @@ class MethodSearch final : public Search {
 }  // namespace
 
 void bind_method(py::module_& m) {
-  py::class_<MethodSearch, Search, std::shared_ptr<MethodSearch>>(m, "Method", "A method by its name, with options as on the command line.")
+  py::class_<MethodSearch, Search, std::shared_ptr<MethodSearch>>(
+      m, "Method", "A method by its name, with options as on the command line.")
       .def(py::init([](const std::string& name, const std::optional<std::string>& preset, bool answer, const Set& set,
-                       const std::map<std::string, py::object>& models, const py::object& encoder, const py::object& values) {
-             return std::make_shared<MethodSearch>(name, preset.value_or(""), answer, set, models, encoder, values);
+                       const std::map<std::string, py::object>& models, const py::object& encoder,
+                       const py::object& values, const py::object& reward, const std::string& prompts) {
+             return std::make_shared<MethodSearch>(name, preset.value_or(""), answer, set, models, encoder, values,
+                                                   reward, prompts);
            }),
-           py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false, py::arg("set") = Set(),
-           py::arg("models") = std::map<std::string, py::object>(), py::arg("encoder") = py::none(), py::arg("values") = py::none())
-      .def("lines", &MethodSearch::rows, py::arg("trees"), "The data that the method harvests: file name -> lines of JSON.");
+           py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false,
+           py::arg("set") = Set(), py::arg("models") = std::map<std::string, py::object>(),
+           py::arg("encoder") = py::none(), py::arg("values") = py::none(), py::arg("reward") = py::none(),
+           py::arg("prompts") = "")
+      .def("lines", &MethodSearch::rows, py::arg("trees"),
+           "The data that the method harvests: file name -> lines of JSON.");
 }
 
 }  // namespace espalier::python

@@ -24,7 +24,7 @@ Task<ProblemTree> grow(Engine* engine, ProblemEnvironment* problem, py::object r
 
 using Grown = std::pair<std::vector<std::shared_ptr<ProblemTree>>, py::dict>;
 
-/// A tree a root, null where a function failed as a backend, and {index of the root: BackendError} of those.
+/// One tree per root, null where a function failed as a backend, and {index of the root: BackendError} for those.
 template <class Make>
 Grown grow_all(const Functions& functions, const std::vector<py::object>& roots, std::uint64_t seed, Make make) {
   Scheduler scheduler;
@@ -44,7 +44,7 @@ Grown grow_all(const Functions& functions, const std::vector<py::object>& roots,
 
 using SelectionChoice = std::variant<Chosen<Uct>, Chosen<Puct>, py::function>;
 
-/// What selects in a tree: a native policy itself, or a Selection by a function.
+/// The selection for a tree: the native policy itself, or a Selection that calls a function.
 template <class Native>
 Native selection_by(const Native& policy) {
   return policy;

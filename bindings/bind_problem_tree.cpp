@@ -14,7 +14,7 @@ namespace {
 
 using SharedProblemTree = std::shared_ptr<ProblemTree>;
 
-/// One node of a tree; keeps the tree alive.
+/// One node of a tree. It keeps the tree alive.
 struct ProblemNode {
   SharedProblemTree tree;
   NodeId id;

@@ -23,7 +23,7 @@ Finish finish_of(const std::string& name) {
   bad_option("finish", name, "stop, length, other");
 }
 
-/// The slots of a prompt's purpose with their values; the segments inside them have spans too, but are no slots.
+/// The slots of a prompt's purpose with their values. Segments inside them have spans too, but are not slots.
 py::dict slots(const Prompt& prompt) {
   py::dict found;
   const auto& body = prompt.body();
@@ -42,7 +42,8 @@ void bind_prompt(py::module_& m) {
                        std::uint64_t seed, std::uint32_t sample, std::string prefill, std::vector<std::int32_t> ids) {
              PromptBody body;
              body.messages.push_back({ids.empty() ? "user" : "", std::move(text)});
-             if (!prefill.empty() && !ids.empty()) bad_option("prefill", prefill, "none beside token ids, which go on by themselves");
+             if (!prefill.empty() && !ids.empty())
+               bad_option("prefill", prefill, "none beside token ids, which go on by themselves");
              if (!prefill.empty()) body.messages.push_back({"assistant", std::move(prefill)});
              body.ids = std::move(ids);
              body.sampling.temperature = temperature;
@@ -53,7 +54,8 @@ void bind_prompt(py::module_& m) {
            py::arg("text"), py::kw_only(), py::arg("temperature") = 0.0, py::arg("max_tokens") = 512,
            py::arg("stop") = std::vector<std::string>(), py::arg("seed") = 0, py::arg("sample") = 0,
            py::arg("prefill") = "", py::arg("ids") = std::vector<std::int32_t>(),
-           "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a raw "
+           "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a "
+           "raw "
            "prompt as token ids, sent in place of the text.")
       .def_property_readonly("text", &Prompt::text, "The last message's content.")
       .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")

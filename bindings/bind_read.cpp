@@ -1,19 +1,48 @@
 #include "tree.hpp"
 
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/method/decex_prompts.hpp>
+#include <espalier/method/decex/prompts.hpp>
+#include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/tree_reader.hpp>
 #endif
 
 #include <pybind11/stl.h>
 
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::python {
 
 #ifdef ESPALIER_HAS_SIMDJSON
+
+namespace {
+
+/// The prompts of the method that a tree names; searches that are no methods grow it over DecEx-RAG's policy loop.
+rag::PromptSet prompts_of(const std::string& method) {
+  return method::methods().contains(method) ? method::make_method(method)->prompts() : method::decex_prompts();
+}
+
+std::shared_ptr<GrownTree> grown(output::RecordedTree read, std::shared_ptr<const rag::PromptSet> prompts) {
+  return std::make_shared<GrownTree>(
+      GrownTree{std::move(read.tree), std::move(read.method), read.seed, std::move(read.options), std::move(prompts)});
+}
+
+}  // namespace
+
+std::shared_ptr<GrownTree> tree_of(const TreeState& state) {
+  const auto& [line, texts] = state;
+  std::istringstream in(line);
+  output::RecordedTree read = std::move(output::read_trees(in, "a pickled Tree").front());
+  const rag::PromptSet built_in = prompts_of(read.method);
+  const auto prompts =
+      std::make_shared<const rag::PromptSet>(built_in.protocol(), texts.empty() ? built_in.texts() : texts);
+  return grown(std::move(read), prompts);
+}
 
 void bind_read(py::module_& m) {
   m.def(
@@ -29,17 +58,21 @@ void bind_read(py::module_& m) {
   m.def(
       "read_trees",
       [](const std::string& path) {
-        const auto prompts = std::make_shared<const rag::PromptSet>(method::decex_prompts());
+        std::map<std::string, std::shared_ptr<const rag::PromptSet>> prompts;
         std::vector<std::shared_ptr<GrownTree>> trees;
-        for (auto& read : output::read_trees(path))
-          trees.push_back(std::make_shared<GrownTree>(
-              GrownTree{std::move(read.tree), std::move(read.method), read.seed, std::move(read.options), prompts}));
+        for (auto& read : output::read_trees(path)) {
+          auto& shared = prompts[read.method];
+          if (!shared) shared = std::make_shared<const rag::PromptSet>(prompts_of(read.method));
+          trees.push_back(grown(std::move(read), shared));
+        }
         return trees;
       },
       py::arg("path"));
 }
 
 #else
+
+std::shared_ptr<GrownTree> tree_of(const TreeState&) { throw MissingPart("reading JSON", "libsimdjson-dev"); }
 
 void bind_read(py::module_& m) {
   for (const char* name : {"read_questions", "read_passages", "read_trees"})

@@ -25,7 +25,7 @@ Task<std::vector<double>> values_of(Port<RewardRequest, double> port, std::vecto
   return gather(std::move(asked));
 }
 
-/// A reward class with the list protocol that Python rewards have: reward(states) -> values.
+/// Adds to a reward class the call that Python rewards have: reward(states) -> values.
 template <class Reward>
 void bind_reward(py::class_<Reward>& type) {
   type.def(
@@ -80,8 +80,7 @@ void bind_rewards(py::module_& m) {
           [](const rag::State& s) {
             py::list segments;
             for (const rag::Segment* segment : s.transcript().segments()) {
-              py::object content =
-                  segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->words());
+              py::object content = segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->words());
               segments.append(py::make_tuple(rag::name(segment->kind()), content));
             }
             return segments;

@@ -38,7 +38,8 @@ void bind_search(py::module_& m) {
             auto [events, more] = session.advance(open);
             py::list told;
             for (const TreeEvent& e : events)
-              told.append(py::make_tuple(static_cast<int>(e.what), e.question, e.node, e.parent, e.kind, e.text, e.number));
+              told.append(
+                  py::make_tuple(static_cast<int>(e.what), e.question, e.node, e.parent, e.kind, e.text, e.number));
             return std::pair(told, more);
           },
           py::arg("open_questions"),

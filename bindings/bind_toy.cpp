@@ -2,7 +2,6 @@
 #include <espalier/toy/two_players.hpp>
 
 #include "bindings.hpp"
-
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -15,8 +14,9 @@ namespace espalier::python {
 
 namespace {
 
-/// Plays both sides of tic-tac-toe from a board of nine cells; 'x' moves first.
-std::vector<std::tuple<int, std::uint32_t, double>> search_tic_tac_toe(const std::string& board, std::uint32_t simulations, std::uint64_t seed) {
+/// Plays both sides of tic-tac-toe from a board of nine cells. 'x' moves first.
+std::vector<std::tuple<int, std::uint32_t, double>> search_tic_tac_toe(const std::string& board,
+                                                                       std::uint32_t simulations, std::uint64_t seed) {
   toy::TwoPlayers::State state;
   int balance = 0;
   if (board.size() != 9) bad_option("board", board, "nine characters of x, o and .");
@@ -30,13 +30,15 @@ std::vector<std::tuple<int, std::uint32_t, double>> search_tic_tac_toe(const std
   if (balance != 0 && balance != 1) bad_option("board", board, "as many x as o, or one more");
   state.turn = static_cast<std::uint8_t>(balance);
   toy::TwoPlayers game;
-  Mcts<toy::Playout, toy::TwoPlayerUct> engine({.simulations = simulations, .width = 9}, toy::Playout(), toy::TwoPlayerUct());
+  Mcts<toy::Playout, toy::TwoPlayerUct> engine({.simulations = simulations, .width = 9}, toy::Playout(),
+                                               toy::TwoPlayerUct());
   const auto tree = [&] {
     const py::gil_scoped_release unlock;
     return engine.search(game, state, Seed(seed, board));
   }();
   std::vector<std::tuple<int, std::uint32_t, double>> moves;
-  for (const NodeId child : tree.children(tree.root())) moves.emplace_back(tree.action(child), tree[child].visits, tree[child].mean());
+  for (const NodeId child : tree.children(tree.root()))
+    moves.emplace_back(tree.action(child), tree[child].visits, tree[child].mean());
   return moves;
 }
 

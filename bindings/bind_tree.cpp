@@ -6,7 +6,9 @@
 #include "tree.hpp"
 #include <pybind11/stl.h>
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 
 using SharedTree = std::shared_ptr<GrownTree>;
 
-/// One node of a tree; keeps the tree alive.
+/// One node of a tree. It keeps the tree alive.
 class NodeView {
  public:
   NodeView(SharedTree tree, NodeId id) : tree_(std::move(tree)), id(id) {}
@@ -41,7 +43,7 @@ class NodeView {
 
 py::object loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
 
-/// Rows that were appended as lines of JSON, as dictionaries.
+/// Lines of JSON as a list of dictionaries.
 py::list rows(const std::string& lines) {
   py::list all;
   std::size_t begin = 0;
@@ -55,6 +57,10 @@ std::string to_json(const GrownTree& tree) {
   output::append_tree(tree.record(), line);
   line.pop_back();
   return line;
+}
+
+TreeState state_of(const GrownTree& tree) {
+  return {to_json(tree), tree.prompts ? tree.prompts->texts() : rag::PromptSet::Texts()};
 }
 
 output::ChainChoice choice_of(const std::string& name) {
@@ -142,14 +148,28 @@ void bind_tree(py::module_& m) {
               entry["prompt_tokens"] = costs.prompt_tokens;
               entry["completion_tokens"] = costs.completion_tokens;
               entry["retrievals"] = costs.retrievals;
+              entry["unread"] = costs.unread;
+              entry["cut"] = costs.cut;
               purposes[py::str(purpose)] = entry;
             }
             return purposes;
           },
-          "Logical costs by purpose.")
+          "Logical costs by purpose; `unread`: completions that could not be read, `cut`: those of them that "
+          "max_tokens ended.")
+      .def_property_readonly(
+          "first_unread",
+          [](const GrownTree& t) {
+            std::map<std::string, std::pair<std::string, std::optional<std::uint64_t>>> purposes;
+            for (const auto& [purpose, unread] : t.tree.ledger.first_unread())
+              purposes[purpose] = {unread.text, unread.cut_at > 0 ? std::optional(unread.cut_at) : std::nullopt};
+            return purposes;
+          },
+          "By purpose, how the first completion that could not be read begins, and the max_tokens that ended it, if "
+          "they did.")
       .def("__len__", [](const GrownTree& t) { return t.tree.size(); })
       .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
+      .def(py::pickle(&state_of, &tree_of))
       .def("__repr__", [](const GrownTree& t) {
         return py::str("Tree({!r}, {} nodes)").format(t.tree.state(rag::Tree::root()).question().text, t.tree.size());
       });
@@ -190,14 +210,17 @@ void bind_tree(py::module_& m) {
       "Fine-tuning rows of one correct chain a tree: 'best', or by its retrievals 'most', 'least', 'random'.");
   m.def(
       "dpo_pairs",
-      [](const std::vector<SharedTree>& trees, double margin) {
+      [](const std::vector<SharedTree>& trees, double margin, const std::string& chain) {
         if (!(margin >= 0)) bad_option("margin", margin, "0 or more");
         std::string lines;
-        for (const SharedTree& tree : trees) output::append_dpo_rows(tree->record(), *tree->prompts, {margin}, lines);
+        for (const SharedTree& tree : trees)
+          output::append_dpo_rows(tree->record(), *tree->prompts, {.margin = margin, .choice = choice_of(chain)},
+                                  lines);
         return rows(lines);
       },
-      py::arg("trees"), py::kw_only(), py::arg("margin") = 0.1,
-      "Preference pairs of siblings whose rewards differ by the margin or more.");
+      py::arg("trees"), py::kw_only(), py::arg("margin") = 0.1, py::arg("chain") = "most",
+      "Preference pairs of siblings along the chain of the fine-tuning rows, whose rewards differ by the margin or "
+      "more.");
 }
 
 }  // namespace espalier::python

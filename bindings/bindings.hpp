@@ -21,16 +21,18 @@ void bind_environment(py::module_& m);
 void bind_tree(py::module_& m);
 void bind_read(py::module_& m);
 void bind_search(py::module_& m);
-void bind_decex(py::module_& m);
 void bind_mcts(py::module_& m);
 void bind_beam(py::module_& m);
 void bind_job(py::module_& m);
 void bind_journal(py::module_& m);
 void bind_answering(py::module_& m);
 void bind_batch(py::module_& m);
+void bind_work_folder(py::module_& m);
 void bind_method(py::module_& m);
 void bind_problem_tree(py::module_& m);
 void bind_problem(py::module_& m);
 void bind_toy(py::module_& m);
+/// Of all that is registered: arguments that do not fit are told in one line.
+void shorten_mismatches(const py::module_& m);
 
 }  // namespace espalier::python

@@ -15,15 +15,17 @@
 
 namespace espalier::python {
 
-/// A Python function as a batch function: one call a batch, its reply checked by hand, so that a wrong one is a
-/// BackendError that says what was expected and what came. A BackendError that it raises, or returns in place of an item,
-/// is a failure of the backend; any other exception leaves the run.
+/// A Python function as a batch function, called once per batch. Its reply is checked, and a wrong one is a
+/// BackendError that says what was expected and what came. A BackendError that it raises, or returns in place of an
+/// item, is a failure of the backend. Any other exception ends the run.
 template <class In, class Out>
 class Callable {
  public:
-  /// `role` is what messages call it: "model", "retriever" ...
+  /// `role` is its name in messages: "model", "retriever" ...
   Callable(py::object function, std::string role)
-      : function_(shared(std::move(function))), role_(std::move(role)), call_(shared(py::module_::import("espalier._calls").attr("call"))) {}
+      : function_(shared(std::move(function))),
+        role_(std::move(role)),
+        call_(shared(py::module_::import("espalier.bridge.call").attr("call"))) {}
 
   std::vector<Outcome<Out>> operator()(std::span<const In> requests) const {
     const py::gil_scoped_acquire lock;
@@ -35,16 +37,16 @@ class Callable {
     return outcomes;
   }
 
-  /// The place of a request that was not asked in a list.
+  /// The position of a request that was not part of a list.
   static constexpr std::size_t alone = std::numeric_limits<std::size_t>::max();
-  /// What one item of a reply says; `i` is its place.
+  /// The outcome of one item of a reply. `i` is its position.
   [[nodiscard]] Outcome<Out> outcome(const py::object& item, const In& request, std::size_t i) const {
     if (!PyExceptionInstance_Check(item.ptr())) return read(item, request, i);
     if (!py::isinstance(item, error_class("BackendError"))) raise(item);
     return std::make_exception_ptr(PythonBackendError(item));
   }
 
-  /// What the function sees of a request.
+  /// The part of a request that the function sees.
   static const auto& shown(const In& request) {
     if constexpr (requires { request.state; }) return request.state;
     else return request;
@@ -62,7 +64,7 @@ class Callable {
     }
   }
 
-  /// The reply as something that can be indexed, of the right length.
+  /// The reply as a sequence of the right length.
   [[nodiscard]] py::sequence rows(const py::object& reply, std::size_t expected) const {
     if (!listed(reply)) refuse("a list of " + std::to_string(expected), type_name(reply));
     const std::size_t length = py::len(reply);
@@ -97,11 +99,11 @@ class Callable {
 
   std::shared_ptr<py::object> function_;
   std::string role_;
-  std::shared_ptr<py::object> call_;  ///< waits for what must be awaited, and tells of what takes long
+  std::shared_ptr<py::object> call_;  ///< waits for awaitables, and reports calls that take long
 };
 
-/// The numbers of a Python sequence or of anything with a one-dimensional buffer of floats, such as a row of an array.
-/// False if it is neither.
+/// Reads the numbers of a Python sequence or of a one-dimensional buffer of floats, such as a row of an array. False if
+/// it is neither.
 bool read_floats(py::handle object, std::vector<float>& numbers);
 
 template <>

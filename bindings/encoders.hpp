@@ -18,18 +18,21 @@
 
 namespace espalier::python {
 
-/// How often an encoder that is a part is opened: for each batch, so that several threads may ask at once; or once, so that
-/// its connections stay, for one pass over a corpus.
+/// How often an encoder part is opened. With `each_batch`, several threads may call it at once. With `once`, its
+/// connections stay open for one pass over a corpus.
 enum class Opened : std::uint8_t { each_batch, once };
 
-/// An encoder as a batch function; a part is asked and waited for.
+/// An encoder as a batch function. A part is called and waited for.
 inline backend::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
   if (!py::isinstance<EncoderPart>(encoder)) {
     if (!PyCallable_Check(encoder.ptr()))
       throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
                            type_name(encoder));
     if (!asks_singly(encoder)) return Callable<EncodeRequest, Embedding>(encoder, "encoder");
-    return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] { return make_service<EncodeRequest, Embedding>(*kept, "encoder"); })), opened);
+    return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] {
+                          return make_service<EncodeRequest, Embedding>(*kept, "encoder");
+                        })),
+                        opened);
   }
   const auto part = encoder.cast<std::shared_ptr<EncoderPart>>();
   const std::shared_ptr<Service<EncodeRequest, Embedding>> service = opened == Opened::once ? part->open() : nullptr;
@@ -40,21 +43,25 @@ inline backend::AnyEncoder make_encoder(const py::object& encoder, Opened opened
   };
 }
 
-/// Nothing for a function.
+/// The fingerprint of an encoder. Nothing for a function.
 inline std::optional<Hash> fingerprint_of(const py::object& encoder) {
   return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
 }
 
-/// One that is opened once, behind a journal, which keeps what was encoded under that fingerprint.
-inline backend::AnyEncoder make_encoder([[maybe_unused]] const py::object& encoder, [[maybe_unused]] const std::string& journal,
-                                        [[maybe_unused]] Hash fingerprint, [[maybe_unused]] const std::string& name) {
+/// An encoder that is opened once, behind a journal that keeps its embeddings under this fingerprint.
+inline backend::AnyEncoder make_encoder([[maybe_unused]] const py::object& encoder,
+                                        [[maybe_unused]] const std::string& journal, [[maybe_unused]] Hash fingerprint,
+                                        [[maybe_unused]] const std::string& name) {
 #ifdef ESPALIER_HAS_SQLITE
   using Inner = Guarded<EncodeRequest, Embedding, py::gil_scoped_acquire>;
   const auto store = std::make_shared<backend::SqliteStore>(journal);
   return make_encoder(py::cast(EncoderPart([=] {
-    auto asked = std::make_unique<Inner>(open_backend<EncodeRequest, Embedding>(encoder, "encoder"));
-    return std::make_unique<backend::Journaled<EncodeRequest, Embedding>>(std::move(asked), store, fingerprint, name);
-  })), Opened::once);
+                        auto asked =
+                            std::make_unique<Inner>(open_backend<EncodeRequest, Embedding>(encoder, "encoder"));
+                        return std::make_unique<backend::Journaled<EncodeRequest, Embedding>>(std::move(asked), store,
+                                                                                              fingerprint, name);
+                      })),
+                      Opened::once);
 #else
   throw MissingPart("the journal", "libsqlite3-dev");
 #endif

@@ -10,7 +10,7 @@
 
 namespace espalier::python {
 
-/// The policy loop with everything but its backends: options, sampling and prompts.
+/// The policy loop without its backends: options, sampling and prompts.
 class Loop {
  public:
   Loop(rag::Environment::Options options, rag::Sampler::Options sampling, rag::PromptSet texts)
@@ -26,7 +26,7 @@ class Loop {
     options.max_rounds = max_rounds.value_or(options.max_rounds);
     return {rag::Sampler(std::move(model), *prompts, sampling_), std::move(retriever), options};
   }
-  /// Writes the options as members of an object.
+  /// Writes the options as members of a JSON object.
   void show(JsonWriter& json) const;
 
  private:

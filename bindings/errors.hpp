@@ -10,10 +10,10 @@
 
 namespace espalier::python {
 
-/// The class of that name in espalier._errors.
+/// The class with this name in espalier.errors.
 py::object error_class(const char* name);
 
-/// A Python object that may be dropped by a thread that does not hold the interpreter lock.
+/// A Python object that a thread without the interpreter lock may release.
 inline std::shared_ptr<py::object> shared(py::object object) {
   return {new py::object(std::move(object)), [](py::object* last) {
             const py::gil_scoped_acquire lock;
@@ -21,7 +21,7 @@ inline std::shared_ptr<py::object> shared(py::object object) {
           }};
 }
 
-/// A Python BackendError on its way through C++; leaves it as the same object, with its traceback.
+/// A Python BackendError passing through C++. It leaves as the same object, with its traceback.
 class PythonBackendError : public BackendError {
  public:
   explicit PythonBackendError(const py::object& error)
@@ -37,7 +37,7 @@ class PythonBackendError : public BackendError {
 /// The Python exception for an error of a backend.
 py::object python_error(const std::exception_ptr& error);
 
-/// Raises an exception object that stands where a value was expected.
+/// Raises an exception object that was returned in place of a value.
 [[noreturn]] inline void raise(py::handle error) {
   PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
   throw py::error_already_set();

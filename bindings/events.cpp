@@ -15,8 +15,8 @@ void EventLog::look(std::size_t question, const rag::Tree& tree) {
   for (auto id = static_cast<NodeId>(told.size()); id < tree.size(); ++id) {
     const auto& action = tree.action(id);
     const bool root = id == rag::Tree::root();
-    events_.push_back({TreeEvent::What::node, question, id, tree[id].parent, root ? "" : rag::name(action.kind), action.text,
-                       static_cast<double>(tree[id].prior)});
+    events_.push_back({TreeEvent::What::node, question, id, tree[id].parent, root ? "" : rag::name(action.kind),
+                       action.text, static_cast<double>(tree[id].prior)});
     told.emplace_back();
   }
   tell_values(question, tree);
@@ -26,12 +26,12 @@ void EventLog::look(std::size_t question, const rag::Tree& tree) {
   }
 }
 
-/// A node's own values are those that its children have not. Engines that count children at the end only give it less than
-/// they have, until then: nothing is told twice.
+/// Records a node's own values: those that its children do not have. Engines that sum up only at the end give it fewer
+/// until then, so nothing is reported twice.
 void EventLog::tell_values(std::size_t question, const rag::Tree& tree) {
   auto& told = told_[question];
   std::vector<std::uint32_t> below(tree.size());
-  std::vector<double> fresh(tree.size());  // of the sum, without what passed through children
+  std::vector<double> fresh(tree.size());  // part of the sum that did not pass through children
   for (auto id = static_cast<NodeId>(tree.size()); id-- > 0;) {
     const double more = tree[id].total - std::exchange(told[id].total, tree[id].total);
     fresh[id] += more;

@@ -17,15 +17,16 @@ PYBIND11_MODULE(_core, m) {
   python::bind_tree(m);
   python::bind_read(m);
   python::bind_search(m);
-  python::bind_decex(m);
   python::bind_mcts(m);
   python::bind_beam(m);
   python::bind_job(m);
   python::bind_answering(m);
   python::bind_batch(m);
+  python::bind_work_folder(m);
   python::bind_journal(m);
   python::bind_method(m);
   python::bind_problem_tree(m);
   python::bind_problem(m);
   python::bind_toy(m);
+  python::shorten_mismatches(m);
 }

@@ -13,8 +13,8 @@
 
 namespace espalier::python {
 
-/// Computes or waits under a guard of Python's lock: gil_scoped_release lets other Python threads run beside a service of ours,
-/// gil_scoped_acquire takes the lock that a service inside one of ours expects to hold.
+/// Runs a service under a guard of Python's lock. gil_scoped_release lets other Python threads run while our service
+/// works. gil_scoped_acquire takes the lock for a service that expects to hold it inside one of ours.
 template <class In, class Out, class Guard>
 class Guarded final : public Service<In, Out> {
  public:
@@ -31,21 +31,23 @@ class Guarded final : public Service<In, Out> {
   std::unique_ptr<Service<In, Out>> inner_;
 };
 
-/// A backend of ours as a Python object. Opens a service for each run.
+/// One of our backends as a Python object. Opens a service for each run.
 template <class In, class Out>
 class Part {
  public:
   using Open = std::function<std::unique_ptr<Service<In, Out>>()>;
-  /// A fingerprint makes its answers worth a place in a journal.
+  /// With a fingerprint its answers can be journaled.
   explicit Part(Open open, std::optional<Hash> identity = std::nullopt)
       : fingerprint(identity), open_(std::move(open)) {}
   std::optional<Hash> fingerprint;
 
-  [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const { return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_()); }
+  [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const {
+    return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_());
+  }
 
-  /// Answers a list of requests; raises the first error.
+  /// Answers a list of requests. Raises the first error.
   std::vector<Out> operator()(const std::vector<In>& requests) const { return ask(*open(), requests); }
-  /// The same by a service that open() gave, which can be asked again unless this raises.
+  /// The same with a service from open(). It can be called again unless it raised.
   static std::vector<Out> ask(Service<In, Out>& service, const std::vector<In>& requests) {
     for (std::size_t i = 0; i < requests.size(); ++i) service.submit(i, requests[i]);
     std::vector<std::optional<Outcome<Out>>> answers(requests.size());
@@ -69,13 +71,13 @@ using ModelPart = Part<Prompt, Completion>;
 using RetrieverPart = Part<Query, Passages>;
 using EncoderPart = Part<EncodeRequest, Embedding>;
 
-/// A batch function of ours as a part; every run gets a copy.
+/// One of our batch functions as a part. Every run gets a copy.
 template <class In, class Out, class F>
 typename Part<In, Out>::Open opens(F f) {
   return [f = std::move(f)] { return std::make_unique<BatchService<In, Out, F>>(f); };
 }
 
-/// A part, or a Python function behind the same interface. Raises TypeError for anything else.
+/// Opens a part, or a Python function as a service. Raises TypeError for anything else.
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const std::string& role) {
   if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().open();
@@ -85,7 +87,7 @@ std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const 
   return make_service<In, Out>(backend, role);
 }
 
-/// The constructor of a part that is not in this build: names the package that brings it.
+/// The constructor of a part that is not in this build. It names the package that provides it.
 template <class T>
 auto left_out(const char* part, const char* package) {
   return py::init([part, package](const py::args&, const py::kwargs&) -> T { throw MissingPart(part, package); });

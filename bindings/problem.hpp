@@ -6,13 +6,13 @@
 
 namespace espalier::python {
 
-/// A state of a problem that is written in Python, with its legal kinds, a byte each.
+/// A state of a problem written in Python, with its legal kinds, one byte each.
 struct ProblemState {
   py::object object;
   py::bytes kinds;
 };
 
-/// An action of a problem that is written in Python; None at the root.
+/// An action of a problem written in Python, None at the root.
 struct ProblemAction {
   py::object object = py::none();
   friend bool operator==(const ProblemAction& a, const ProblemAction& b) {

@@ -14,17 +14,17 @@
 #include <utility>
 #include <vector>
 
-/// A problem that is written in Python as an environment: each of its functions is called once for all that waits in
-/// all trees.
+/// A problem written in Python as an environment. Each of its functions is called once for all waiting requests of all
+/// trees.
 namespace espalier::python {
 
-/// What a function of a problem is asked, for one state: shared with no other.
+/// A call of a problem's function for one state. Never shared.
 struct ProblemRequest {
   explicit ProblemRequest(py::tuple asked) : state(std::move(asked)) {}
   py::object state;
 };
 
-/// A proposal as Python writes it; its kind is the one that was asked for.
+/// A proposal from Python. Its kind is the requested one.
 struct Offer {
   py::object action;
   float prior;
@@ -97,7 +97,7 @@ class ProblemEnvironment {
   [[nodiscard]] Task<State> step(const State& s, const Action& a, const Context& context) const {
     return next(this, ProblemRequest(py::make_tuple(s.object, a.object, context.seed.value())));
   }
-  /// A state with its kinds.
+  /// A state together with its kinds.
   static Task<State> known(const ProblemEnvironment* self, py::object object) {
     State state;
     ProblemRequest request(py::make_tuple(object));

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-/// Policies that are written in Python, each called once a node with an array entry a child.
+/// Policies written in Python. Each is called once per node with arrays that have one entry per child.
 namespace espalier::python {
 
-/// A number of each node, as an array.
+/// One number per node, as an array.
 template <class Number, class Get>
 py::array_t<Number> column(const std::vector<NodeId>& ids, Get get) {
   py::array_t<Number> array(static_cast<py::ssize_t>(ids.size()));
@@ -28,7 +28,7 @@ py::array_t<Number> column(const std::vector<NodeId>& ids, Get get) {
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-/// What a policy returned, if it is as many numbers as expected.
+/// A policy's reply as numbers, if there are as many as expected.
 inline std::vector<double> floats(const py::object& reply, std::size_t expected, const std::string& role) {
   const auto array = Doubles::ensure(reply);
   if (!array) PyErr_Clear();
@@ -45,7 +45,7 @@ inline std::vector<double> floats(const py::object& reply, std::size_t expected,
   return numbers;
 }
 
-/// A function of one node's living children: selection(N, Q, P) -> scores.
+/// A function of one node's children that are not pruned: selection(N, Q, P) -> scores.
 class Selection {
  public:
   explicit Selection(py::function function) : function_(std::move(function)) {}
@@ -69,14 +69,14 @@ class Selection {
   py::function function_;
 };
 
-/// The mean, or what a function says of the nodes from the leaf to the root: backup(value, N, W) -> sums W, with this
-/// visit in N.
+/// Mean backup, or a function of the nodes from the leaf to the root: backup(value, N, W) -> totals W. N includes this
+/// visit.
 class PathBackup {
  public:
   explicit PathBackup(std::optional<py::function> function) : function_(std::move(function)) {}
   template <class Tree>
   void operator()(Tree& tree, NodeId leaf, double value) const {
-    check_signals();  // once a simulation
+    check_signals();  // once per simulation
     if (!function_) return MeanBackup()(tree, leaf, value);
     auto path = tree.path(leaf);
     std::reverse(path.begin(), path.end());
@@ -91,13 +91,13 @@ class PathBackup {
   std::optional<py::function> function_;
 };
 
-/// A verdict as Python writes it: positions among the siblings.
+/// A verdict from Python, with positions among the siblings.
 struct Judgement {
   std::vector<std::size_t> cut;
   bool enough;
 };
 
-/// What a function says of the siblings, or `otherwise`: pruning(N, Q, P, kinds) -> Verdict.
+/// The verdict of a function on siblings, pruning(N, Q, P, kinds) -> Verdict, or that of `otherwise`.
 template <class Otherwise>
 class Pruning {
  public:

@@ -9,14 +9,14 @@
 
 namespace espalier::python {
 
-/// The end of a search or rollout, on its way to a Python reward; shared with no other.
+/// The end of a search or rollout for a Python reward. Never shared.
 struct RewardRequest {
   explicit RewardRequest(rag::State end) : state(std::move(end)) {}
   rag::State state;
 };
 
-/// A shipped reward, or a Python function of a list of states, called once a batch across all trees of the scheduler.
-/// Throws py::type_error if it is neither.
+/// One of our rewards, or a Python function of a list of states, called once per batch over all trees of the scheduler.
+/// Throws py::type_error for anything else.
 rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler);
 
 }  // namespace espalier::python

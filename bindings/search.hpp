@@ -13,7 +13,7 @@
 
 namespace espalier::python {
 
-/// An engine that is ready to grow trees; must outlive their tasks.
+/// An engine that is ready to grow trees. It must outlive their tasks.
 class Engine {
  public:
   Engine() = default;
@@ -23,7 +23,7 @@ class Engine {
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
 };
 
-/// A search as a value: options and parts, no backends.
+/// A search as a value: options and parts without backends.
 class Search {
  public:
   Search(std::string name, Loop loop, py::object reward)
@@ -43,7 +43,7 @@ class Search {
     json.end_object();
     return out;
   }
-  /// The engine over backends, under this reward; `watch` is shown each rag::Tree.
+  /// Builds the engine over backends with this reward. `watch` is called with each rag::Tree.
   [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
                                                    const py::object& chosen_reward, Budget::Watch watch) const = 0;
 
@@ -51,7 +51,7 @@ class Search {
   virtual void show(JsonWriter&) const {}
 };
 
-/// What Mcts and Beam value a state by: the mean reward of n rollouts.
+/// The evaluator of Mcts and Beam: the mean reward of n rollouts.
 struct RolloutPart {
   py::object reward;
   std::uint32_t n;

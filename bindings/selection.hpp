@@ -4,7 +4,7 @@
 
 namespace espalier::python {
 
-/// A selection policy that remembers its options for the provenance.
+/// A selection policy that keeps its options for the provenance.
 template <class Policy>
 struct Chosen : Policy {
   explicit Chosen(typename Policy::Options numbers = {}) : Policy(numbers), options(numbers) {}

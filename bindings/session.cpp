@@ -1,8 +1,9 @@
 #include "session.hpp"
 
-#include "signals.hpp"
-
 #include <espalier/backend/journal.hpp>
+
+#include "signals.hpp"
+#include "watch.hpp"
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
 #endif
@@ -13,15 +14,15 @@ namespace espalier::python {
 
 namespace {
 
-/// What stands for the retriever of a search that was given none.
+/// The retriever of a search that was given none.
 std::vector<Passages> without_retriever(std::span<const Query>) {
   throw std::invalid_argument("this search looks something up: give it a retriever");
 }
 
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Service<In, Out>> service,
-                                            [[maybe_unused]] const std::string& file,
-                                            [[maybe_unused]] Hash fingerprint, [[maybe_unused]] std::string source) {
+                                            [[maybe_unused]] const std::string& file, [[maybe_unused]] Hash fingerprint,
+                                            [[maybe_unused]] std::string source) {
 #ifdef ESPALIER_HAS_SQLITE
   return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
                                                        fingerprint, std::move(source));
@@ -30,7 +31,7 @@ std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Ser
 #endif
 }
 
-/// The identity that a user gave, or that of a part.
+/// The fingerprint that a user gave, or that of a part.
 template <class In, class Out>
 std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
   if (given) return Hasher().add("given").add(*given).finish();
@@ -77,8 +78,7 @@ Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example>
   check_ids(questions_);
   model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
   engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
-                        reward.is_none() ? search_->reward : reward,
-                        [this](const SearchFacts& tree) {
+                        reward.is_none() ? search_->reward : reward, [this](const SearchFacts& tree) {
                           if (events_) events_->look(static_cast<const rag::Tree&>(tree));
                         });
   scheduler_.on_turn(check_signals);
@@ -88,7 +88,13 @@ void Session::run(std::size_t open) {
   if (open == 0) bad_option("open_questions", open, "1 or more");
   scheduler_.for_each(
       questions_.size(), open, [&](std::size_t i) { return grow(i); },
-      [&](std::size_t i, Outcome<rag::Tree> outcome) { finish(i, std::move(outcome)); });
+      [&](std::size_t i, Outcome<rag::Tree> outcome) {
+        const bool first = !outcome.ok() && errors_.empty() && questions_.size() > 1;  // one alone is raised at once
+        finish(i, std::move(outcome));
+        if (first)
+          warn("question '" + questions_[i].question.id +
+               "' failed: " + py::str(errors_[py::int_(i)]).cast<std::string>());
+      });
 }
 
 std::pair<std::vector<TreeEvent>, bool> Session::advance(std::size_t open) {
@@ -98,7 +104,10 @@ std::pair<std::vector<TreeEvent>, bool> Session::advance(std::size_t open) {
     for (const auto& example : questions_) seeds.emplace_back(seed_, example.question.id);
     events_.emplace(seeds);
   }
-  const auto finished = [&] { return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); })); };
+  const auto finished = [&] {
+    return static_cast<std::size_t>(
+        std::count_if(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); }));
+  };
   for (std::size_t live = tasks_.size() - finished(); live < open && tasks_.size() < questions_.size(); ++live) {
     tasks_.push_back(grow(tasks_.size()));
     scheduler_.start(tasks_.back());
@@ -143,14 +152,14 @@ bool Session::done() const {
   return std::all_of(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); });
 }
 
-/// Lets everything happen that needs no reply from outside.
+/// Runs everything that needs no reply from outside.
 void Session::settle() {
   while (scheduler_.step()) {
   }
   collect();
 }
 
-/// Takes the trees that are finished.
+/// Takes the finished trees.
 void Session::collect() {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;

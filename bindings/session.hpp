@@ -15,41 +15,41 @@
 
 namespace espalier::python {
 
-/// A journal on disk for a run's model, and for its retriever where that has a fingerprint.
+/// A journal on disk for a run's model, and for its retriever if that has a fingerprint.
 struct JournalPath {
   std::string file;  ///< "" = none
   std::optional<std::string> model_fingerprint;
   std::optional<std::string> retriever_fingerprint;
 };
 
-/// A backend as a service, behind the journal if there is one. Throws std::invalid_argument if the journal lacks a model's
-/// fingerprint, MissingPart without SQLite.
+/// A backend as a service, behind the journal if there is one. Throws std::invalid_argument if the model needs a
+/// fingerprint for the journal, and MissingPart without SQLite.
 std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model, const JournalPath& journal);
 std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal);
 
-/// Trees on their way, over one scheduler.
+/// Trees under way over one scheduler.
 class Session {
  public:
-  /// A model of None is answered from outside, by pending() and resume().
+  /// If `model` is None, prompts are answered from outside by pending() and resume().
   Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
           const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
           const JournalPath& journal);
 
-  /// Grows all trees, at most `open` at once. Errors of backends are kept; any other error ends the session.
+  /// Grows all trees, at most `open` at once. Backend errors are kept. Any other error ends the session.
   void run(std::size_t open);
 
-  /// The same, told turn by turn: what happened in the next one, and whether there is more.
+  /// The same turn by turn. Returns the events of the next turn, and whether there is more.
   std::pair<std::vector<TreeEvent>, bool> advance(std::size_t open);
 
-  /// Starts all trees; for sessions that are answered from outside.
+  /// Starts all trees, for sessions answered from outside.
   void start();
   std::vector<std::pair<Ticket, Prompt>> pending();
   void resume(const py::dict& replies);
   [[nodiscard]] bool done() const;
 
-  /// A tree a question, None while it grows or where a backend failed.
+  /// One tree per question, None while it grows or if a backend failed.
   [[nodiscard]] const std::vector<std::shared_ptr<GrownTree>>& trees() const { return trees_; }
-  /// The failures of backends by index of the question.
+  /// The backend errors by index of the question.
   [[nodiscard]] const py::dict& errors() const { return errors_; }
 
  private:

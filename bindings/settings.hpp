@@ -8,7 +8,8 @@
 
 namespace espalier::python {
 
-/// The settings of a task ("expand", "answer", "annotate") out of a dictionary. Raises ValueError that names an unknown or bad one.
+/// Makes the settings of a task ("expand", "answer", "annotate") from a dictionary. Raises ValueError that names an
+/// unknown or bad one.
 run::Settings make_settings(const std::string& task, const py::dict& values);
 
 }  // namespace espalier::python

@@ -13,7 +13,7 @@ void check_signals() {
   const auto now = Clock::now();
   if (now < due) return;
   due = now + std::chrono::milliseconds(20);
-  py::module_::import("espalier._awaited").attr("check")();
+  py::module_::import("espalier.bridge.awaited").attr("check")();
 }
 
 }  // namespace espalier::python

@@ -2,7 +2,7 @@
 
 namespace espalier::python {
 
-/// Leaves what runs by the exception of a signal handler (Ctrl-C), or because nobody awaits it any more.
+/// Throws the exception of a signal handler (Ctrl-C), or one that ends the run if nobody awaits it any more.
 void check_signals();
 
 }  // namespace espalier::python

@@ -7,10 +7,11 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 
 namespace espalier::python {
 
-/// A grown tree with what its provenance and its data rows need.
+/// A grown tree with the fields for its provenance and data rows.
 struct GrownTree {
   rag::Tree tree;
   std::string method;
@@ -20,5 +21,9 @@ struct GrownTree {
 
   [[nodiscard]] output::TreeRecord record() const { return {tree, method, seed, options}; }
 };
+
+/// What pickle and copy keep of a tree: its line of trees.jsonl, and the texts of its prompts.
+using TreeState = std::tuple<std::string, rag::PromptSet::Texts>;
+std::shared_ptr<GrownTree> tree_of(const TreeState& state);
 
 }  // namespace espalier::python

@@ -15,7 +15,7 @@ author = "the maintainers of Espalier"
 release = re.search(r'version = "([^"]+)"', VERSION)[1]
 
 sys.path.insert(0, str(ROOT / "docs"))
-extensions = ["cpp_reference", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["cpp_reference", "python_reference", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"

@@ -28,6 +28,7 @@ int main() {
   for (const auto& tree : trees) {
     const auto best = output::best_answer(tree);
     std::printf("%s -> %s (simulated)\n", tree.state(0).question().text.c_str(), best ? best->text.c_str() : "None");
-    std::printf("  %zu nodes, %llu calls\n", tree.size(), static_cast<unsigned long long>(tree.ledger.total().completions));
+    std::printf("  %zu nodes, %llu calls\n", tree.size(),
+                static_cast<unsigned long long>(tree.ledger.total().completions));
   }
 }

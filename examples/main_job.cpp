@@ -1,6 +1,7 @@
-// The main job from C++: questions and a corpus in, a folder with trees, training data, answers and a report out; the same
-// bytes as `espalier expand` writes. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it makes a small
-// world and works in out/main_job.
+// The main job from C++: questions and a corpus in, a folder with trees, training data, answers and a report out; the
+// same bytes as `espalier expand` writes. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
+// makes a small world and works in out/main_job.
+#include <espalier/method/decex/face.hpp>
 #include <espalier/run/expand.hpp>
 #include <espalier/run/world.hpp>
 
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
     }
     run::Run job(settings);
     const run::RunResult result = job();
-    std::cout << "Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):\n" << std::ifstream(settings.out + "/answers.jsonl").rdbuf();
+    std::cout << "Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):\n"
+              << std::ifstream(settings.out + "/answers.jsonl").rdbuf();
     std::cout << settings.out << "/report.html\n";
     return result.open > 0;
   } catch (const std::exception& error) {

@@ -1,37 +1,33 @@
-// A method of one's own, whole: prompts, environment, reward, selection, search, inference, data and options. It looks
-// things up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
+// A method of one's own: prompts, environment, reward, selection, search, inference, data and options. It looks things
+// up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
+#include <espalier/method/rag_method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/policy/select.hpp>
 #include <espalier/run/expand.hpp>
-#include <espalier/run/rag_method.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/policy_loop.hpp>
 
-#include <array>
 #include <fstream>
 #include <iostream>
-#include <optional>
-#include <string>
 
 using namespace espalier;
-
 // What is asked, in which slots, and in which tags the answer comes.
 rag::PromptSet scout_prompts() {
-  const auto protocol = std::make_shared<const Protocol>(Protocol{
+  const Protocol protocol{
       "scout",
       {{"look_up", {"question", "history"}, {"search"}}, {"conclude", {"question", "history"}, {"answer"}}},
-      {{"search", "<search>", "</search>"}, {"information", "<found>", "</found>"}, {"answer", "<answer>", "</answer>"}}});
-  return {protocol,
-          {{"look_up", "What should be looked up next? Write <search> query </search>.\nQuestion: {question}\nSo far:\n{history}"},
-           {"conclude", "Answer from what was found: <answer> a few words </answer>.\nQuestion: {question}\nFound:\n{history}"}}};
+      {{"search", "<search>", "</search>"}, {"information", "<hits>", "</hits>"}, {"answer", "<answer>", "</answer>"}}};
+  const std::string known = "\nQuestion: {question}\nSo far:\n{history}";
+  return {std::make_shared<const Protocol>(protocol),
+          {{"look_up", "Write what to look up next: <search> query </search>." + known},
+           {"conclude", "Answer from what was found: <answer> a few words </answer>." + known}}};
 }
 
 // Which steps are legal, and how they are drawn and taken.
 struct ScoutEnvironment {
   using State = rag::State;
   using Action = rag::Action;
-  static constexpr Kind query = static_cast<Kind>(rag::SegmentKind::query), answer = static_cast<Kind>(rag::SegmentKind::answer);
+  static constexpr auto query = Kind(rag::SegmentKind::query), answer = Kind(rag::SegmentKind::answer);
   rag::Environment loop;
   std::uint32_t rounds;
   std::span<const Kind> kinds(const State& s) const {
@@ -47,44 +43,49 @@ struct ScoutEnvironment {
 
 // A right answer, the more so the shorter it is.
 struct ShortAndRight {
-  double operator()(const rag::State& s) const { return rag::F1()(s) / (1 + 0.01 * static_cast<double>(s.answer().value_or("").size())); }
+  double operator()(const rag::State& s) const {
+    return rag::F1()(s) / (1 + 0.01 * double(s.answer().value_or("").size()));
+  }
 };
 
 // The child that was seen least.
 struct LeastVisited {
-  double operator()(const Node<double>&, const Node<double>& child) const { return -double(child.visits + child.pending); }
+  double operator()(const Node<double>&, const Node<double>& c) const { return -double(c.visits + c.pending); }
 };
 
-class Scout final : public run::RagMethod {
+void write_path(const output::TreeRecord& record, std::string& rows) {
+  const auto best = output::best_answer(record.tree);
+  if (!best) return;
+  std::string path = "\n";
+  for (NodeId id = best->node; id != 0; id = record.tree[id].parent) path = " -> " + record.tree.action(id).text + path;
+  rows += std::to_string(best->value) + " (simulated, oracle) -> " + record.tree.state(0).question().text + path;
+}
+
+class Scout final : public method::RagMethod {
  public:
-  Scout() : RagMethod(scout_prompts()) {
-    table_.add("rounds", rounds_, "searches before the answer", "1 or more").add("simulations", simulations_, "of a tree", "1 or more");
+  Scout() : RagMethod(scout_prompts()) { table_.add("rounds", rounds_, "searches before the answer", "1 or more"); }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
+    return (*search_)(*environment_, root, Seed(seed, root.question().id));
   }
-  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(*environment_, root, Seed(seed, root.question().id)); }
-  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return policy_(*environment_, root, Seed(seed, root.question().id)); }
-  std::vector<run::Product> products() const override {
-    return {run::Product("paths.txt", [](const output::TreeRecord& record, std::string& rows) {
-      const auto best = output::best_answer(record.tree);
-      if (!best) return;
-      std::string path;
-      for (NodeId id = best->node; id != 0; id = record.tree[id].parent) path = " -> " + record.tree.action(id).text + path;
-      rows += std::to_string(best->value) + " (simulated, oracle) -> " + record.tree.state(0).question().text + path + '\n';
-    })};
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
+    return policy_(*environment_, root, Seed(seed, root.question().id));
   }
+  std::vector<method::Product> products() const override { return {method::Product("paths.txt", write_path)}; }
 
  private:
   void build(rag::Environment loop) override {
     environment_.emplace(ScoutEnvironment{std::move(loop), rounds_});
-    search_.emplace(MctsOptions{.simulations = simulations_, .width = 3}, Rollout<ShortAndRight>({.n = 1}, ShortAndRight()), LeastVisited());
+    search_.emplace(MctsOptions{.simulations = 16, .width = 3}, Rollout<ShortAndRight>({.n = 1}, ShortAndRight()),
+                    LeastVisited());
   }
-  std::uint32_t rounds_ = 2, simulations_ = 16;
+  std::uint32_t rounds_ = 2;
   std::optional<ScoutEnvironment> environment_;
   std::optional<Mcts<Rollout<ShortAndRight>, LeastVisited>> search_;
   PolicyLoop policy_;
 };
 
 int main() {
-  run::methods()["scout"] = [] { return std::make_unique<Scout>(); };
+  const method::Registered<Scout> scout("scout");
   run::write_world("out/own_method/world", {.passages = 200, .questions = 10, .max_hops = 2});
   run::Settings settings;
   settings.method = "scout";

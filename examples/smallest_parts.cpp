@@ -9,9 +9,13 @@
 using namespace espalier;
 
 // LanguageModel, Retriever, Encoder: a batch function each; a lambda will do.
-inline const auto model = [](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "<answer> hello </answer>"); };
+inline const auto model = [](std::span<const Prompt> prompts) {
+  return std::vector<std::string>(prompts.size(), "<answer> hello </answer>");
+};
 inline const auto retriever = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
-inline const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), {1, 0}); };
+inline const auto encoder = [](std::span<const EncodeRequest> texts) {
+  return std::vector<Embedding>(texts.size(), {1, 0});
+};
 static_assert(LanguageModel<decltype(model)> && Retriever<decltype(retriever)> && Encoder<decltype(encoder)>);
 
 // Environment: count down to 0 by steps of 1 to 3.

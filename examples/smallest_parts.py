@@ -2,6 +2,7 @@
 
 import espalier as esp
 from espalier.problem import Verdict, layered, mcts
+from espalier.search import Mcts, Rollout
 
 
 # LanguageModel, Retriever, Encoder: functions of a list, called once for all that waits in all trees.
@@ -56,7 +57,7 @@ def last_value(value, N, W):
 [layers] = layered(Countdown(), [20], nearness, keep=oldest_only, width=3)
 print(f"{len(tree)} nodes by MCTS, {len(layers)} by layers")
 
-search = esp.Mcts(esp.Rollout(answered, n=1), simulations=4)
+search = Mcts(Rollout(answered, n=1), simulations=4)
 [tree] = esp.run(search, [esp.Question("What do people say?")], model=model, retriever=retriever)
 print(esp.best_answer(tree))
 [[passage]] = esp.Dense([esp.Passage("1", "Greetings", "Hello.")], encoder)([esp.Query("hello")])

@@ -17,9 +17,13 @@ ROOT_HEADERS = ("espalier.hpp", "version.hpp")
 FOLDERS = tuple(
     """
     core policy search rag backend backend/chat backend/dense backend/http backend/index backend/journal
-    backend/lexical sim output toy method method/baselines run
+    backend/lexical sim output toy method method/airrag method/baselines method/decex method/decouple method/prorag
+    method/reasonrag run
     """.split()  # noqa: SIM905
 )
+# What a method's folder may include: the parts it composes, what all methods share, and the baselines, but no other
+# method. So a folder can be deleted with its line in method/all.hpp.
+METHOD = {"core", "policy", "search", "rag", "backend", "sim", "output", "method", "method/baselines"}
 FLOORS = {
     "core": set(),
     "policy": {"core"},
@@ -35,8 +39,8 @@ FLOORS = {
     "toy": {"core"},
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
-    "method": set(FOLDERS),
-    "method/baselines": {"core", "rag", "method"},
+    **{folder: METHOD for folder in FOLDERS if folder.startswith("method/")},
+    "method": METHOD | {folder for folder in FOLDERS if folder.startswith("method/")},
     "run": set(FOLDERS),
     "": set(FOLDERS),
 }
@@ -67,6 +71,14 @@ STANDARD = set(
     csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype
     """.split()  # noqa: SIM905
 )
+
+# Functions that return a task. g++ 12 generates every coroutine that it reads, but not a template that nothing calls.
+TASK = re.compile(
+    r"^( *)(template .*\n(?: *requires.*\n)*)?\1(?:\[\[nodiscard\]\] )?(?:static |inline )*"
+    r"Task<[^;{}]*?(\w+|operator\(\))\([^;{}]*\)(?: const)?( override| final)* \{",
+    re.MULTILINE,
+)
+LAZY_FOLDERS = ("rag/", "method/")
 
 LONGEST = 250
 MEDIAN = 120
@@ -130,6 +142,8 @@ def check_headers(sources: dict[str, str]) -> list[str]:
                 problems.append(f"{header}:{number}: {problem}")
         if "#pragma once" not in text:
             problems.append(f"{header}: no #pragma once")
+        if header.startswith(LAZY_FOLDERS) and not header.endswith("face.hpp"):
+            problems += [f"{header}: write `template <class = void>` before {name}" for name in eager_tasks(text)]
         if text.count("\n") > LONGEST:
             problems.append(f"{header}: {text.count(chr(10))} lines, at most {LONGEST}")
     median = statistics.median(lengths(sources))
@@ -159,6 +173,16 @@ def unreached(sources: dict[str, str]) -> list[str]:
             seen |= reached
     lost = [header for header in sources if header not in seen and not header.startswith("toy/")]
     return [f"{header}: reached neither by the umbrella nor by a component" for header in lost]
+
+
+def eager_tasks(text: str) -> list[str]:
+    """Functions that make a task, and that everyone compiles who includes the header."""
+    generic = re.search(r"^template .*\n(?:  requires.*\n)?class", text, re.MULTILINE)
+    return [
+        match[3]
+        for match in TASK.finditer(text)
+        if not match[2] and not match[4] and not (generic and generic.start() < match.start() and match[1])
+    ]
 
 
 def machine_paths(name: str, text: str) -> list[str]:
@@ -195,15 +219,18 @@ def self_test() -> None:
         "core/part.inc": "void f();\n",
         "core/a_data.inc": "// Do not edit.\n#include <vector>\n",
         "utils/a.hpp": once,
+        "rag/eager.hpp": once
+        + "struct A {\n  template <class T>\n  Task<T> a(T t) {\n  }\n  Task<int> b(int i,\n  int j) {\n  }\n};\n",
     }
     found = check_headers({"espalier.hpp": umbrella, **bad})
     for sign in (
         "core/a.hpp:1:", "core/a.hpp:2:", "core/a.hpp:3:", "core/a.hpp: no #pragma", "search/a.hpp:2:", "rag/a.hpp:2:",
         "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "sim/a.hpp:2:",
         "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in",
-        "search/a.hpp: reached neither",
+        "search/a.hpp: reached neither", "rag/eager.hpp: write `template <class = void>` before b",
     ):  # fmt: skip
         assert any(problem.startswith(sign) for problem in found), f"missed: {sign}"
+    assert len([problem for problem in found if "template" in problem]) == 1
     parts = {
         "espalier.hpp": "",
         "core/lost.hpp": "",

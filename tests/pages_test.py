@@ -2,8 +2,8 @@
 copies works.
 
 `cpp` blocks with a main are built against the source tree and run, `python` blocks are run one after the other in one
-namespace, and of `sh` blocks the lines that call `espalier`. A block right after `<!-- not run: REASON -->` is only
-compiled (`sh`: passed over).
+namespace, and of `sh` blocks the lines that call `espalier`. A `text` block right after a `python` block is what it
+prints. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
 """
 
 import os
@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/python").glob("*.md"))]
 BLOCK = re.compile(
-    r"^(?P<not_run><!-- not run: [^\n]*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?P<not_run><!-- not run: [^\n]*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$"
+    r"(\n\n```text\n(?P<shown>.*?)^```$)?",
+    re.M | re.S,
 )
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -44,7 +46,8 @@ def blocks() -> list:
             if match["language"] == "cpp" and "int main" not in match["text"]:
                 continue
             language, block, runs = match["language"], match["text"], not match["not_run"]
-            found.append(pytest.param(page.stem, language, block, runs, id=f"{page.stem}-line{line}-{language}"))
+            shown = match["shown"] if language == "python" else None
+            found.append(pytest.param(page, language, block, runs, shown, id=f"{page.stem}-line{line}-{language}"))
     return found
 
 
@@ -72,8 +75,8 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
-    return {page.stem: Reader(tmp_path_factory.mktemp(page.stem)) for page in PAGES}
+def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Reader]:
+    return {page: Reader(tmp_path_factory.mktemp(page.stem)) for page in PAGES}
 
 
 @pytest.fixture(autouse=True)
@@ -89,13 +92,20 @@ def run(command: list[str], folder: Path) -> None:
 
 
 def test_the_readme_shows_programs() -> None:
-    shown = {parameter.values[1] for parameter in blocks() if parameter.values[0] == "README"}
+    shown = {parameter.values[1] for parameter in blocks() if parameter.values[0].stem == "README"}
     assert shown == {"cpp", "python", "sh"}
 
 
-@pytest.mark.parametrize(("page", "language", "text", "runs"), blocks())
+@pytest.mark.parametrize(("page", "language", "text", "runs", "shown"), blocks())
 def test_block(
-    page: str, language: str, text: str, runs: bool, readers: dict[str, Reader], monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    language: str,
+    text: str,
+    runs: bool,
+    shown: str | None,
+    readers: dict[Path, Reader],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     reader = readers[page]
     if language == "cpp":
@@ -108,10 +118,12 @@ def test_block(
         if runs:
             run([str(build / "out" / "program")], reader.folder)
     elif language == "python":
-        program = compile(text, f"{page}.md", "exec")
+        program = compile(text, page.name, "exec")
         monkeypatch.chdir(reader.folder)
         if runs:
             exec(program, reader.names)
+            if shown is not None:
+                assert capsys.readouterr().out == shown
     elif runs:
         for line in text.replace("\\\n", " ").splitlines():
             if line.removeprefix("$ ").startswith("espalier "):

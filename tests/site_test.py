@@ -51,10 +51,10 @@ def test_what_is_shown() -> None:
     assert "template <class Tree> auto at(const Tree& tree, NodeId parent) const" in policies
     assert "options_" not in policies, "private members stay private"
     concepts = plain("cpp/core.html")
-    assert "All concepts. Wherever a result is named, Task of it will do as well" in concepts
+    assert "All concepts. Wherever a result type is named, a Task of it is accepted too." in concepts
     assert "concept LanguageModel = BatchFunction<F, Prompt, Completion>;" in concepts
     assert "outvoted the majority decided otherwise" in concepts
-    assert "std::uint32_t attempts = 3 an item, > 0" in concepts
+    assert "std::uint32_t attempts = 3 attempts per item, > 0" in concepts
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).resolve().parent.parent
-[SDIST] = (ROOT / "dist").glob("espalier-*.tar.gz")
-[WHEEL] = (ROOT / "dist").glob("espalier-*.whl")
+[SDIST] = (ROOT / "dist").glob("espalier_rag-*.tar.gz")
+OURS = f"cp{sys.version_info.major}{sys.version_info.minor}"
+[WHEEL] = (ROOT / "dist").glob(f"espalier_rag-*-{OURS}-*.whl")
 
 # What manylinux allows every wheel to find on the machine.
 ALLOWED = re.compile(
@@ -113,7 +114,8 @@ def test_the_command_grows_trees_on_a_generated_world(installed: Environment):
     version = re.search(r'version = "([0-9.]+)"', (ROOT / "include/espalier/version.hpp").read_text(encoding="utf-8"))[
         1
     ]
-    assert version in installed("espalier", "--version")
+    said = installed("espalier", "--version")
+    assert f"espalier {version}" in said and f"espalier-rag {version}" in said
     installed("espalier", "world", "--out", "world", "--passages", 300, "--questions", 4, "--seed", 1)
     inputs = ("--questions", "world/questions.jsonl", "--corpus", "world/corpus.jsonl")
     installed("espalier", "expand", "--method", "decex", *inputs, "--model", "simulated", "--out", "run")
@@ -132,7 +134,7 @@ def test_a_server_is_asked_by_the_libraries_of_the_wheel(installed: Environment,
 
 def test_libraries_need_only_what_the_wheel_carries_or_manylinux_allows(inside: set[str]):
     libraries = {name for name in inside if ".so" in PurePosixPath(name).name}
-    carried = {PurePosixPath(name).name for name in libraries if name.startswith("espalier.libs/")}
+    carried = {PurePosixPath(name).name for name in libraries if name.startswith("espalier_rag.libs/")}
     assert carried and "manylinux" in WHEEL.name  # a tag that auditwheel gives after a check of its own
     with zipfile.ZipFile(WHEEL) as archive:
         for name in libraries:
@@ -145,7 +147,7 @@ def test_the_wheel_holds_licence_marker_and_stubs_and_nothing_to_test_with(insid
     [metadata] = [name for name in inside if name.endswith(".dist-info/METADATA")]
     info = str(PurePosixPath(metadata).parent)
     assert {"espalier/py.typed", "espalier/_core.pyi", f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= inside
-    assert {name.partition("/")[0] for name in inside} == {"espalier", "espalier.libs", info}
+    assert {name.partition("/")[0] for name in inside} == {"espalier", "espalier_rag.libs", info}
     with zipfile.ZipFile(WHEEL) as archive:
         text = archive.read(metadata).decode()
     assert re.findall(r"^Requires-Dist: ([\w-]+)[^;]*$", text, re.M) == ["numpy"]

@@ -18,7 +18,7 @@ TARGET = ROOT / "include" / "espalier" / "output" / "report_data.inc"
 STYLES = "base summary questions verdict tree map node screens"
 SCRIPTS = (
     "text dom gold records model place questions histograms verdict terms diff siblings node filter "
-    "outline layout colours canvas map export growth tree compare keys main"
+    "outline wrap layout colours canvas map export growth tree compare keys main"
 )
 
 

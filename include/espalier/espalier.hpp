@@ -1,17 +1,57 @@
 #pragma once
 
-/// The engines, the policies, the RAG layer and the parts that need no library beside the standard one. Backends and
-/// outputs that need a library are included one by one: <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ...
+/// Every part that needs the standard library alone: engines, policies, the RAG layer, the five methods and the
+/// baselines, rewards, answers, training data, and the simulated world. What needs a library is included one by one:
+/// <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for runs is
+/// <espalier/method/decex/face.hpp> and so on.
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
-#include <espalier/method/baseline.hpp>
-#include <espalier/method/decex_rag.hpp>
+#include <espalier/method/airrag/search.hpp>
+#include <espalier/method/airrag/state_scores.hpp>
+#include <espalier/method/baselines/adaptive_rag.hpp>
+#include <espalier/method/baselines/auto_rag.hpp>
+#include <espalier/method/baselines/cot.hpp>
+#include <espalier/method/baselines/deeprag.hpp>
+#include <espalier/method/baselines/direct.hpp>
+#include <espalier/method/baselines/flare.hpp>
+#include <espalier/method/baselines/follow_up.hpp>
+#include <espalier/method/baselines/generate_then_retrieve.hpp>
+#include <espalier/method/baselines/hiprag.hpp>
+#include <espalier/method/baselines/ircot.hpp>
+#include <espalier/method/baselines/iter_retgen.hpp>
+#include <espalier/method/baselines/iterative.hpp>
+#include <espalier/method/baselines/iterdrag.hpp>
+#include <espalier/method/baselines/judge_then_retrieve.hpp>
+#include <espalier/method/baselines/search_o1.hpp>
+#include <espalier/method/baselines/search_r1.hpp>
+#include <espalier/method/baselines/self_ask.hpp>
+#include <espalier/method/baselines/self_rag.hpp>
+#include <espalier/method/baselines/sentences.hpp>
+#include <espalier/method/baselines/standard_rag.hpp>
+#include <espalier/method/decex/search.hpp>
+#include <espalier/method/decouple/search.hpp>
+#include <espalier/method/decouple/value_rows.hpp>
+#include <espalier/method/prorag/group_rollouts.hpp>
+#include <espalier/method/prorag/guide.hpp>
+#include <espalier/method/prorag/judge.hpp>
+#include <espalier/method/prorag/search.hpp>
+#include <espalier/method/prorag/step_rows.hpp>
+#include <espalier/method/reasonrag/process_rewards.hpp>
+#include <espalier/method/reasonrag/search.hpp>
+#include <espalier/output/answers.hpp>
+#include <espalier/output/chain.hpp>
+#include <espalier/output/dpo.hpp>
 #include <espalier/output/search_rewards.hpp>
+#include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
+#include <espalier/policy/converge.hpp>
+#include <espalier/policy/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
+#include <espalier/policy/exploit.hpp>
+#include <espalier/policy/prior.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/policy/score_prior.hpp>
 #include <espalier/policy/select.hpp>
@@ -27,9 +67,11 @@
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
+#include <espalier/search/policy_loop.hpp>
 #include <espalier/search/reroot.hpp>
 #include <espalier/search/rollout.hpp>
 #include <espalier/search/self_consistency.hpp>
+#include <espalier/search/trajectories.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 #include <espalier/version.hpp>

@@ -1,25 +1,24 @@
-"""Espalier grows, scores, prunes and harvests reasoning trees for retrieval-augmented generation."""
+"""Espalier grows, scores, prunes and harvests reasoning trees for retrieval-augmented generation.
+
+Most programs need no more than the names of this module. The rest is in modules of their own: `search` has the engines
+and their parts, `errors` the exceptions, `aio` what is awaited, `parts` what models and retrievers take and give.
+"""
 
 from __future__ import annotations
 
-from ._annotate import annotate
-from ._arun import aanswer, aexpand, arun
-from ._attach import attach
-from ._batch import Ingested, Round, ingest_batch, prepare_batch
+from . import aio as aio
+from . import batch as batch
+from . import doctor as doctor
+from . import errors as errors
+from . import parts as parts
+from . import runs as runs
+from . import search as search
+from . import tables as tables
 from ._core import (
-    F1,
-    Accuracy,
-    Agreement,
-    Beam,
     Bm25,
     ChainStep,
     Completion,
-    DecExRag,
     Dense,
-    Encoder,
-    EncodeRequest,
-    Environment,
-    ExactMatch,
     Faiss,
     HttpEncoder,
     HttpReranker,
@@ -27,27 +26,15 @@ from ._core import (
     HttpScorer,
     Hybrid,
     Index,
-    Mcts,
-    Model,
     Node,
     OpenAi,
     Passage,
-    Progress,
     Prompt,
-    Puct,
     Query,
     Question,
     Reranked,
-    Reranker,
-    RerankRequest,
-    Retriever,
-    Rollout,
-    Search,
-    Session,
     Simulated,
-    State,
     Tree,
-    Uct,
     World,
     answer_node,
     answer_row,
@@ -58,41 +45,29 @@ from ._core import (
     sft_rows,
     write_vectors,
 )
-from ._errors import BackendError, Error, InputError, MissingPart, StoreError
-from ._events import DoneEvent, NodeEvent, PrunedEvent, SimulationEvent
-from ._faiss import faiss_retriever
-from ._files import write_jsonl
-from ._job import RunResult, answer, expand, write_world
-from ._method import Method
-from ._per_request import PerRequest
-from ._read import read_passages, read_questions, read_trees
-from ._rescore import rescore
-from ._search import run
-from ._table import Table
-from .notebook.progress import progress_view
-from .tables import Run, load_run, nodes_of
+from .bridge.attach import attach
+from .io.files import write_jsonl
+from .io.read import read_passages, read_questions, read_trees
+from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
+from .runs.annotate import annotate
+from .runs.job import answer, expand, write_world
+from .runs.rescore import rescore
+from .search.grow import run
+from .search.method import Method
+from .tables import Run
 
 attach()
 
 __version__: str = build_info()["version"]
 
 __all__ = [
-    "F1",
-    "Accuracy",
-    "Agreement",
-    "BackendError",
-    "Beam",
+    "AirRag",
     "Bm25",
     "ChainStep",
     "Completion",
     "DecExRag",
+    "DecoupleRag",
     "Dense",
-    "DoneEvent",
-    "EncodeRequest",
-    "Encoder",
-    "Environment",
-    "Error",
-    "ExactMatch",
     "Faiss",
     "HttpEncoder",
     "HttpReranker",
@@ -100,60 +75,29 @@ __all__ = [
     "HttpScorer",
     "Hybrid",
     "Index",
-    "Ingested",
-    "InputError",
-    "Mcts",
     "Method",
-    "MissingPart",
-    "Model",
     "Node",
-    "NodeEvent",
     "OpenAi",
     "Passage",
-    "PerRequest",
-    "Progress",
+    "ProRag",
     "Prompt",
-    "PrunedEvent",
-    "Puct",
     "Query",
     "Question",
-    "RerankRequest",
+    "ReasonRag",
     "Reranked",
-    "Reranker",
-    "Retriever",
-    "Rollout",
-    "Round",
     "Run",
-    "RunResult",
-    "Search",
-    "Session",
     "Simulated",
-    "SimulationEvent",
-    "State",
-    "StoreError",
-    "Table",
     "Tree",
-    "Uct",
     "World",
     "__version__",
-    "aanswer",
-    "aexpand",
     "annotate",
     "answer",
     "answer_node",
     "answer_row",
-    "arun",
     "best_answer",
     "build_index",
-    "build_info",
     "dpo_pairs",
     "expand",
-    "faiss_retriever",
-    "ingest_batch",
-    "load_run",
-    "nodes_of",
-    "prepare_batch",
-    "progress_view",
     "read_passages",
     "read_questions",
     "read_trees",

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from . import _core, _index, _journal
-from ._errors import Error, InputError, MissingPart, StoreError
+from . import _core
 from .commands import (
     annotate,
     answer,
@@ -20,15 +19,19 @@ from .commands import (
     eval,
     expand,
     export,
+    index,
+    journal,
     options,
     questions,
     report,
     rescore,
+    serve,
     world,
 )
-from .commands.config import with_config
-from .commands.parser import Parser, add_command
-from .serve import command as serve
+from .commands.shared.config import with_config
+from .commands.shared.parser import Parser, add_command
+from .doctor.distribution import distribution
+from .errors import Error, InputError, MissingPart, StoreError
 
 
 class Command(Protocol):
@@ -38,30 +41,18 @@ class Command(Protocol):
     def SUMMARY(self) -> str: ...
     @property
     def EXAMPLES(self) -> Sequence[str]:
-        """Whole lines; none where the command has commands of its own."""
+        """Whole command lines. Empty if the command has subcommands."""
 
     def add_options(self, parser: argparse.ArgumentParser) -> None: ...
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
 COMMANDS: dict[str, Command] = {
-    "expand": expand,
-    "answer": answer,
-    "eval": eval,
-    "compare": compare,
-    "report": report,
-    "batch": batch,
-    "world": world,
-    "questions": questions,
-    "rescore": rescore,
-    "annotate": annotate,
-    "export": export,
-    "serve": serve,
-    "journal": _journal,
-    "index": _index,
-    "options": options,
-    "doctor": doctor,
-    "completion": completion,
+    module.__name__.rpartition(".")[2]: module
+    for module in (
+        *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
+        *(index, options, doctor, completion),
+    )
 }
 
 
@@ -78,6 +69,7 @@ def make_parser() -> Parser:
 def print_version() -> None:
     info = _core.build_info()
     print(f"espalier {info['version']}, {info['compiler']}, Python {sys.version.split()[0]}")
+    print(f"  imported from: {distribution()}")
     present = [name for name, package in info["parts"].items() if package is None]
     print("  parts: " + (", ".join(present) or "none"))
     for name, package in info["parts"].items():
@@ -103,7 +95,7 @@ def told(error: Exception) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns its exit code."""
+    """Runs one command and returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
         code = run(arguments)

@@ -1,14 +1,14 @@
 """Searching problems that are written in Python, with selection, pruning and backup of one's own.
 
 A `Problem` says which kinds of step a state allows, proposes actions and takes steps. Its functions, and the value of
-states, are called once for everything that waits in all trees; they may be `async`, and return an exception in place of
-an item. What they return must be as long as what they were asked; anything else is a BackendError that names the part.
-A `PerRequest` function is asked for one state after the other instead, with its `kind` and `count`, or its `action`.
+states, are called once for all waiting states of all trees. They may be `async`, and may return an exception in place
+of an item. They must return as many items as they got. Anything else is a BackendError that names the part. A
+`PerRequest` function is asked for one state after the other instead, with its `kind` and `count`, or its `action`.
 
-A policy is called once a node, with one array entry a child:
+A policy is called once per node, with one array entry per child:
 
-    selection(N, Q, P) -> scores          the highest is followed, the oldest of equals
-    pruning(N, Q, P, kinds) -> Verdict    which positions to cut; `enough` skips the kinds that were not grown yet
+    selection(N, Q, P) -> scores          the highest is selected, the oldest of equals
+    pruning(N, Q, P, kinds) -> Verdict    which positions to cut. `enough` skips kinds not grown yet
     backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
 
 N holds visits (those under way included), Q mean values (0 where N is 0), P priors, W sums of values.
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
 from ._core import ProblemNode, ProblemTree, Proposal, Puct, Uct, Verdict
-from ._errors import whole
-from ._per_request import PerRequest
+from .bridge.per_request import PerRequest
+from .errors import whole
 from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def mcts(
     window: int = 1,
     seed: int = 1,
 ) -> list[ProblemTree]:
-    """Grows a tree from each root by Monte-Carlo tree search; `value(states)` gives a float for each new state.
+    """Grows a tree from each root by Monte-Carlo tree search. `value(states)` gives a float for each new state.
 
-    `width`: actions a node and kind; `window`: simulations under way in one tree, which changes the tree and makes
-    batches larger. Without others of one's own the selection is UCT and the backup the mean.
+    `width`: actions per node and kind. `window`: simulations under way in one tree, which changes the tree and makes
+    batches larger. The default selection is UCT, the default backup is the mean.
 
-    Raises BackendError if a function failed as a backend does; its `trees` holds what could be finished all the same.
+    Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
     select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
@@ -75,7 +75,7 @@ def layered(
     All three are prunings of siblings: `filter` before they have values, `decide` when values have come, `keep` when
     the node has all its kinds: what it leaves is grown further, by default the best child.
 
-    Raises BackendError if a function failed as a backend does; its `trees` holds what could be finished all the same.
+    Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
     first, then, last = (_policy(*named) for named in (("filter", filter), ("decide", decide), ("keep", keep)))
@@ -93,7 +93,7 @@ def _functions(problem: Problem, value: Evaluator) -> list[RowFunction]:
 
 
 def _by_rows(role: str, function: Any) -> RowFunction:
-    """A function of lists as a function of rows; their last item is a seed, except for kinds."""
+    """A function of lists as a function of rows. The last item of a row is a seed, except for kinds."""
     if not callable(function):
         raise TypeError(f"{role} must be a function, not {type(function).__name__}")
     seeded = not role.endswith("kinds")

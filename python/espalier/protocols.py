@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from ._core import Completion, EncodeRequest, Passage, Prompt, Query, RerankRequest, State, Verdict
-from ._per_request import PerRequest
+from .bridge.per_request import PerRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ EncoderLike: TypeAlias = Encoder | PerRequest[Any]
 
 
 class Reranker(Protocol):
-    """For each request a score for each of its texts; the highest is best."""
+    """For each request a score for each of its texts. The highest is best."""
 
     def __call__(self, requests: list[RerankRequest], /) -> Rows: ...
 
@@ -103,13 +103,14 @@ class Problem(Protocol):
 
     @property
     def kinds(self) -> Callable[[list[Any]], Batch[Sequence[int]]] | PerRequest[Sequence[int] | BaseException]:
-        """kinds(states): the legal kinds of each, numbers from 0 to 255 in order; an empty list ends the path there."""
+        """kinds(states): the legal kinds of each, numbers from 0 to 255 in order. An empty list ends the path there."""
 
     @property
     def propose(self) -> Callable[..., Batch[Sequence[Any]]] | PerRequest[Sequence[Any] | BaseException]:
         """propose(states, kinds, counts): up to so many actions of that kind for each state.
 
-        An action stands alone or in a Proposal with its prior. Actions are compared by ==; equal ones become one child.
+        An action stands alone or in a Proposal with its prior. Actions are compared by ==, and equal ones become one
+        child.
         """
 
     @property
@@ -122,7 +123,7 @@ Evaluator: TypeAlias = Callable[..., Batch[float]] | PerRequest[float | BaseExce
 
 
 class SelectionPolicy(Protocol):
-    """A score for each child of a node; the highest is followed, the oldest of equals.
+    """A score for each child of a node. The highest is selected, the oldest of equals.
 
     N: visits, those under way included. Q: mean values, 0 where N is 0. P: priors.
     """

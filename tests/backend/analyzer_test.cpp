@@ -42,17 +42,21 @@ TEST_CASE("exactly the 33 stop words are dropped") {
     CHECK_MESSAGE(english(word).size() == 1, word);
 }
 
-TEST_CASE("analyzers are found by name, and a bad name is answered with the nearest") {
+TEST_CASE("analyzers are found by name, and a bad name with all of them") {
   CHECK(analyzer("simple")("A-b") == Words{"a", "b"});
   CHECK(analyzer("english-lucene")("cats") == Words{"cat"});
-  CHECK_THROWS_WITH_AS(analyzer("english"), doctest::Contains("did you mean"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(analyzer("english"), "option 'analyzer' is english, allowed: simple, english-lucene",
+                       std::invalid_argument);
 }
 
 TEST_CASE("used terms are cleared, and words across ASCII and other letters stay whole") {
   const Analyzer simple = simple_analyzer();
   Terms terms;
   simple("many words of the text before", terms);
-  simple("Zo\u00EBlle NA\u00CFVETE\u0301e x\u2014y \xFF" "b \xC3", terms);
+  simple(
+      "Zo\u00EBlle NA\u00CFVETE\u0301e x\u2014y \xFF"
+      "b \xC3",
+      terms);
   Words words;
   for (std::size_t i = 0; i < terms.size(); ++i) words.emplace_back(terms[i]);
   CHECK(words == Words{"zo\u00EBlle", "na\u00EFvet\u00E9e", "x", "y", "b"});

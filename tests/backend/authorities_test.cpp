@@ -1,7 +1,6 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/http/authorities.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <array>

@@ -182,7 +182,8 @@ TEST_CASE("options out of range are refused by name") {
 }
 
 TEST_CASE("an analyzer that throws stops the build with its own error") {
-  const Analyzer broken("broken", [](std::string_view, backend::Terms&) { throw std::runtime_error("no terms today"); });
+  const Analyzer broken("broken",
+                        [](std::string_view, backend::Terms&) { throw std::runtime_error("no terms today"); });
   CHECK_THROWS_WITH(Bm25(generated_corpus(20000, 10), {.analyzer = broken, .threads = 3}), "no terms today");
 }
 
@@ -281,8 +282,10 @@ TEST_CASE("BM25 reproduces the reference figures on real questions, where the da
     const char* set;
     std::vector<double> recalls;  // of the first 2, 5, 10 and 20, printed with one decimal
   };
-  const Row rows[] = {{"hotpotqa", {58.2, 74.0, 86.0, 92.0}}, {"2wikimultihopqa", {55.1, 66.2, 71.3, 73.3}},
-                      {"musique", {38.8, 48.2, 54.7, 61.4}},  {"popqa", {70.2, 96.4, 99.2, 99.4}},
+  const Row rows[] = {{"hotpotqa", {58.2, 74.0, 86.0, 92.0}},
+                      {"2wikimultihopqa", {55.1, 66.2, 71.3, 73.3}},
+                      {"musique", {38.8, 48.2, 54.7, 61.4}},
+                      {"popqa", {70.2, 96.4, 99.2, 99.4}},
                       {"nq_open", {73.4, 84.2, 88.8, 91.4}}};
   if (const char* data = std::getenv("ESPALIER_DATA")) {
     for (const Row& row : rows) {

@@ -18,11 +18,21 @@ std::string mutated(std::string bytes, Random& random) {
     const auto size = static_cast<std::uint32_t>(bytes.size());
     const std::uint32_t at = size ? random.below(size) : 0;
     switch (random.below(5)) {
-      case 0: if (size) bytes[at] = static_cast<char>(random.below(256)); break;
-      case 1: if (size) bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8))); break;
-      case 2: bytes.resize(at); break;
-      case 3: bytes.insert(at, bytes.substr(at, random.below(16))); break;
-      default: if (size >= at + 4) bytes.replace(at, 4, random.below(2) ? "\xFF\xFF\xFF\xFF" : std::string(4, '\0')); break;
+      case 0:
+        if (size) bytes[at] = static_cast<char>(random.below(256));
+        break;
+      case 1:
+        if (size) bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
+        break;
+      case 2:
+        bytes.resize(at);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(at, random.below(16)));
+        break;
+      default:
+        if (size >= at + 4) bytes.replace(at, 4, random.below(2) ? "\xFF\xFF\xFF\xFF" : std::string(4, '\0'));
+        break;
     }
   }
   return bytes;
@@ -56,7 +66,10 @@ TEST_CASE("random damage never crashes the decoder and never passes for another 
   completion.prompt_tokens = 70000;
   completion.logprob = -1.5;
   check_mutations(completion, 1);
-  check_mutations(Passages{Passage("p1", "Ada", "wrote notes", 12.25), Passage("", "", "", 0), Passage("p3", "t", "text", 1)}, 2);
+  completion.tokens = {{"An", -0.5}, {" <answer>", -1}};
+  check_mutations(completion, 4);
+  check_mutations(
+      Passages{Passage("p1", "Ada", "wrote notes", 12.25), Passage("", "", "", 0), Passage("p3", "t", "text", 1)}, 2);
   check_mutations(Embedding{0.5F, -2.0F, 3.0e38F}, 3);
 }
 

@@ -40,7 +40,11 @@ TEST_CASE("a completion comes back from its bytes without loss") {
   CHECK(back.prompt_tokens == 70000);
   CHECK(back.completion_tokens == 3);
   CHECK(back.logprob == -1.5);
+  CHECK(back.tokens.empty());
   CHECK_FALSE(decode<Completion>(encode(Completion("no score"))).logprob.has_value());
+  Completion spelt = c;
+  spelt.tokens = {{"An", -0.5}, {" <", -1}};
+  CHECK(decode<Completion>(encode(spelt)).tokens == spelt.tokens);
 }
 
 TEST_CASE("passages come back whole, with the bits of their scores") {
@@ -59,7 +63,15 @@ TEST_CASE("an embedding comes back with its bits") {
 TEST_CASE("the bytes are the documented ones, on every machine") {
   Completion c("hi");
   c.prompt_tokens = 258;
-  const std::string expected("\x01\x01" "\x02\x00\x00\x00" "hi" "\x00" "\x02\x01\x00\x00" "\x00\x00\x00\x00" "\x00", 18);
+  const std::string expected(
+      "\x01\x01"
+      "\x02\x00\x00\x00"
+      "hi"
+      "\x00"
+      "\x02\x01\x00\x00"
+      "\x00\x00\x00\x00"
+      "\x00",
+      18);
   CHECK(encode(c) == expected);
   CHECK(encode(Embedding{1.0F}) == std::string("\x01\x03\x01\x00\x00\x00\x00\x00\x80\x3F", 10));
 }

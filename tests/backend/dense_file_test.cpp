@@ -1,10 +1,9 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/seed.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -54,9 +53,23 @@ TEST_CASE("a mapped file of vectors is searched as the same vectors in memory") 
 }
 
 TEST_CASE("numbers of 16 bits are the nearest ones, the even one of two") {
-  const std::pair<float, unsigned> known[] = {{0.F, 0},          {-0.F, 0x8000},          {1.F, 0x3c00},        {-2.F, 0xc000},        {65504.F, 0x7bff}, {0x1p-14F, 0x0400},
-                                              {0x1p-24F, 1},     {0x1p-25F, 0},           {0x1.8p-24F, 2},      {0x1.8p-25F, 1},       {0.1F, 0x2e66},    {0x1.ff8p-15F, 0x03ff},
-                                              {1 + 0x1p-11F, 0x3c00}, {1 + 0x1.8p-10F, 0x3c02}, {0x1.fffp-15F, 0x0400}, {0x1.ffdp-1F, 0x3bff}, {65519.F, 0x7bff}};
+  const std::pair<float, unsigned> known[] = {{0.F, 0},
+                                              {-0.F, 0x8000},
+                                              {1.F, 0x3c00},
+                                              {-2.F, 0xc000},
+                                              {65504.F, 0x7bff},
+                                              {0x1p-14F, 0x0400},
+                                              {0x1p-24F, 1},
+                                              {0x1p-25F, 0},
+                                              {0x1.8p-24F, 2},
+                                              {0x1.8p-25F, 1},
+                                              {0.1F, 0x2e66},
+                                              {0x1.ff8p-15F, 0x03ff},
+                                              {1 + 0x1p-11F, 0x3c00},
+                                              {1 + 0x1.8p-10F, 0x3c02},
+                                              {0x1.fffp-15F, 0x0400},
+                                              {0x1.ffdp-1F, 0x3bff},
+                                              {65519.F, 0x7bff}};
   for (const auto& [x, half] : known) {
     CAPTURE(x);
     CHECK(to_half(x) == half);
@@ -89,8 +102,9 @@ TEST_CASE("a file of float16 finds exactly what a plain loop over its values fin
         const auto row = file.vectors().row(i, room);
         if (q == 0 && metric == Metric::l2)
           for (std::size_t j = 0; j < row.size(); ++j) REQUIRE(row[j] == from_half(to_half(rows.row(i)[j])));
-        all.emplace_back(static_cast<std::uint32_t>(i),
-                         metric == Metric::l2 ? -exact_square_distance(query.data(), row.data(), 37) : exact_dot(query.data(), row.data(), 37));
+        all.emplace_back(static_cast<std::uint32_t>(i), metric == Metric::l2
+                                                            ? -exact_square_distance(query.data(), row.data(), 37)
+                                                            : exact_dot(query.data(), row.data(), 37));
       }
       std::sort(all.begin(), all.end());
       all.erase(all.begin() + 12, all.end());
@@ -141,18 +155,23 @@ TEST_CASE("rows that cannot be compared are not written") {
   const test::TemporaryFolder folder;
   DenseFileWriter writer(folder / "vectors", 2);
   writer.add(std::vector<float>{1, 2});
-  CHECK_THROWS_WITH_AS(writer.add(std::vector<float>{1, 2, 3}), "row 1: an embedding has 3 dimensions, not 2", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(writer.add(std::vector<float>{1, 2, 3}), "row 1: an embedding has 3 dimensions, not 2",
+                       std::invalid_argument);
   CHECK_THROWS_AS(writer.add(std::vector<float>{1, std::numeric_limits<float>::infinity()}), std::invalid_argument);
   CHECK_THROWS_AS(DenseFileWriter(folder / "other", 0), std::invalid_argument);
   DenseFileWriter halves(folder / "halves", 2, Metric::inner_product, {}, Precision::float16);
-  CHECK_THROWS_WITH_AS(halves.add(std::vector<float>{1, -65520}), "row 0: an embedding holds -65520.000000, float16 no more than 65504", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(halves.add(std::vector<float>{1, -65520}),
+                       "row 0: an embedding holds -65520.000000, float16 no more than 65504", std::invalid_argument);
   CHECK_THROWS_AS(DenseFile(folder / "vectors"), InputError);  // nothing stands there before commit()
 }
 
 TEST_CASE("without passages there is nothing to write, and no file") {
   const test::TemporaryFolder folder;
-  const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{1, 2}); };
-  CHECK_THROWS_WITH_AS(write_vectors(folder / "vectors", Passages(), encoder, {}, Metric::inner_product, Precision::float32, 2, [](std::size_t) {}),
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), Embedding{1, 2});
+  };
+  CHECK_THROWS_WITH_AS(write_vectors(folder / "vectors", Passages(), encoder, {}, Metric::inner_product,
+                                     Precision::float32, 2, [](std::size_t) {}),
                        "there are no passages to encode", std::invalid_argument);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -160,14 +179,17 @@ TEST_CASE("without passages there is nothing to write, and no file") {
 TEST_CASE("passages and vectors may both lie in files") {
   const test::TemporaryFolder folder;
   write(folder / "vectors", Vectors({1, 0, 0, 1}, 2));
-  const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{0.5F, 2}); };
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), Embedding{0.5F, 2});
+  };
   {
     CorpusWriter writer(folder / "corpus");
     writer.add(Passage("a", "T", "x"));
     writer.add(Passage("b", "U", "y"));
     writer.commit();
   }
-  VectorRetriever<DenseIndex, MappedCorpus> retriever(MappedCorpus(folder / "corpus"), DenseFile(folder / "vectors").index(), encoder);
+  VectorRetriever<DenseIndex, MappedCorpus> retriever(MappedCorpus(folder / "corpus"),
+                                                      DenseFile(folder / "vectors").index(), encoder);
   const auto found = retriever(std::vector<Query>{Query("q", 2)});
   REQUIRE(found[0].value().size() == 2);
   CHECK(found[0].value()[0] == Passage("b", "U", "y", 2));

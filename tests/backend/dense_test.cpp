@@ -173,11 +173,13 @@ TEST_CASE("the nearest by l2 come first, whatever the rows' lengths") {
     std::vector<float> query;
     for (int j = 0; j < 33; ++j) query.push_back(length * value(random));
     std::vector<Hit> plain;
-    for (std::uint32_t r = 0; r < rows.rows(); ++r) plain.emplace_back(r, -backend::exact_square_distance(query.data(), rows.row(r).data(), 33));
+    for (std::uint32_t r = 0; r < rows.rows(); ++r)
+      plain.emplace_back(r, -backend::exact_square_distance(query.data(), rows.row(r).data(), 33));
     std::sort(plain.begin(), plain.end());
     plain.erase(plain.begin() + 20, plain.end());
     for (const std::size_t threads : {1UL, 3UL})
-      CHECK(DenseIndex(rows, {.metric = Metric::l2, .threads = threads}).search(std::vector<VectorQuery>{VectorQuery(query, 20)})[0] == plain);
+      CHECK(DenseIndex(rows, {.metric = Metric::l2, .threads = threads})
+                .search(std::vector<VectorQuery>{VectorQuery(query, 20)})[0] == plain);
   }
   CHECK(backend::exact_square_distance(rows.row(0).data(), rows.row(0).data(), 33) == 0);
 }
@@ -192,7 +194,8 @@ TEST_CASE("every set of instructions sums products of bytes exactly") {
   std::vector<std::vector<std::int16_t>> wide(count);
   std::vector<backend::ByteQuery> queries;
   for (std::size_t q = 0; q < count; ++q) {
-    for (std::size_t i = 0; i < groups * 4; ++i) low[q].push_back(static_cast<std::int8_t>(q == 0 ? -127 : int(random.below(255)) - 127));
+    for (std::size_t i = 0; i < groups * 4; ++i)
+      low[q].push_back(static_cast<std::int8_t>(q == 0 ? -127 : int(random.below(255)) - 127));
     wide[q].assign(low[q].begin(), low[q].end());
     queries.push_back({low[q].data(), wide[q].data()});
   }
@@ -214,7 +217,8 @@ TEST_CASE("equal scores stand in the order of their rows") {
   std::vector<float> values;
   for (int i = 0; i < 4000; ++i) values.insert(values.end(), {i % 2 ? 1.0F : 0.5F, 1.0F});
   const std::vector<float> query{1, 0};
-  const auto found = DenseIndex(Vectors(values, 2), {.threads = 3}).search(std::vector<VectorQuery>{VectorQuery(query, 5)});
+  const auto found =
+      DenseIndex(Vectors(values, 2), {.threads = 3}).search(std::vector<VectorQuery>{VectorQuery(query, 5)});
   CHECK(rows_of(found[0]) == std::vector<std::uint32_t>{1, 3, 5, 7, 9});
 }
 
@@ -275,7 +279,8 @@ TEST_CASE("a query that cannot be encoded fails alone") {
   const auto results = dense(queries);
   CHECK_THROWS_WITH_AS((void)results[0].value(), "cannot encode hello", BackendError);
   CHECK(results[1].value().at(0).id() == "a");
-  CHECK_THROWS_WITH_AS((void)results[2].value(), "an embedding holds a number that is not finite or too large", BackendError);
+  CHECK_THROWS_WITH_AS((void)results[2].value(), "an embedding holds a number that is not finite or too large",
+                       BackendError);
   CHECK_THROWS_WITH_AS((void)results[3].value(), "an embedding has 1 dimensions, not 3", BackendError);
 }
 

@@ -43,7 +43,9 @@ Exchange exchange(Server sort, const Prompt& prompt, const std::string& reply) {
 /// The request of a sampled chat with a stop string.
 Received chat_request(Server sort, Sampling sampling) {
   sampling.stop = {"</a>"};
-  return exchange(sort, Prompt(body({{"user", "q"}}, sampling), 5, 2), sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a")).request;
+  return exchange(sort, Prompt(body({{"user", "q"}}, sampling), 5, 2),
+                  sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a"))
+      .request;
 }
 std::string why_not(Server sort, const std::shared_ptr<const PromptBody>& asked) {
   const Exchange refused = exchange(sort, Prompt(asked, 1, 0), chat_reply("a"));
@@ -90,9 +92,10 @@ TEST_CASE("samples count their own tokens where the server lists them, whoever s
     return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"finish_reason":"stop")" + more + "}";
   };
   const auto counts = [&](const std::vector<std::string>& lists, int sum) {
-    const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = Server::vllm}, "/v1", three,
-                                            R"({"choices":[)" + choice(1, lists[1]) + "," + choice(0, lists[0]) + "," + choice(2, lists[2]) +
-                                                R"(],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(sum) + "}}");
+    const auto got = test::exchange<OpenAi>(
+        OpenAiOptions{.server = Server::vllm}, "/v1", three,
+        R"({"choices":[)" + choice(1, lists[1]) + "," + choice(0, lists[0]) + "," + choice(2, lists[2]) +
+            R"(],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(sum) + "}}");
     std::vector<std::uint32_t> tokens;
     for (const auto& outcome : got.outcomes) tokens.push_back(outcome.value().completion_tokens);
     return tokens;
@@ -100,13 +103,17 @@ TEST_CASE("samples count their own tokens where the server lists them, whoever s
   using Counts = std::vector<std::uint32_t>;
   const std::string logprobs = R"(,"logprobs":{"content":[{"logprob":-1},{"logprob":-1}]})";
   CHECK(counts({R"(,"token_ids":[4,5,6,7,8])", R"(,"token_ids":[4])", R"(,"token_ids":[9,9])"}, 8) == Counts{5, 1, 2});
-  CHECK(counts({logprobs, R"(,"logprobs":{"content":[{"logprob":-1}]})", R"(,"logprobs":{"token_logprobs":[-1,-1,-1,-1,-1]})"}, 8) == Counts{2, 1, 5});
-  CHECK(counts({"", "", ""}, 8) == Counts{3, 3, 2});                            // a sum is all there is
-  CHECK(counts({logprobs, logprobs, logprobs}, 8) == Counts{3, 3, 2});          // lists of other tokens than those that usage counts
+  CHECK(counts({logprobs, R"(,"logprobs":{"content":[{"logprob":-1}]})",
+                R"(,"logprobs":{"token_logprobs":[-1,-1,-1,-1,-1]})"},
+               8) == Counts{2, 1, 5});
+  CHECK(counts({"", "", ""}, 8) == Counts{3, 3, 2});  // a sum is all there is
+  CHECK(counts({logprobs, logprobs, logprobs}, 8) ==
+        Counts{3, 3, 2});  // lists of other tokens than those that usage counts
   CHECK(counts({R"(,"token_ids":null)", logprobs, ""}, 2) == Counts{0, 2, 0});  // one text is empty
   CHECK(counts({"", "", ""}, 0) == Counts{0, 0, 0});
   for (const int sample : {0, 1, 2}) {  // alone, a sample's tokens are the message's
-    const Exchange alone = exchange(Server::vllm, three[std::size_t(sample)], chat_reply("a", R"(,"token_ids":[4,5,6])", 3));
+    const Exchange alone =
+        exchange(Server::vllm, three[std::size_t(sample)], chat_reply("a", R"(,"token_ids":[4,5,6])", 3));
     CHECK(alone.outcome().value().completion_tokens == 3);
   }
 }
@@ -114,12 +121,14 @@ TEST_CASE("samples count their own tokens where the server lists them, whoever s
 TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   const Received chat = chat_request(Server::ollama, {.temperature = 0.5, .max_tokens = 9});
   CHECK(chat.path == "/api/chat");
-  CHECK(chat.body ==
-        R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,)"
-        R"("options":{"temperature":0.5,"top_p":1,"num_predict":9,"stop":["</a>"],"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7}})");
-  const Exchange raw = exchange(Server::ollama, Prompt(body({{"", "<s>Once"}}, {.logprobs = true}), 0, 0),
-                                R"({"model":"m","response":" upon","done":true,"done_reason":"length","prompt_eval_count":4,"eval_count":1,)"
-                                R"("logprobs":[{"token":" upon","logprob":-0.5,"bytes":[32]}]})");
+  CHECK(
+      chat.body ==
+      R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,)"
+      R"("options":{"temperature":0.5,"top_p":1,"num_predict":9,"stop":["</a>"],"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7}})");
+  const Exchange raw = exchange(
+      Server::ollama, Prompt(body({{"", "<s>Once"}}, {.logprobs = true}), 0, 0),
+      R"({"model":"m","response":" upon","done":true,"done_reason":"length","prompt_eval_count":4,"eval_count":1,)"
+      R"("logprobs":[{"token":" upon","logprob":-0.5,"bytes":[32]}]})");
   CHECK(raw.request.path == "/api/generate");
   CHECK(raw.request.body ==
         R"({"model":"m","prompt":"<s>Once","raw":true,"stream":false,"truncate":false,"shift":false,"logprobs":true,)"
@@ -135,7 +144,8 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
 TEST_CASE("chunks are asked for where they tell usage at their end") {
   for (const Dialect& dialect : dialects) {
     if (dialect.server == Server::ollama) continue;
-    const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1", std::vector{Prompt("q")}, chat_reply("a"));
+    const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1",
+                                            std::vector{Prompt("q")}, chat_reply("a"));
     CHECK(got.outcome().value().text == "a");
     const bool asked = got.request.body.find(R"("stream":true)") != std::string::npos;
     CHECK(asked == (dialect.server != Server::llamacpp_python));
@@ -144,8 +154,14 @@ TEST_CASE("chunks are asked for where they tell usage at their end") {
 
 TEST_CASE("Ollama's replies may come in lines, and are asked for again if they break off") {
   FaultServer server([](const Received&, std::size_t number) {
-    const std::string lines = R"({"message":{"content":"he"},"done":false})" "\n" R"({"message":{"content":"llo"},"done":false})" "\n";
-    return Answer{.body = number == 0 ? lines : lines + R"({"message":{"content":""},"done":true,"done_reason":"length","eval_count":2})" "\n"};
+    const std::string lines = R"({"message":{"content":"he"},"done":false})"
+                              "\n"
+                              R"({"message":{"content":"llo"},"done":false})"
+                              "\n";
+    return Answer{
+        .body = number == 0 ? lines
+                            : lines + R"({"message":{"content":""},"done":true,"done_reason":"length","eval_count":2})"
+                                      "\n"};
   });
   OpenAiOptions chosen = options(server, Server::ollama);
   chosen.stream = true;
@@ -169,26 +185,109 @@ TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors,
   CHECK(outcome(R"({"message":{"thinking":"hm","content":"<a>yes"},"done":true,"done_reason":"stop"})").value().text ==
         "<think>\nhm\n</think>\n<a>yes</a>");
   CHECK(outcome(R"({"message":{"content":"<a>cut"},"done":true,"done_reason":"length"})").value().text == "<a>cut");
-  CHECK(outcome(R"({"message":{"content":"gone"},"done":true,"done_reason":"unload"})").value().finish == Finish::other);
-  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":2,"logprobs":[{"logprob":-1}]})").value().logprob);
-  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":1,"logprobs":[{"token":"ab"}]})").value().logprob);
+  CHECK(outcome(R"({"message":{"content":"gone"},"done":true,"done_reason":"unload"})").value().finish ==
+        Finish::other);
+  for (const char* cut : {R"({"message":{"content":null},"done":true,"done_reason":"length"})",
+                          R"({"message":{"role":"assistant"},"done":true,"done_reason":"length"})",
+                          R"({"response":null,"done":true,"done_reason":"length"})",
+                          R"({"response":"","done":true,"done_reason":"length"})"}) {
+    const Completion completion = outcome(cut).value();
+    CHECK(completion.text == "");
+    CHECK(completion.finish == Finish::length);
+  }
+  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":2,"logprobs":[{"logprob":-1}]})")
+             .value()
+             .logprob);
+  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":1,"logprobs":[{"token":"ab"}]})")
+             .value()
+             .logprob);
   const auto missing = test::failure_of(outcome(R"({"error":"model 'm' not found"})", 404));
   CHECK(missing.kind == Kind::permanent);
   CHECK(missing.message.find("/api/chat: HTTP 404: model 'm' not found") != std::string::npos);
-  for (const char* damaged : {R"({"error":"something broke"})", R"({"message":{"content":"half"},"done":false})", R"({"message":{},"done":true})",
-                              R"({"response":5,"done":true})", "{}"})
+  for (const char* damaged : {R"({"error":"something broke"})", R"({"message":{"content":"half"},"done":false})",
+                              R"({"message":{},"done":true})", R"({"response":5,"done":true})", "{}"})
     CHECK(test::failure_of(outcome(damaged)).kind == Kind::transport);
 }
 
+TEST_CASE("a usage beyond what the request allows is no usage, is said once, and the reply stays") {
+  struct Told {
+    Completion completion;
+    std::vector<std::string> said;
+  };
+  const auto told = [](Server sort, const std::string& usage, const PromptBody& asked, const std::string& extra = "",
+                       bool stream = false) {
+    const std::string whole =
+        sort == Server::ollama
+            ? R"({"message":{"content":"yes"},"done":true,"done_reason":"stop",)" + usage + "}"
+            : R"({"choices":[{"index":0,"message":{"content":"yes"},"delta":{"content":"yes"},"finish_reason":"stop"}],"usage":{)" +
+                  usage + "}}";
+    const bool events = stream && sort != Server::ollama;
+    FaultServer server([&](const Received&, std::size_t) {
+      return Answer{.body = events ? "data: " + whole + "\n\ndata: [DONE]\n\n" : whole + "\n"};
+    });
+    OpenAiOptions chosen = options(server, sort);
+    chosen.extra_body = extra;
+    chosen.stream = stream;
+    Told all;
+    chosen.http.watch = std::make_shared<HttpWatch>(0, [&](const std::string& what) { all.said.push_back(what); });
+    OpenAi model(chosen);
+    const auto shared = std::make_shared<const PromptBody>(asked);
+    auto outcomes = test::ask(model, {Prompt(shared, 1, 0), Prompt(shared, 7, 0)});
+    all.completion = outcomes[1].value();
+    CHECK(all.completion.text == "yes");
+    return all;
+  };
+  const PromptBody small = *body({{"user", "q"}}, {.temperature = 1, .max_tokens = 100});
+  for (const Server sort : {Server::other, Server::vllm, Server::openai, Server::llamacpp, Server::ollama})
+    for (const bool stream : {false, true}) {
+      CAPTURE(static_cast<int>(sort));
+      const bool ollama = sort == Server::ollama;
+      const auto usage = [&](const std::string& prompt, const std::string& completion) {
+        return (ollama ? R"("prompt_eval_count":)" : R"("prompt_tokens":)") + prompt +
+               (ollama ? R"(,"eval_count":)" : R"(,"completion_tokens":)") + completion;
+      };
+      const Told most = told(sort, usage("9223372036854775807", "9223372036854775807"), small, "", stream);
+      CHECK(most.completion.prompt_tokens == 0);
+      CHECK(most.completion.completion_tokens == 0);
+      REQUIRE(most.said.size() == 1);
+      CHECK(most.said[0].find("9223372036854775807 completion tokens where the request allows 116") !=
+            std::string::npos);
+      const Told more = told(sort, usage("50", "1000"), small, "", stream);
+      CHECK(more.completion.prompt_tokens == 50);
+      CHECK(more.completion.completion_tokens == 0);
+      CHECK(more.said.size() == 1);
+      const Told fits =
+          told(sort, usage("120", "101"), small, "", stream);  // the server's template; the token that ends a text
+      CHECK(fits.completion.prompt_tokens == 120);
+      CHECK(fits.completion.completion_tokens == 101);
+      CHECK(fits.said.empty());
+    }
+  const std::string large = R"("prompt_tokens":9000,"completion_tokens":5000)";
+  CHECK(told(Server::vllm, large, small).completion.prompt_tokens == 0);
+  const Told longer =
+      told(Server::vllm, large, *body({{"user", std::string(9000, 'x')}}, {.temperature = 1, .max_tokens = 5000}));
+  CHECK(longer.completion.prompt_tokens == 9000);
+  CHECK(longer.completion.completion_tokens == 5000);
+  for (const char* extra :
+       {R"({"max_completion_tokens":5000})", R"({"max_tokens":null})", R"({"options":{"num_predict":-1}})"})
+    CHECK(told(Server::vllm, large, small, extra).completion.completion_tokens == 5000);
+  PromptBody ids = small;
+  ids.messages = {{"", ""}};
+  ids.ids.assign(9000, 1);
+  CHECK(told(Server::vllm, R"("prompt_tokens":9000,"completion_tokens":1)", ids).completion.prompt_tokens == 9000);
+}
+
 TEST_CASE("extra_body reaches Ollama's options by their name, and the rest stays outside") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"message":{"content":"a"},"done":true})"}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.body = R"({"message":{"content":"a"},"done":true})"}; });
   OpenAiOptions chosen = options(server, Server::ollama);
   chosen.extra_body = R"({"think":false,"options":{"num_ctx":8192,"min_p":null}})";
   OpenAi model(chosen);
   test::ask(model, {Prompt("q")});
-  CHECK(server.received()[0].body ==
-        R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,"think":false,)"
-        R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"repeat_penalty":1,"num_ctx":8192}})");
+  CHECK(
+      server.received()[0].body ==
+      R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,"think":false,)"
+      R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"repeat_penalty":1,"num_ctx":8192}})");
 }
 
 TEST_CASE("samples of one prompt share a message where choice i is drawn under seed + i, and go alone elsewhere") {
@@ -197,7 +296,8 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
     FaultServer server([&](const Received& request, std::size_t) {
       if (dialect.server == Server::ollama) return Answer{.body = R"({"message":{"content":"a"},"done":true})"};
       const bool both = request.body.find(R"("n":2)") != std::string::npos;
-      return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") + (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
+      return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") +
+                            (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
     });
     OpenAi model(options(server, dialect.server));
     const auto asked = body({{"user", "q"}}, {.temperature = 1});
@@ -213,15 +313,18 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
 }
 
 TEST_CASE("log-probabilities are asked for where their meaning is known, and refused by name elsewhere") {
-  const auto chat = [](double temperature) { return body({{"user", "q"}}, {.temperature = temperature, .logprobs = true}); };
+  const auto chat = [](double temperature) {
+    return body({{"user", "q"}}, {.temperature = temperature, .logprobs = true});
+  };
   for (const Server sort : {Server::vllm, Server::llamacpp, Server::llamacpp_python}) {
     const Exchange got = exchange(sort, Prompt(chat(0.7), 0, 0), chat_reply("a"));
     CHECK(got.request.body.find(R"("logprobs":true,"top_logprobs":1)") != std::string::npos);
   }
-  CHECK(exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a")).request.body.find(R"("logprobs":1})") !=
-        std::string::npos);
+  CHECK(exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a"))
+            .request.body.find(R"("logprobs":1})") != std::string::npos);
   for (const Server sort : {Server::sglang, Server::openai}) {
-    for (const double sound : {0.0, 1.0}) CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome().ok());
+    for (const double sound : {0.0, 1.0})
+      CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome().ok());
     const std::string why = why_not(sort, chat(0.7));
     CHECK(why.find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for logprobs") != std::string::npos);
     CHECK(why.find("after temperature") != std::string::npos);
@@ -234,7 +337,10 @@ TEST_CASE("log-probabilities are asked for where their meaning is known, and ref
 TEST_CASE("log-probabilities are summed in both shapes; fewer than the tokens, or a missing one, leave none") {
   const auto logprob_of = [](const std::string& logprobs, int tokens = 2) {
     const auto asked = body({{"user", "q"}}, {.logprobs = true});
-    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("a", ",\"logprobs\":" + logprobs, tokens)).outcome().value().logprob;
+    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("a", ",\"logprobs\":" + logprobs, tokens))
+        .outcome()
+        .value()
+        .logprob;
   };
   const std::string two = R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})";
   CHECK(logprob_of(two) == -1.75);
@@ -245,18 +351,39 @@ TEST_CASE("log-probabilities are summed in both shapes; fewer than the tokens, o
   CHECK(!logprob_of("null"));
 }
 
+TEST_CASE("the log-probability of each token is kept where it is asked for and its text is given") {
+  const auto tokens_of = [](const std::string& logprobs, bool each) {
+    const auto asked = body({{"user", "q"}}, {.logprobs = true, .token_logprobs = each});
+    return exchange(Server::vllm, Prompt(asked, 0, 0), chat_reply("ab", ",\"logprobs\":" + logprobs, 2))
+        .outcome()
+        .value()
+        .tokens;
+  };
+  using Tokens = std::vector<TokenLogprob>;
+  const std::string chat = R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})";
+  CHECK(tokens_of(chat, true) == Tokens{{"a", -0.5}, {"b", -1.25}});
+  CHECK(tokens_of(chat, false).empty());
+  CHECK(tokens_of(R"({"tokens":["a","b"],"token_logprobs":[-2,-0.25]})", true) == Tokens{{"a", -2}, {"b", -0.25}});
+  CHECK(tokens_of(R"({"token_logprobs":[-2,-0.25]})", true).empty());
+  CHECK(Prompt(body({{"user", "q"}}, {.logprobs = true, .token_logprobs = true}), 0, 0).key() !=
+        Prompt(body({{"user", "q"}}, {.logprobs = true}), 0, 0).key());
+}
+
 TEST_CASE("in a message of several choices one short list leaves them all without") {
   const auto logprobs_of = [](int tokens) {
     FaultServer server([&](const Received&, std::size_t) {
       const auto choice = [](int index, const std::string& list) {
-        return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"logprobs":{"token_logprobs":)" + list + "}}";
+        return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"logprobs":{"token_logprobs":)" +
+               list + "}}";
       };
-      return Answer{.body = R"({"choices":[)" + choice(0, "[-1,-2]") + "," + choice(1, "[-4]") + R"(],"usage":{"completion_tokens":)" + std::to_string(tokens) + "}}"};
+      return Answer{.body = R"({"choices":[)" + choice(0, "[-1,-2]") + "," + choice(1, "[-4]") +
+                            R"(],"usage":{"completion_tokens":)" + std::to_string(tokens) + "}}"};
     });
     OpenAi model(options(server, Server::vllm));
     const auto asked = body({{"user", "q"}}, {.temperature = 1, .logprobs = true});
     std::vector<std::optional<double>> found;
-    for (const auto& outcome : test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)})) found.push_back(outcome.value().logprob);
+    for (const auto& outcome : test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)}))
+      found.push_back(outcome.value().logprob);
     return found;
   };
   CHECK(logprobs_of(3) == std::vector<std::optional<double>>{-3.0, -4.0});
@@ -265,20 +392,26 @@ TEST_CASE("in a message of several choices one short list leaves them all withou
 
 TEST_CASE("a last message of the assistant's is continued, and is not part of the answer") {
   const auto begun = body({{"user", "capital?"}, {"assistant", "<answer>Pa"}}, {.stop = {"</answer>"}});
-  const auto got = [&](Server sort, const std::string& text) { return exchange(sort, Prompt(begun, 0, 0), chat_reply(text)); };
+  const auto got = [&](Server sort, const std::string& text) {
+    return exchange(sort, Prompt(begun, 0, 0), chat_reply(text));
+  };
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp}) {
     const Exchange answer = got(sort, "ris");
-    CHECK(answer.request.body.find(R"("continue_final_message":true,"add_generation_prompt":false)") != std::string::npos);
+    CHECK(answer.request.body.find(R"("continue_final_message":true,"add_generation_prompt":false)") !=
+          std::string::npos);
     CHECK(answer.outcome().value().text == "ris</answer>");
   }
   CHECK(got(Server::llamacpp, "<answer>Paris").outcome().value().text == "ris</answer>");
   CHECK(got(Server::vllm, "<answer>Paris").outcome().value().text == "<answer>Paris</answer>");  // that is what it said
   for (const Server sort : {Server::other, Server::openai, Server::ollama, Server::llamacpp_python})
-    CHECK(why_not(sort, begun).find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") != std::string::npos);
+    CHECK(why_not(sort, begun)
+              .find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") !=
+          std::string::npos);
 }
 
 TEST_CASE("without chat the assistant's last words stand at the end of the prompt, at any server") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"choices":[{"index":0,"text":"ris"}]})"}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.body = R"({"choices":[{"index":0,"text":"ris"}]})"}; });
   OpenAiOptions chosen = options(server, Server::other);
   chosen.chat = false;
   OpenAi model(chosen);
@@ -307,8 +440,10 @@ TEST_CASE("token ids are sent as they are, where a server takes them, and are pa
 
 TEST_CASE("what a server does not take is refused by name before anything is sent") {
   for (const Server sort : {Server::other, Server::openai}) {
-    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .top_k = 5})).find("cannot be asked for top_k") != std::string::npos);
-    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .min_p = 0.1})).find("cannot be asked for min_p") != std::string::npos);
+    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .top_k = 5})).find("cannot be asked for top_k") !=
+          std::string::npos);
+    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .min_p = 0.1})).find("cannot be asked for min_p") !=
+          std::string::npos);
   }
   const Sampling five{.stop = {"a", "b", "c", "d", "e"}};
   CHECK(why_not(Server::openai, body({{"user", "q"}}, five)).find("at most 4 stop strings") != std::string::npos);
@@ -333,9 +468,10 @@ TEST_CASE("a server is known by its name alone") {
     CHECK(dialect_of(dialect.server).name == dialect.name);
   }
   CHECK(server_named("auto") == std::nullopt);
-  CHECK_THROWS_WITH_AS(server_named("vLLM"),
-                       "option 'server' is vLLM, allowed: auto, other, vllm, sglang, llamacpp, llamacpp-python, ollama, openai",
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      server_named("vLLM"),
+      "option 'server' is vLLM, allowed: auto, other, vllm, sglang, llamacpp, llamacpp-python, ollama, openai",
+      std::invalid_argument);
 }
 
 namespace {
@@ -348,7 +484,8 @@ struct Found {
 Found found_by(const FaultServer::Script& route) {
   FaultServer server([&](const Received& request, std::size_t number) {
     if (request.body.empty()) return route(request, number);
-    return Answer{.body = request.path.starts_with("/api") ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a")};
+    return Answer{.body = request.path.starts_with("/api") ? R"({"message":{"content":"a"},"done":true})"
+                                                           : chat_reply("a")};
   });
   Found found;
   OpenAiOptions chosen = options(server, std::nullopt);
@@ -359,7 +496,9 @@ Found found_by(const FaultServer::Script& route) {
   for (const auto& request : server.received()) found.asked.push_back(request.path);
   return found;
 }
-Answer owned_by(const std::string& owner) { return {.body = R"({"object":"list","data":[{"id":"m","owned_by":")" + owner + "\"}]}"}; }
+Answer owned_by(const std::string& owner) {
+  return {.body = R"({"object":"list","data":[{"id":"m","owned_by":")" + owner + "\"}]}"};
+}
 
 }  // namespace
 
@@ -391,14 +530,19 @@ TEST_CASE("where the owner says nothing, routes that one sort alone has give a s
 }
 
 TEST_CASE("a server that says nothing of itself, or nothing without a key, is another one") {
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 404}; }).heard == std::vector{Server::other});
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 401}; }).heard == std::vector{Server::other});
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 501}; }).heard == std::vector{Server::other});
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 404}; }).heard ==
+        std::vector{Server::other});
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 401}; }).heard ==
+        std::vector{Server::other});
+  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 501}; }).heard ==
+        std::vector{Server::other});
 }
 
 TEST_CASE("a server that is not ready yet is asked again, and so is one whose answer came damaged") {
   const Found found = found_by([](const Received&, std::size_t number) {
-    if (number == 0) return Answer{.body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})", .status = 503};
+    if (number == 0)
+      return Answer{.body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})",
+                    .status = 503};
     if (number == 1) return Answer{.fault = Answer::Fault::close};
     if (number == 2) return Answer{.body = R"({"object":"li)"};
     return owned_by("vllm");
@@ -428,7 +572,9 @@ TEST_CASE("where a server cannot be reached its requests fail, and those that co
 }
 
 TEST_CASE("of several servers one that is up is asked") {
-  FaultServer server([](const Received& request, std::size_t) { return request.body.empty() ? owned_by("sglang") : Answer{.body = chat_reply("a")}; });
+  FaultServer server([](const Received& request, std::size_t) {
+    return request.body.empty() ? owned_by("sglang") : Answer{.body = chat_reply("a")};
+  });
   OpenAiOptions chosen = options(server, std::nullopt);
   chosen.url = FaultServer::refusing_url() + "/v1";
   chosen.replicas = {{server.url("/v1")}};

@@ -1,15 +1,12 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/dense.hpp>
 #include <espalier/backend/faiss.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/seed.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
-
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexIDMap.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,7 +95,8 @@ TEST_CASE("results are the same bits for any batch size, number of threads and b
   const test::TemporaryFolder folder;
   const Vectors rows = clustered(1000, 32, 5), queries = clustered(60, 32, 6);
   const auto searches = queries_of(queries, 7);
-  for (const char* factory : {"Flat", "HNSW16", "HNSW16_SQ8", "IVF16,Flat", "IVF16,SQ8", "IVF16,PQ8x4", "SQ8", "PQ8x4", "L2norm,Flat"}) {
+  for (const char* factory :
+       {"Flat", "HNSW16", "HNSW16_SQ8", "IVF16,Flat", "IVF16,SQ8", "IVF16,PQ8x4", "SQ8", "PQ8x4", "L2norm,Flat"}) {
     CAPTURE(factory);
     const FaissIndex index(rows, {.factory = factory});
     const auto together = index.search(searches);
@@ -138,7 +136,8 @@ TEST_CASE("an index file is read or mapped, and only IVF can be mapped") {
       CHECK(FaissIndex::load(file, FaissAccess::map).search(searches) == read.search(searches));
     } else {
       CHECK_THROWS_WITH_AS((void)FaissIndex::load(file, FaissAccess::map),
-                           (file + ": faiss maps IVF indexes only; read this one, or build an IVF index").c_str(), InputError);
+                           (file + ": faiss maps IVF indexes only; read this one, or build an IVF index").c_str(),
+                           InputError);
     }
   }
 }
@@ -147,16 +146,19 @@ TEST_CASE("an index is built in portions, with reports, and saved as it is") {
   const test::TemporaryFolder folder;
   const Vectors rows = clustered(20000, 4, 15), queries = clustered(5, 4, 16);
   std::vector<std::size_t> reports;
-  const auto index = backend::build_faiss(rows, {.factory = "IVF8,Flat"}, [&](std::size_t added) { reports.push_back(added); });
+  const auto index =
+      backend::build_faiss(rows, {.factory = "IVF8,Flat"}, [&](std::size_t added) { reports.push_back(added); });
   backend::save_faiss(*index, folder / "index");
   CHECK(reports == std::vector<std::size_t>{16384, 20000});
-  CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) == FaissIndex(rows, {.factory = "IVF8,Flat"}).search(queries_of(queries, 5)));
+  CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) ==
+        FaissIndex(rows, {.factory = "IVF8,Flat"}).search(queries_of(queries, 5)));
   CHECK_THROWS_AS(backend::save_faiss(*index, folder / "no such folder/index"), InputError);
 }
 
 TEST_CASE("a file that is missing or no index is an error that names it") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH_AS((void)FaissIndex::load(folder / "none"), (folder / "none" + ": there is no such file").c_str(), InputError);
+  CHECK_THROWS_WITH_AS((void)FaissIndex::load(folder / "none"), (folder / "none" + ": there is no such file").c_str(),
+                       InputError);
   test::write_bytes(folder / "text", "this is no index, whatever its name says, and it is long enough to read from");
   CHECK_THROWS_AS((void)FaissIndex::load(folder / "text"), InputError);
   const std::string file = save_built(clustered(100, 8, 11), "Flat", folder / "index");
@@ -181,7 +183,8 @@ TEST_CASE("bad options are refused by name") {
   CHECK_THROWS_AS(FaissIndex(rows, {.factory = "IVF1000,Flat"}), std::invalid_argument);
   CHECK_THROWS_AS(FaissIndex(rows, {.metric = Metric::cosine}), std::invalid_argument);
   CHECK_THROWS_AS(FaissIndex(rows, {.threads = 0}), std::invalid_argument);
-  CHECK_THROWS_WITH_AS(FaissIndex(rows, {.nprobe = 4}), "option 'nprobe' is 4, allowed: 0, because this index has no such parameter",
+  CHECK_THROWS_WITH_AS(FaissIndex(rows, {.nprobe = 4}),
+                       "option 'nprobe' is 4, allowed: 0, because this index has no such parameter",
                        std::invalid_argument);
   CHECK_THROWS_AS(FaissIndex(rows, {.ef_search = 4}), std::invalid_argument);
 }
@@ -195,7 +198,8 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
   map.add_with_ids(2, values.data(), ids.data());
   backend::save_faiss(map, folder / "index");
   const FaissIndex index = FaissIndex::load(folder / "index");
-  CHECK_THROWS_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(std::span(values).first(2), 1)}), BackendError);
+  CHECK_THROWS_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(std::span(values).first(2), 1)}),
+                  BackendError);
 }
 
 TEST_CASE("the fingerprint changes with vectors, factory and search parameters, not with threads") {
@@ -217,7 +221,8 @@ TEST_CASE("a retriever over a faiss index returns its passages") {
     for (const auto& text : texts) embeddings.push_back({static_cast<float>(text.text.size()), 1});
     return embeddings;
   };
-  Faiss retriever({Passage("a", "", "xxxxx"), Passage("b", "", "x"), Passage("c", "", "xxx")}, encoder, {.metric = Metric::l2});
+  Faiss retriever({Passage("a", "", "xxxxx"), Passage("b", "", "x"), Passage("c", "", "xxx")}, encoder,
+                  {.metric = Metric::l2});
   const std::vector<Query> queries{Query("yy", 2), Query("yyyyyyyyy", 1)};
   const auto results = retriever(queries);
   REQUIRE(results.size() == 2);

@@ -35,10 +35,11 @@ struct Received {
 struct Answer {
   enum class Fault {
     none,
-    close,  ///< close the connection without a word
-    reset,  ///< send half of the reply, then reset the connection
-    stall,  ///< send nothing until the client goes away
-    drip,   ///< send a byte every millisecond
+    close,    ///< close the connection without a word
+    reset,    ///< send half of the reply, then reset the connection
+    stall,    ///< send nothing until the client goes away
+    drip,     ///< send a byte every millisecond
+    endless,  ///< send the body, and then blanks until the client goes away
   };
   std::string body = {};
   int status = 200;
@@ -84,7 +85,8 @@ class FaultServer {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return aborts_ >= count; });
   }
-  /// A loopback address where nobody listens. Its socket stays bound until the process ends: a port that is let go is soon another's.
+  /// A loopback address where nobody listens. Its socket stays bound until the process ends: a port that is let go is
+  /// soon another's.
   static std::string refusing_url() {
     std::uint16_t port = 0;
     open_socket(port);
@@ -175,6 +177,13 @@ class FaultServer {
         send_all(socket, reply.substr(0, reply.size() - answer.body.size() / 2 - 1));
         const linger at_once{1, 0};
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        return false;
+      }
+      case Answer::Fault::endless: {
+        const std::string blanks(1 << 16, ' ');
+        if (!send_all(socket, "HTTP/1.1 200 Scripted\r\n\r\n" + answer.body)) return false;
+        while (send_all(socket, blanks)) {
+        }
         return false;
       }
       case Answer::Fault::drip:

@@ -105,13 +105,15 @@ TEST_CASE("anything but one embedding of the right dimension for each text is da
 }
 
 TEST_CASE("the route beside OpenAI's, with vectors in a list of their own, is refused for good") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"([{"index":0,"embedding":[[1,2],[3,4]]}])"}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.body = R"([{"index":0,"embedding":[[1,2],[3,4]]}])"}; });
   HttpEncoder encoder(options(server));
   const auto failure = test::failure_of(test::ask(encoder, {EncodeRequest("a", Role::query)})[0]);
   CHECK(failure.kind == Kind::permanent);
   CHECK(failure.message.find("give the URL up to /v1") != std::string::npos);
   CHECK(encoder.accounts().requests == 1);
-  for (const char* damaged : {R"([])", R"([{"index":0}])", R"([{"index":0,"embedding":[]}])", R"([{"index":0,"embedding":[1,2]}])"}) {
+  for (const char* damaged :
+       {R"([])", R"([{"index":0}])", R"([{"index":0,"embedding":[]}])", R"([{"index":0,"embedding":[1,2]}])"}) {
     CAPTURE(damaged);
     CHECK(failure_under(damaged).kind == Kind::transport);
   }
@@ -164,8 +166,11 @@ TEST_CASE("profiles are known by name") {
   CHECK(encoder_profile("bge").pooling == EncoderProfile::Pooling::cls);
   CHECK(encoder_profile("minilm").max_tokens == 256);
   CHECK(prefixed(query, encoder_profile("none")) == "who");
-  CHECK_THROWS_WITH_AS((void)encoder_profile("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"), std::invalid_argument);
-  const auto fingerprint = [](const char* name) { return HttpEncoder({.model = "e", .profile = encoder_profile(name)}).fingerprint(); };
+  CHECK_THROWS_WITH_AS((void)encoder_profile("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"),
+                       std::invalid_argument);
+  const auto fingerprint = [](const char* name) {
+    return HttpEncoder({.model = "e", .profile = encoder_profile(name)}).fingerprint();
+  };
   CHECK(fingerprint("e5") != fingerprint("bge"));
   CHECK(fingerprint("none") != fingerprint("gte"));
 }
@@ -173,7 +178,8 @@ TEST_CASE("profiles are known by name") {
 TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and its last one") {
   FaultServer server([](const Received& request, std::size_t) -> Answer {
     if (request.path == "/tokenize")
-      return {.body = request.body.find("abcdefgh") != std::string::npos ? R"({"tokens":[101,7,8,9,10,11,102]})" : R"({"tokens":[101,5,102]})"};
+      return {.body = request.body.find("abcdefgh") != std::string::npos ? R"({"tokens":[101,7,8,9,10,11,102]})"
+                                                                         : R"({"tokens":[101,5,102]})"};
     return {.body = R"({"data":[)" + item(0, "[1,2]") + "]}"};
   });
   HttpEncoderOptions chosen = options(server);
@@ -191,23 +197,28 @@ TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and i
   CHECK(sent[0].body == R"({"content":"q:abcdefgh","add_special":true})");
   CHECK(sent[1].body == R"({"model":"e","input":[[101,7,8,9,102]],"encoding_format":"float"})");
   CHECK(sent[3].body == R"({"model":"e","input":[[101,5,102]],"encoding_format":"float"})");
-  CHECK(sent[4].body == R"({"model":"e","input":["abc"],"encoding_format":"float"})");  // three bytes are three tokens at most
+  CHECK(sent[4].body ==
+        R"({"model":"e","input":["abc"],"encoding_format":"float"})");  // three bytes are three tokens at most
 }
 
 TEST_CASE("vLLM is told where to cut, and a cut needs a length") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"}; });
+  FaultServer server(
+      [](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"}; });
   HttpEncoderOptions chosen = options(server);
   chosen.profile.max_tokens = 256;
   chosen.cut = HttpEncoderOptions::Cut::vllm;
   HttpEncoder encoder(chosen);
   CHECK(test::ask(encoder, {EncodeRequest("abc", Role::query)})[0].ok());
-  CHECK(server.received()[0].body == R"({"model":"e","input":["abc"],"encoding_format":"float","truncate_prompt_tokens":256})");
-  CHECK_THROWS_WITH_AS(HttpEncoder({.model = "e", .cut = HttpEncoderOptions::Cut::llamacpp}), doctest::Contains("'max_tokens'"), std::invalid_argument);
+  CHECK(server.received()[0].body ==
+        R"({"model":"e","input":["abc"],"encoding_format":"float","truncate_prompt_tokens":256})");
+  CHECK_THROWS_WITH_AS(HttpEncoder({.model = "e", .cut = HttpEncoderOptions::Cut::llamacpp}),
+                       doctest::Contains("'max_tokens'"), std::invalid_argument);
 }
 
 TEST_CASE("tokens that do not come, come damaged or are refused") {
   FaultServer server([](const Received& request, std::size_t) -> Answer {
-    if (request.body.find("refused") != std::string::npos) return {.body = R"({"error":{"message":"no tokenizer"}})", .status = 404};
+    if (request.body.find("refused") != std::string::npos)
+      return {.body = R"({"error":{"message":"no tokenizer"}})", .status = 404};
     return {.body = R"({"tokens":[1,"x"]})"};
   });
   HttpEncoderOptions chosen = options(server);
@@ -215,7 +226,8 @@ TEST_CASE("tokens that do not come, come damaged or are refused") {
   chosen.cut = HttpEncoderOptions::Cut::llamacpp;
   chosen.http.max_attempts = 2;
   HttpEncoder encoder(chosen);
-  const auto outcomes = test::ask(encoder, {EncodeRequest("refused", Role::query), EncodeRequest("damaged", Role::query)});
+  const auto outcomes =
+      test::ask(encoder, {EncodeRequest("refused", Role::query), EncodeRequest("damaged", Role::query)});
   CHECK(test::failure_of(outcomes[0]).kind == Kind::permanent);
   CHECK(test::failure_of(outcomes[1]).kind == Kind::transport);
 }

@@ -16,12 +16,17 @@ using Time = HttpFleet::Time;
 namespace {
 
 constexpr Time start{};
-Time after(double seconds) { return start + std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(seconds)); }
+Time after(double seconds) {
+  return start + std::chrono::duration_cast<Time::duration>(std::chrono::duration<double>(seconds));
+}
 
-HttpFleet fleet_of(std::vector<Replica> replicas, std::size_t in_flight = 64) { return {std::move(replicas), HttpOptions{.max_in_flight = in_flight}}; }
+HttpFleet fleet_of(std::vector<Replica> replicas, std::size_t in_flight = 64) {
+  return {std::move(replicas), HttpOptions{.max_in_flight = in_flight}};
+}
 
 /// A message goes to a server and ends there at once.
-void serve(HttpFleet& fleet, std::size_t server, Served served, double seconds = 1, std::optional<double> pause = std::nullopt, Time now = start) {
+void serve(HttpFleet& fleet, std::size_t server, Served served, double seconds = 1,
+           std::optional<double> pause = std::nullopt, Time now = start) {
   const std::uint64_t number = fleet.begin(server);
   fleet.end(server);
   fleet.judge(server, number, served, seconds, pause, now);
@@ -34,7 +39,8 @@ TEST_CASE("an address may carry a weight behind a star") {
   CHECK(read_replica("http://a:1/v1").weight == 1);
   CHECK(read_replica("http://a:1/v1*2.5").url == "http://a:1/v1");
   CHECK(read_replica("http://a:1/v1*2.5").weight == 2.5);
-  for (const char* bad : {"http://a*", "http://a*x", "http://a*0", "http://a*-1", "http://a*1e9", "http://a*nan", "http://a*2 "})
+  for (const char* bad :
+       {"http://a*", "http://a*x", "http://a*0", "http://a*-1", "http://a*1e9", "http://a*nan", "http://a*2 "})
     CHECK_THROWS_WITH_AS(read_replica(bad), doctest::Contains("'endpoint'"), std::invalid_argument);
 }
 
@@ -81,7 +87,8 @@ TEST_CASE("a question stays with one server, and servers get questions by their 
     const auto chosen = fleet.choose(mix64(question), start);
     CHECK(chosen == fleet.choose(mix64(question), after(9)));
     b += chosen == 1U;
-    const bool expected = HttpFleet::rendezvous(fleet.replicas()[1], mix64(question)) > HttpFleet::rendezvous(fleet.replicas()[0], mix64(question));
+    const bool expected = HttpFleet::rendezvous(fleet.replicas()[1], mix64(question)) >
+                          HttpFleet::rendezvous(fleet.replicas()[0], mix64(question));
     CHECK((chosen == 1U) == expected);
   }
   CHECK(b == doctest::Approx(1500).epsilon(0.05));
@@ -183,10 +190,12 @@ TEST_CASE("overload halves a server's window, down to one, and good replies wide
   CHECK(fleet.window(1).width() == 40);
 }
 
-TEST_CASE("a server whose latency grows beside the others' has its window narrowed; one that shares the growth has not") {
+TEST_CASE(
+    "a server whose latency grows beside the others' has its window narrowed; one that shares the growth has not") {
   HttpFleet fleet = fleet_of({{"http://a"}, {"http://b"}, {"http://c"}}, 30);
   const auto rounds = [&](int count, double a, double b, double c) {
-    for (int i = 0; i < count; ++i) serve(fleet, 0, Served::good, a), serve(fleet, 1, Served::good, b), serve(fleet, 2, Served::good, c);
+    for (int i = 0; i < count; ++i)
+      serve(fleet, 0, Served::good, a), serve(fleet, 1, Served::good, b), serve(fleet, 2, Served::good, c);
   };
   rounds(40, 1, 1, 5);  // slow from the start: that is its nature
   rounds(40, 4, 4, 20);
@@ -209,9 +218,12 @@ TEST_CASE("a copy is worth sending after the quantile of the latencies") {
 }
 
 TEST_CASE("bad fleets are named") {
-  CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}}, {.hedge = 0.9})), doctest::Contains("'hedge'"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}, {"http://b"}}, {.hedge = 1})), doctest::Contains("'hedge'"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}}, {.hedge = 0.9})), doctest::Contains("'hedge'"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}, {"http://b"}}, {.hedge = 1})), doctest::Contains("'hedge'"),
+                       std::invalid_argument);
 }
 
 }  // namespace http_fleet_test

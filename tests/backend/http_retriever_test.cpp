@@ -121,19 +121,24 @@ TEST_CASE("hits are read in every shape in use") {
 }
 
 TEST_CASE("Search-R1's reranking server is told both depths and its plain documents are read") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"}; });
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"};
+  });
   HttpRetrieverOptions chosen = options(server);
   chosen.protocol = RetrievalProtocol::rerank;
   chosen.rerank_depth = 20;
   HttpRetriever retriever(chosen);
   CHECK(test::ask(retriever, {Query("q", 3)})[0].value().at(0).text() == "x");
-  CHECK(server.received()[0].body == R"({"queries":["q"],"topk":3,"return_scores":true,"topk_retrieval":20,"topk_rerank":3})");
+  CHECK(server.received()[0].body ==
+        R"({"queries":["q"],"topk":3,"return_scores":true,"topk_retrieval":20,"topk_rerank":3})");
   CHECK(HttpRetriever(chosen).fingerprint() != HttpRetriever(options(server)).fingerprint());
 }
 
 TEST_CASE("Pyserini's server is asked by GET, a query a request") {
   FaultServer server([](const Received&, std::size_t) {
-    return Answer{.body = R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
+    return Answer{
+        .body =
+            R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
                                                                                            {"docid":"d8","score":4,"doc":"plain"}]})"};
   });
   HttpRetrieverOptions chosen = options(server);
@@ -152,7 +157,9 @@ TEST_CASE("Pyserini's server is asked by GET, a query a request") {
 
 TEST_CASE("Elasticsearch answers a batch of searches") {
   FaultServer server([](const Received&, std::size_t) {
-    return Answer{.body = R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
+    return Answer{
+        .body =
+            R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
                                                     {"hits":{"hits":[]},"status":200}]})"};
   });
   HttpRetrieverOptions chosen = options(server);
@@ -162,10 +169,16 @@ TEST_CASE("Elasticsearch answers a batch of searches") {
   const auto outcomes = test::ask(retriever, {Query("a\nb", 3), Query("c", 3)});
   same(outcomes[0].value().at(0), "e1", "T", "x", 7.5);
   CHECK(outcomes[1].value().empty());
-  CHECK(server.received()[0].body ==
-        "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"a\\nb\",\"fields\":[\"title\",\"contents\",\"text\"]}}}\n"
-        "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"c\",\"fields\":[\"title\",\"contents\",\"text\"]}}}\n");
-  CHECK(failure_under({.body = R"({"responses":[{"error":{"type":"index_not_found_exception","reason":"no such index"},"status":404}]})"}).kind == Kind::transport);
+  CHECK(
+      server.received()[0].body ==
+      "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"a\\nb\",\"fields\":[\"title\",\"contents\",\"text\"]}}}"
+      "\n"
+      "{}\n{\"size\":3,\"query\":{\"multi_match\":{\"query\":\"c\",\"fields\":[\"title\",\"contents\",\"text\"]}}}\n");
+  CHECK(
+      failure_under(
+          {.body =
+               R"({"responses":[{"error":{"type":"index_not_found_exception","reason":"no such index"},"status":404}]})"})
+          .kind == Kind::transport);
 }
 
 TEST_CASE("web search results have snippets and no ids") {

@@ -18,10 +18,12 @@ namespace {
 
 /// Texts "a", "b", "c" are reranked.
 test::Exchange<RerankScores> reranked(const std::string& path, const std::string& reply) {
-  return test::exchange<HttpReranker>(HttpRerankerOptions(), path, std::vector{RerankRequest("q", {"a", "b", "c"})}, reply);
+  return test::exchange<HttpReranker>(HttpRerankerOptions(), path, std::vector{RerankRequest("q", {"a", "b", "c"})},
+                                      reply);
 }
 test::Exchange<Embedding> scored(const HttpScorerOptions& options, const std::string& path, const std::string& reply) {
-  return test::exchange<HttpScorer>(options, path, std::vector{EncodeRequest("x", Role::query), EncodeRequest("y", Role::passage)}, reply);
+  return test::exchange<HttpScorer>(
+      options, path, std::vector{EncodeRequest("x", Role::query), EncodeRequest("y", Role::passage)}, reply);
 }
 
 }  // namespace
@@ -30,16 +32,23 @@ TEST_CASE("rerankers are asked and read in each server's shape") {
   const RerankScores expected{0.25, -3, 9};
   for (const char* path : {"", "/rerank", "/v1/rerank", "/v2/rerank"}) {
     const auto [sent, scores] = reranked(  // vLLM, llama.cpp
-        path, R"({"model":"m","results":[{"index":2,"relevance_score":9,"document":{"text":"c"}},{"index":0,"relevance_score":0.25},{"index":1,"relevance_score":-3}]})");
+        path,
+        R"({"model":"m","results":[{"index":2,"relevance_score":9,"document":{"text":"c"}},{"index":0,"relevance_score":0.25},{"index":1,"relevance_score":-3}]})");
     CHECK(scores[0].value() == expected);
     CHECK(sent.path == (std::string(path).empty() ? "/rerank" : path));
     CHECK(sent.body == R"({"model":"m","query":"q","documents":["a","b","c"],"top_n":3})");
   }
-  CHECK(reranked("/v1/rerank", R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])").outcome().value() == expected);  // SGLang
-  const auto [sent, scores] = reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
+  CHECK(reranked("/v1/rerank",
+                 R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])")
+            .outcome()
+            .value() == expected);  // SGLang
+  const auto [sent, scores] =
+      reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
   CHECK(scores[0].value() == expected);
   CHECK(sent.body == R"({"model":"m","query":"q","items":["a","b","c"],"text_1":"q","text_2":["a","b","c"]})");
-  CHECK(reranked("/v1/score", R"({"scores":[[0.25],[-3],[9]],"model":"m","usage":null,"object":"scoring"})").outcome().value() == expected);  // SGLang
+  CHECK(reranked("/v1/score", R"({"scores":[[0.25],[-3],[9]],"model":"m","usage":null,"object":"scoring"})")
+            .outcome()
+            .value() == expected);  // SGLang
 }
 
 TEST_CASE("a language model scores texts by the labels it would say next") {
@@ -50,30 +59,39 @@ TEST_CASE("a language model scores texts by the labels it would say next") {
   };
   const auto [sent, scores] = ask("/v1/score", R"({"scores":[[0.9,0.1],[0.2,0.8]],"model":"m","object":"scoring"})");
   CHECK(scores[0].value() == RerankScores{0.9, 0.2});
-  CHECK(sent.body == R"({"model":"m","query":"q","items":["a","b"],"label_token_ids":[2332,1223],"apply_softmax":true})");
-  const auto vllm = ask("/generative_scoring", R"({"object":"list","data":[{"index":1,"object":"score","score":0.2},{"index":0,"object":"score","score":0.9}]})");
+  CHECK(sent.body ==
+        R"({"model":"m","query":"q","items":["a","b"],"label_token_ids":[2332,1223],"apply_softmax":true})");
+  const auto vllm = ask(
+      "/generative_scoring",
+      R"({"object":"list","data":[{"index":1,"object":"score","score":0.2},{"index":0,"object":"score","score":0.9}]})");
   CHECK(vllm.outcome().value() == RerankScores{0.9, 0.2});
-  for (const char* damage : {R"({"scores":[[0.9,0.1]]})", R"({"scores":[[0.9],[0.2]]})", R"({"scores":[0.9,0.2]})", R"({"scores":[["x",0],[0,0]]})"})
+  for (const char* damage : {R"({"scores":[[0.9,0.1]]})", R"({"scores":[[0.9],[0.2]]})", R"({"scores":[0.9,0.2]})",
+                             R"({"scores":[["x",0],[0,0]]})"})
     CHECK(test::failure_of(ask("/v1/score", damage).outcome()).kind == Kind::transport);
-  CHECK(HttpReranker({.url = "http://a/score", .model = "m", .label_token_ids = {1}}).fingerprint() != HttpReranker({.url = "http://a/score", .model = "m"}).fingerprint());
-  CHECK_THROWS_AS(HttpReranker({.url = "http://a/rerank", .model = "m", .label_token_ids = {1}}), std::invalid_argument);
+  CHECK(HttpReranker({.url = "http://a/score", .model = "m", .label_token_ids = {1}}).fingerprint() !=
+        HttpReranker({.url = "http://a/score", .model = "m"}).fingerprint());
+  CHECK_THROWS_AS(HttpReranker({.url = "http://a/rerank", .model = "m", .label_token_ids = {1}}),
+                  std::invalid_argument);
   CHECK_THROWS_AS(HttpReranker({.url = "http://a/generative_scoring", .model = "m"}), std::invalid_argument);
 }
 
 TEST_CASE("anything but one score for each text is damage") {
   const std::string good = R"({"index":0,"score":1},{"index":1,"score":1},)";
-  for (const std::string& body : {std::string("[]"), std::string("{}"), "[" + good + R"({"index":1,"score":1}])", "[" + good + R"({"index":3,"score":1}])",
-                                  "[" + good + R"({"index":2}])", "[" + good + R"({"score":2}])", "[" + good + R"({"index":2,"score":"high"}])"}) {
+  for (const std::string& body : {std::string("[]"), std::string("{}"), "[" + good + R"({"index":1,"score":1}])",
+                                  "[" + good + R"({"index":3,"score":1}])", "[" + good + R"({"index":2}])",
+                                  "[" + good + R"({"score":2}])", "[" + good + R"({"index":2,"score":"high"}])"}) {
     CAPTURE(body);
     CHECK(test::failure_of(reranked("/rerank", body).outcome()).kind == Kind::transport);
     CHECK(!reranked("/rerank", body).outcome().ok());
   }
-  CHECK_THROWS_WITH_AS(HttpReranker({.url = "http://a/other", .model = "m"}), doctest::Contains("/rerank or /score"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(HttpReranker({.url = "http://a/other", .model = "m"}), doctest::Contains("/rerank or /score"),
+                       std::invalid_argument);
   CHECK_THROWS_AS(HttpReranker({.model = ""}), std::invalid_argument);
 }
 
 TEST_CASE("scores of texts are read as vLLM and SGLang send them") {
-  auto [sent, found] = scored({}, "/classify", R"({"data":[{"index":1,"label":"b","probs":[0.5,-2]},{"index":0,"probs":[3,4]}]})");
+  auto [sent, found] =
+      scored({}, "/classify", R"({"data":[{"index":1,"label":"b","probs":[0.5,-2]},{"index":0,"probs":[3,4]}]})");
   CHECK(found[0].value() == Embedding{3, 4});
   CHECK(found[1].value() == Embedding{0.5F, -2});
   CHECK(sent.body == R"({"model":"m","input":["x","y"],"text":["x","y"],"use_activation":false})");
@@ -81,26 +99,33 @@ TEST_CASE("scores of texts are read as vLLM and SGLang send them") {
 }
 
 TEST_CASE("of numbers a token the last ones count") {
-  auto [sent, found] = scored({.task = "token_classify"}, "/pooling", R"({"data":[{"index":0,"data":[[0.1,0.9],[0.2,0.8]]},{"index":1,"data":[[0.5,0.5]]}]})");
+  auto [sent, found] = scored({.task = "token_classify"}, "/pooling",
+                              R"({"data":[{"index":0,"data":[[0.1,0.9],[0.2,0.8]]},{"index":1,"data":[[0.5,0.5]]}]})");
   CHECK(found[0].value() == Embedding{0.2F, 0.8F});
   CHECK(found[1].value() == Embedding{0.5F, 0.5F});
   CHECK(sent.body == R"({"model":"m","input":["x","y"],"task":"token_classify","use_activation":false})");
-  found = scored({.task = "embed"}, "/pooling", R"({"data":[{"index":0,"data":[1,2,3]},{"index":1,"data":[4,5,6]}]})").outcomes;
+  found = scored({.task = "embed"}, "/pooling", R"({"data":[{"index":0,"data":[1,2,3]},{"index":1,"data":[4,5,6]}]})")
+              .outcomes;
   CHECK(found[1].value() == Embedding{4, 5, 6});
 }
 
 TEST_CASE("damaged scores are sent for again, and bad options are refused") {
-  for (const std::string body : {R"({"data":[]})", R"({"data":[{"index":0,"probs":[1]},{"index":0,"probs":[1]}]})", R"({"data":[{"index":0,"probs":[1]},{"index":1}]})",
-                                 R"([{"embedding":[1]}])", R"([{"embedding":[1]},{"embedding":[]}])", "7"}) {
+  for (const std::string body : {R"({"data":[]})", R"({"data":[{"index":0,"probs":[1]},{"index":0,"probs":[1]}]})",
+                                 R"({"data":[{"index":0,"probs":[1]},{"index":1}]})", R"([{"embedding":[1]}])",
+                                 R"([{"embedding":[1]},{"embedding":[]}])", "7"}) {
     CAPTURE(body);
     const auto outcomes = scored({}, "/classify", body).outcomes;
     CHECK(!outcomes[0].ok());
     CHECK(test::failure_of(outcomes[0]).kind == Kind::transport);
   }
-  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/value", .model = "m"}), doctest::Contains("/classify or /pooling"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/classify", .model = "m", .task = "embed"}), doctest::Contains("'task'"), std::invalid_argument);
-  CHECK(HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint() == HttpScorer({.url = "http://b/classify", .model = "m"}).fingerprint());
-  CHECK(HttpScorer({.url = "http://a/pooling", .model = "m"}).fingerprint() != HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint());
+  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/value", .model = "m"}), doctest::Contains("/classify or /pooling"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/classify", .model = "m", .task = "embed"}),
+                       doctest::Contains("'task'"), std::invalid_argument);
+  CHECK(HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint() ==
+        HttpScorer({.url = "http://b/classify", .model = "m"}).fingerprint());
+  CHECK(HttpScorer({.url = "http://a/pooling", .model = "m"}).fingerprint() !=
+        HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint());
 }
 
 }  // namespace http_scores_test

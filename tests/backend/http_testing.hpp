@@ -52,9 +52,11 @@ struct Exchange {
 template <class Out>
 Exchange(Received, std::vector<Outcome<Out>>) -> Exchange<Out>;
 
-/// Asks a service with such options, at `path` of a server that always sends `reply`; damage is given up after two attempts.
+/// Asks a service with such options, at `path` of a server that always sends `reply`; damage is given up after two
+/// attempts.
 template <class Asked, class Options, class In>
-auto exchange(const Options& options, const std::string& path, const std::vector<In>& requests, const std::string& reply) {
+auto exchange(const Options& options, const std::string& path, const std::vector<In>& requests,
+              const std::string& reply) {
   FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
   Options chosen = served_at(server.url(path), options);
   chosen.http.max_attempts = 2;

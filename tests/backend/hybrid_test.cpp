@@ -41,7 +41,8 @@ Hybrid::Part finds(const std::string& ids, std::vector<std::uint32_t>* depths = 
       if (depths) depths->push_back(query.k);
       Passages passages = ranked(ids);
       if (passages.size() > query.k) passages.erase(passages.begin() + query.k, passages.end());
-      if (query.text == "bad") found.emplace_back(std::make_exception_ptr(BackendError("no such query", BackendError::Kind::permanent)));
+      if (query.text == "bad")
+        found.emplace_back(std::make_exception_ptr(BackendError("no such query", BackendError::Kind::permanent)));
       else found.emplace_back(std::move(passages));
     }
     return found;

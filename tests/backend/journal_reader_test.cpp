@@ -1,11 +1,10 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/journal/entry_json.hpp>
 #include <espalier/backend/journal/reader.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/batch_service.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 namespace journal_reader_test {
@@ -24,17 +23,21 @@ using backend::StoreError;
 using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }
-std::string text(std::uint64_t i) { return "answer " + std::to_string(i) + std::string(400, static_cast<char>('a' + i % 26)); }
+std::string text(std::uint64_t i) {
+  return "answer " + std::to_string(i) + std::string(400, static_cast<char>('a' + i % 26));
+}
 RecordNote note(const std::string& source, const std::string& purpose, const std::string& request) {
   RecordNote n;
   n.source = source, n.purpose = purpose, n.request = std::make_shared<const backend::RequestText>(request);
-  n.seed = 0xfedcba9876543210, n.sample = 3, n.prompt_tokens = 20, n.completion_tokens = 5, n.attempts = 2, n.microseconds = 51234;
+  n.seed = 0xfedcba9876543210, n.sample = 3, n.prompt_tokens = 20, n.completion_tokens = 5, n.attempts = 2,
+  n.microseconds = 51234;
   return n;
 }
 std::vector<Record> records(std::uint64_t count) {
   std::vector<Record> all;
   for (std::uint64_t i = 0; i < count; ++i)
-    all.emplace_back(key(i), RecordKind::generation, backend::encode(Completion(text(i))), note("m", "rollout", "{\"messages\":[" + std::to_string(i / 2) + "]}"));
+    all.emplace_back(key(i), RecordKind::generation, backend::encode(Completion(text(i))),
+                     note("m", "rollout", "{\"messages\":[" + std::to_string(i / 2) + "]}"));
   return all;
 }
 std::vector<JournalEntry> read(const std::string& file, const JournalFilter& filter = {}) {
@@ -72,8 +75,9 @@ TEST_CASE("a journal keeps beside a response what was asked, of whom, and what i
     }
     return answers;
   };
-  backend::Journaled<Prompt, Completion> service(std::make_unique<BatchService<Prompt, Completion, decltype(model)>>(model),
-                                                 std::make_shared<SqliteStore>(file), key(1), "small-model");
+  backend::Journaled<Prompt, Completion> service(
+      std::make_unique<BatchService<Prompt, Completion, decltype(model)>>(model), std::make_shared<SqliteStore>(file),
+      key(1), "small-model");
   PromptBody body;
   body.messages = {{"system", "be \"brief\""}, {"user", "q"}};
   body.purpose = "rollout";
@@ -90,8 +94,9 @@ TEST_CASE("a journal keeps beside a response what was asked, of whom, and what i
   CHECK(entries[1].record.key == backend::journal_key<Completion>(key(1), Prompt(shared, 77, 1)));
   CHECK(n.source == "small-model");
   CHECK(n.purpose == "rollout");
-  CHECK(n.request->json == R"({"messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"q"}],"temperature":0.5,)"
-                     R"("top_p":1,"top_k":0,"min_p":0,"max_tokens":512,"stop":["</answer>"],"logprobs":false})");
+  CHECK(n.request->json ==
+        R"({"messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"q"}],"temperature":0.5,)"
+        R"("top_p":1,"top_k":0,"min_p":0,"max_tokens":512,"stop":["</answer>"],"logprobs":false})");
   CHECK(n.seed == 77);
   CHECK(n.sample == 1);
   CHECK(n.prompt_tokens == 9);
@@ -108,24 +113,30 @@ TEST_CASE("an entry as JSON") {
   Completion scored("hi \xff");
   scored.finish = Finish::length;
   scored.logprob = -0.5;
-  SqliteStore(file).put({Record(key(1), RecordKind::generation, backend::encode(scored), note("m", "judge", "{\"messages\":[]}")),
-                         Record(key(2), RecordKind::retrieval, backend::encode(Passages{Passage("p", "t", "x", 1.5)}), note("wiki", "", "{\"query\":\"q\"}")),
-                         Record(key(3), RecordKind::embedding, backend::encode(Embedding{0.5F, -1.0F}))});
+  SqliteStore(file).put(
+      {Record(key(1), RecordKind::generation, backend::encode(scored), note("m", "judge", "{\"messages\":[]}")),
+       Record(key(2), RecordKind::retrieval, backend::encode(Passages{Passage("p", "t", "x", 1.5)}),
+              note("wiki", "", "{\"query\":\"q\"}")),
+       Record(key(3), RecordKind::embedding, backend::encode(Embedding{0.5F, -1.0F}))});
   const auto entries = read(file);
   REQUIRE(entries.size() == 3);
   const auto json = [&](std::size_t i) { return backend::entry_json(entries[i]); };
   const std::string created = std::to_string(entries[0].created);
-  CHECK(json(0) == "{\"key\":\"" + key(1).hex() + R"(","kind":"generation","source":"m","purpose":"judge","created":)" + created +
-                       R"(,"request":{"messages":[]},"seed":18364758544493064720,"sample":3,"prompt_tokens":20,"completion_tokens":5,"attempts":2,)"
-                       "\"microseconds\":51234,\"response\":{\"text\":\"hi \xEF\xBF\xBD\",\"finish\":\"length\",\"logprob\":-0.5}}");
-  CHECK(json(1).ends_with(R"("request":{"query":"q"},"microseconds":51234,"response":[{"id":"p","title":"t","text":"x","score":1.5}]})"));
+  CHECK(
+      json(0) ==
+      "{\"key\":\"" + key(1).hex() + R"(","kind":"generation","source":"m","purpose":"judge","created":)" + created +
+          R"(,"request":{"messages":[]},"seed":18364758544493064720,"sample":3,"prompt_tokens":20,"completion_tokens":5,"attempts":2,)"
+          "\"microseconds\":51234,\"response\":{\"text\":\"hi \xEF\xBF\xBD\",\"finish\":\"length\",\"logprob\":-0.5}}");
+  CHECK(json(1).ends_with(
+      R"("request":{"query":"q"},"microseconds":51234,"response":[{"id":"p","title":"t","text":"x","score":1.5}]})"));
   CHECK(json(2).ends_with(R"("request":null,"microseconds":0,"response":[0.5,-1]})"));
 }
 
 TEST_CASE("a filter lets through what has the kind, the model, the purpose and the age") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  SqliteStore(file).put({Record(key(1), RecordKind::generation, "a", note("m", "judge", "")), Record(key(2), RecordKind::generation, "b", note("m", "rollout", "")),
+  SqliteStore(file).put({Record(key(1), RecordKind::generation, "a", note("m", "judge", "")),
+                         Record(key(2), RecordKind::generation, "b", note("m", "rollout", "")),
                          Record(key(3), RecordKind::retrieval, "c", note("wiki", "", ""))});
   const auto values = [&](const JournalFilter& filter) {
     std::string all;
@@ -154,9 +165,13 @@ TEST_CASE("a run's name stands at every record that it uses, with the times it w
     (void)store.find(key(9));
     store.put(records(1));  // another process was first: this run uses its answer
   }
-  { SqliteStore nobody(file); (void)nobody.find(key(2)); }
+  {
+    SqliteStore nobody(file);
+    (void)nobody.find(key(2));
+  }
   const auto used = [&](const std::string& name, std::uint64_t i) {
-    return number(file, "SELECT coalesce(max(hits), -1) FROM used JOIN run ON run.id = run WHERE name = '" + name + "' AND record = " + std::to_string(i + 1));
+    return number(file, "SELECT coalesce(max(hits), -1) FROM used JOIN run ON run.id = run WHERE name = '" + name +
+                            "' AND record = " + std::to_string(i + 1));
   };
   CHECK(number(file, "SELECT count(*) FROM record JOIN run ON run.id = paid_by WHERE name = 'first'") == 3);
   CHECK(used("first", 0) == -1);
@@ -200,7 +215,9 @@ TEST_CASE("one flipped bit anywhere in the file never gives another answer: it i
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite", copy = folder / "copy";
   constexpr std::uint64_t count = 24;
-  { SqliteStore(file, "run").put(records(count)); }
+  {
+    SqliteStore(file, "run").put(records(count));
+  }
   const std::string good = test::read_bytes(file);
   REQUIRE_FALSE(std::filesystem::exists(file + "-wal"));
   std::size_t named = 0, found = 0;

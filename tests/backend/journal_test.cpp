@@ -1,10 +1,9 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/scheduler.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <map>
@@ -14,8 +13,8 @@ namespace journal_test {
 namespace {
 
 using namespace espalier;
-using backend::Journaled;
 using backend::journal_key;
+using backend::Journaled;
 using backend::MemoryStore;
 using backend::Record;
 using backend::RecordKind;
@@ -227,9 +226,10 @@ TEST_CASE("a record that passes its checksum but not the decoder is named") {
   store->put({Record(key_of("q"), RecordKind::generation, "\x07")});
   Scripted::Wire wire;
   auto service = journaled(wire, store);
-  CHECK_THROWS_WITH_AS(service.submit(1, Prompt("q")),
-                       ("the store in memory: record " + key_of("q").hex() + ": the record has version 7, this build reads 1").c_str(),
-                       StoreError);
+  CHECK_THROWS_WITH_AS(
+      service.submit(1, Prompt("q")),
+      ("the store in memory: record " + key_of("q").hex() + ": the record has version 7, this build reads 1").c_str(),
+      StoreError);
 }
 
 TEST_CASE("passages and embeddings are journaled too") {
@@ -239,7 +239,8 @@ TEST_CASE("passages and embeddings are journaled too") {
     for (const Query& q : queries) results.push_back({Passage("id", q.text, "text", 0.1)});
     return results;
   };
-  Journaled<Query, Passages> service(std::make_unique<BatchService<Query, Passages, decltype(search)>>(search), store, fingerprint);
+  Journaled<Query, Passages> service(std::make_unique<BatchService<Query, Passages, decltype(search)>>(search), store,
+                                     fingerprint);
   service.submit(1, Query("q", 3));
   CHECK(service.poll(now).size() == 1);
   service.submit(2, Query("q", 3));
@@ -250,7 +251,9 @@ TEST_CASE("passages and embeddings are journaled too") {
   CHECK(replies[0].outcome.value() == Passages{Passage("id", "q", "text", 0.1)});
   CHECK(service.poll(now).size() == 1);
 
-  const auto encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{0.5F}); };
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), Embedding{0.5F});
+  };
   Journaled<EncodeRequest, Embedding> encode(
       std::make_unique<BatchService<EncodeRequest, Embedding, decltype(encoder)>>(encoder), store, fingerprint);
   encode.submit(1, EncodeRequest("q", EncodeRequest::Role::query));

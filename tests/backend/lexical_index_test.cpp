@@ -3,7 +3,6 @@
 #include <espalier/core/seed.hpp>
 
 #include "temporary_folder.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,12 +32,14 @@ namespace {
 using Words = std::vector<std::string>;
 
 /// Passages of up to `longest` words of `vocabulary`, the first words the most frequent; some are empty, some equal.
-std::vector<Passage> random_corpus(Random& random, std::uint32_t passages, std::uint32_t vocabulary, std::uint32_t longest) {
+std::vector<Passage> random_corpus(Random& random, std::uint32_t passages, std::uint32_t vocabulary,
+                                   std::uint32_t longest) {
   std::vector<Passage> corpus;
   for (std::uint32_t i = 0; i < passages; ++i) {
     std::string text;
     for (std::uint32_t n = random.below(longest + 1); n > 0; --n)
-      text += "w" + std::to_string(static_cast<std::uint32_t>(std::pow(double(vocabulary), random.uniform())) - 1) + " ";
+      text +=
+          "w" + std::to_string(static_cast<std::uint32_t>(std::pow(double(vocabulary), random.uniform())) - 1) + " ";
     if (i > 0 && random.below(5) == 0) text = corpus[random.below(i)].text();
     corpus.emplace_back("p" + std::to_string(i), "", text);
   }
@@ -122,7 +123,8 @@ TEST_CASE("a list of postings comes back, whatever its length and its gaps") {
     PostingListWriter writer;
     std::string bytes;
     std::vector<Posting> postings;
-    for (std::uint32_t i = 0, passage = random.below(3); i < size; ++i, passage += 1 + random.below(1u << random.below(22)))
+    for (std::uint32_t i = 0, passage = random.below(3); i < size;
+         ++i, passage += 1 + random.below(1u << random.below(22)))
       postings.push_back({passage, 1 + random.below(1u << random.below(20))});
     const std::uint32_t passages = postings.back().passage + 1;
     for (const Posting& p : postings) writer.add(p, 1.5F);
@@ -145,7 +147,8 @@ TEST_CASE("a list of postings comes back, whatever its length and its gaps") {
       CHECK(list.share(b) >= most * Share::whole);
     }
     CHECK(at == size);
-    CHECK_THROWS_AS(PostingList(section, 6, 6 + bytes.size(), size, share, passages - 1).open(list.blocks() - 1, block), Error);
+    CHECK_THROWS_AS(PostingList(section, 6, 6 + bytes.size(), size, share, passages - 1).open(list.blocks() - 1, block),
+                    Error);
   }
 }
 
@@ -183,7 +186,8 @@ TEST_CASE("an index has the same bytes for any number of threads, and answers fr
     CHECK(files.back() == files.front());
   }
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 3);  // nothing else is left
-  const LexicalIndex memory = build_lexical_index(corpus, {.threads = 3}), file = LexicalIndex::open(folder / "threads1");
+  const LexicalIndex memory = build_lexical_index(corpus, {.threads = 3}),
+                     file = LexicalIndex::open(folder / "threads1");
   CHECK(memory.facts().corpus == file.facts().corpus);
   CHECK(file.analyzer() == "simple");
   LexicalSearch search, other;
@@ -227,7 +231,8 @@ void use(const std::string& path) {
 TEST_CASE("an index file that is cut or changed at any byte is refused by name") {
   const TemporaryFolder folder;
   const std::string path = folder / "index";
-  write_lexical_index(std::vector<Passage>{{"1", "", "alpha beta"}, {"2", "", "beta gamma gamma"}, {"3", "", ""}}, {}, path);
+  write_lexical_index(std::vector<Passage>{{"1", "", "alpha beta"}, {"2", "", "beta gamma gamma"}, {"3", "", ""}}, {},
+                      path);
   use(path);
   const std::string whole = read_bytes(path);
   const auto refused = [&](const std::string& bytes) {
@@ -280,7 +285,8 @@ TEST_CASE("an index with wrong content under right checksums gives wrong answers
     std::string& bytes = section->second;
     for (std::uint32_t n = 1 + random.below(3); n > 0; --n) {
       const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size()));
-      bytes[at] = static_cast<char>(random.below(2) ? bytes[at] ^ (1 << random.below(8)) : static_cast<int>(random.below(256)));
+      bytes[at] =
+          static_cast<char>(random.below(2) ? bytes[at] ^ (1 << random.below(8)) : static_cast<int>(random.below(256)));
     }
     if (random.below(10) == 0) bytes.resize(random.below(static_cast<std::uint32_t>(bytes.size())));
     try {

@@ -1,4 +1,7 @@
+#include <espalier/backend/journal.hpp>
+#include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/openai.hpp>
+#include <espalier/backend/replay.hpp>
 
 #include "http_testing.hpp"
 #include "temporary_folder.hpp"
@@ -9,6 +12,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -123,7 +127,8 @@ TEST_CASE("a reply that was asked for in chunks is put together, and asked for a
   OpenAi model(chosen);
   CHECK(test::ask(model, {Prompt("q")})[0].value().text == "hello");
   REQUIRE(server.received().size() == 2);
-  CHECK(server.received()[0].body.find(R"("stream":true,"stream_options":{"include_usage":true})") != std::string::npos);
+  CHECK(server.received()[0].body.find(R"("stream":true,"stream_options":{"include_usage":true})") !=
+        std::string::npos);
 }
 
 TEST_CASE("a server that does not know of chunks is taken at its word") {
@@ -291,19 +296,21 @@ TEST_CASE("the server's words are found in every shape") {
 }
 
 TEST_CASE("what is not a completion is damage: HTML, nothing, half of JSON, no text, too much") {
-  const std::vector<std::string> bodies = {"<html>hello</html>",
-                                           "",
-                                           "{",
-                                           "[]",
-                                           "null",
-                                           chat_reply("x").substr(0, 60),
-                                           chat_reply("x") + "}",
-                                           R"({"choices":null})",
-                                           R"({"choices":[{}]})",
-                                           R"({"choices":[{"index":0,"message":{"content":null}}]})",
-                                           R"({"choices":[{"index":0,"message":{"content":5}}]})",
-                                           R"({"choices":["a"]})",
-                                           chat_reply(std::string(20'000, 'x'))};
+  const std::vector<std::string> bodies = {
+      "<html>hello</html>",
+      "",
+      "{",
+      "[]",
+      "null",
+      chat_reply("x").substr(0, 60),
+      chat_reply("x") + "}",
+      R"({"choices":null})",
+      R"({"choices":[{}]})",
+      R"({"choices":[{"index":0,"message":{"content":null}}]})",
+      R"({"choices":[{"index":0,"message":{"content":5}}]})",
+      R"({"choices":[{"index":0,"message":{"content":5},"finish_reason":"length"}]})",
+      R"({"choices":["a"]})",
+      chat_reply(std::string(20'000, 'x'))};
   for (const auto& body : bodies) {
     CAPTURE(body);
     CHECK(recovers_from({.body = body}));
@@ -311,6 +318,50 @@ TEST_CASE("what is not a completion is damage: HTML, nothing, half of JSON, no t
   }
   CHECK(failure_under({.body = bodies.back()}).message.find("max_response_bytes") != std::string::npos);
   CHECK(failure_under({.body = "<html>"}).message.find("the reply is not JSON") != std::string::npos);
+}
+
+#if !defined(__has_feature)
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr std::size_t kept_when_freed = std::size_t(256) << 20;  // the sanitizer's own default
+#else
+constexpr std::size_t kept_when_freed = 0;
+#endif
+
+TEST_CASE("replies without end hold little memory, however many, and the others arrive") {
+  constexpr std::size_t megabyte = std::size_t(1) << 20;
+  FaultServer server([](const Received& request, std::size_t) {
+    const bool endless = request.body.find("endless") != std::string::npos;
+    return Answer{.body = endless ? "" : chat_reply("good"), .fault = endless ? Fault::endless : Fault::none};
+  });
+  const auto held = [] {
+    std::ifstream in("/proc/self/statm");
+    std::size_t all = 0, resident = 0, shared = 0;
+    in >> all >> resident >> shared;
+    return (resident - shared) * 4096;
+  };
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_attempts = 2;
+  chosen.http.max_receiving_bytes = 32 * megabyte;
+  OpenAi model(chosen);
+  const std::size_t before = held();
+  for (std::size_t i = 0; i < 32; ++i) model.submit(i, Prompt((i % 2 ? "endless " : "q") + std::to_string(i)));
+  std::size_t most = before, good = 0, given_up = 0;
+  while (good + given_up < 32) {
+    for (const auto& reply : model.poll(std::chrono::milliseconds(1))) {
+      good += reply.outcome.ok() && reply.outcome.value().text == "good";
+      const auto failure = test::failure_of(reply.outcome);
+      given_up +=
+          failure.kind == Kind::transport &&
+          failure.message.find("max_receiving_bytes together, and this was the longest (given up after attempt 2)") !=
+              std::string::npos;
+    }
+    most = std::max(most, held());
+  }
+  CHECK(good == 16);
+  CHECK(given_up == 16);
+  CHECK(most - before < kept_when_freed + 128 * megabyte);  // 16 replies of 64 MiB without the limit
 }
 
 TEST_CASE("an error under status 200 is classified by its code") {
@@ -458,6 +509,66 @@ TEST_CASE("thoughts that the server splits off stand in front as a think block")
   CHECK(text_of(with(R"("reasoning_content":"hm","content":null)", "length")) == "<think>\nhm\n</think>\n");
   CHECK(text_of(with(R"("reasoning_content":"</answer>","content":"<answer>b")"), {"</answer>", "\n"}) ==
         "<think>\n</answer>\n</think>\n<answer>b</answer>");
+}
+
+TEST_CASE("a reply whose limit went into the thought is a completion without text, cut at its length") {
+  const auto reply = [](const std::string& rest) {
+    return R"({"choices":[{"index":0,)" + rest + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":512}})";
+  };
+  const auto completion = [](const std::string& body, bool stream = false, bool chat = true) {
+    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
+    OpenAiOptions chosen = options(server);
+    chosen.http.max_attempts = 1;
+    chosen.stream = stream;
+    chosen.chat = chat;
+    OpenAi model(chosen);
+    return test::ask(model, {Prompt("q")})[0].value();
+  };
+  for (const char* message : {R"("message":{"content":null})", R"("message":{"content":null,"reasoning_content":null})",
+                              R"("message":{"content":"","reasoning":""})", R"("message":{"role":"assistant"})",
+                              R"("text":null)", R"("text":"")"})
+    for (const char* reason : {"length", "max_tokens", "model_length"}) {
+      CAPTURE(message);
+      const Completion cut =
+          completion(reply(message + std::string(R"(,"finish_reason":")") + reason + "\""), false, message[1] == 'm');
+      CHECK(cut.text == "");
+      CHECK(cut.finish == Finish::length);
+      CHECK(cut.completion_tokens == 512);
+    }
+  const Completion thought =
+      completion(reply(R"("message":{"content":null,"reasoning_content":"hm"},"finish_reason":"length")"));
+  CHECK(thought.text == "<think>\nhm\n</think>\n");
+  CHECK(thought.finish == Finish::length);
+  CHECK(completion(reply(R"("message":{"content":null,"refusal":"no"},"finish_reason":"content_filter")")).finish ==
+        Finish::other);
+  const std::string end = "data: [DONE]\n\n";
+  for (const char* delta : {R"("delta":{"role":"assistant","content":null})", R"("delta":{"reasoning_content":null})",
+                            R"("delta":{})", R"("text":null)"}) {
+    CAPTURE(delta);
+    const Completion cut = completion(
+        R"(data: {"choices":[{"index":0,)" + std::string(delta) + R"(,"finish_reason":"length"}]})" + "\n\n" + end,
+        true);
+    CHECK(cut.text == "");
+    CHECK(cut.finish == Finish::length);
+  }
+}
+
+TEST_CASE("why a completion ended comes back from a journal") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.body = R"({"choices":[{"message":{"content":null},"finish_reason":"length"}]})"};
+  });
+  const auto store = std::make_shared<MemoryStore>();
+  auto model = std::make_unique<OpenAi>(options(server));
+  const Hash fingerprint = model->fingerprint();
+  Journaled<Prompt, Completion> journaled(std::move(model), store, fingerprint, "m");
+  Replay<Prompt, Completion> replay(store, fingerprint);
+  for (Service<Prompt, Completion>* service :
+       {static_cast<Service<Prompt, Completion>*>(&journaled), static_cast<Service<Prompt, Completion>*>(&replay)}) {
+    const Completion cut = test::ask(*service, {Prompt("q")})[0].value();
+    CHECK(cut.text == "");
+    CHECK(cut.finish == Finish::length);
+  }
+  CHECK(server.received().size() == 1);
 }
 
 TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs are asked for again") {
@@ -655,6 +766,46 @@ TEST_CASE("the key comes from a file or the environment, is sent, and is in no m
   CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("absent.txt"), std::invalid_argument);
 }
 
+TEST_CASE("a key that is a common word changes no reply, and what a server says of it ends") {
+  const std::string text = "none of the [key] test words, key by key";
+  std::string body;
+  int status = 200;
+  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body, .status = status}; });
+  const auto outcome = [&](const std::string& key, int under, std::string reply) {
+    status = under;
+    body = std::move(reply);
+    setenv("ESPALIER_TEST_KEY", key.c_str(), 1);
+    OpenAiOptions chosen = options(server);
+    chosen.api_key_env = "ESPALIER_TEST_KEY";
+    OpenAi model(chosen);
+    return test::ask(model, {Prompt("q")})[0];
+  };
+  for (const std::string key : {"test", "key", "k", "[key]", "e", "]["}) {
+    CAPTURE(key);
+    CHECK(outcome(key, 200, chat_reply(text)).value().text == text);
+    const auto said = [&](const std::string& reply) { return test::failure_of(outcome(key, 401, reply)).message; };
+    CHECK(said(R"({"error":{"message":")" + text + R"("}})").size() < 300);
+    CHECK(said(std::string(5000, key[0])).size() < 300);
+    CHECK(said("<" + key + ">").find(": <[key]>") != std::string::npos);
+    CHECK(said("<" + key + key + ">").find(": <[key][key]>") != std::string::npos);
+  }
+  const auto refused = [&](const std::string& reply) {
+    return test::failure_of(outcome("a/b\"c", 401, reply)).message;
+  };
+  CHECK(refused(R"({"no":"\u0061\/b\"c is wrong"})").find(R"({"no":"[key] is wrong"})") != std::string::npos);
+  CHECK(refused(R"({"error":"\u0061/b\"c is wrong"})").find(": [key] is wrong") != std::string::npos);
+}
+
+TEST_CASE("the password and the query of an address are in no message, even if the server quotes them") {
+  FaultServer server([](const Received& request, std::size_t) {
+    return Answer{.body = "no " + request.path + " for hunter2 and hunter%32", .status = 404};
+  });
+  auto chosen = test::served_at<OpenAiOptions>("http://me:hunter%32@" + server.url("/v1?code=abc%20d").substr(7));
+  OpenAi model(chosen);
+  const std::string message = test::failure_of(test::ask(model, {Prompt("q")})[0]).message;
+  CHECK(message.find("HTTP 404: no /v1/chat/completions?[key] for [key] and [key]") != std::string::npos);
+}
+
 TEST_CASE("a proxy named in the environment is used") {
   FaultServer proxy([](const Received&, std::size_t) { return Answer{.body = chat_reply("through the proxy")}; });
   setenv("http_proxy", proxy.url().c_str(), 1);
@@ -725,17 +876,22 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
     }
     return std::string();
   };
-  for (const std::string name : {"api_key", "apikey", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token",
-                                 "auth-token", "password", "client_secret", "aws_secret_access_key", "Cookie"}) {
+  for (const std::string name :
+       {"api_key", "apikey", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token",
+        "auth-token", "password", "client_secret", "aws_secret_access_key", "Cookie"}) {
     CAPTURE(name);
     const std::string quoted = "\"" + name + "\":";
-    for (const std::string& body : {"{" + quoted + "\"hunter2\"}", "{\"a\":[1,{\"headers\":{" + quoted + "\"hunter2\"}}]}",
-                                    "{" + quoted + "[\"hunter2\"]}"}) {
+    for (const std::string& body :
+         {"{" + quoted + "\"hunter2\"}", "{\"a\":[1,{\"headers\":{" + quoted + "\"hunter2\"}}]}",
+          "{" + quoted + "[\"hunter2\"]}"}) {
       CHECK(refused(body).find("the field '" + name + "'") != std::string::npos);
       CHECK(refused(body).find("hunter2") == std::string::npos);
     }
   }
-  CHECK(refused(R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":"a","stop":["password"],"key":"a","api_key":null})") == "");
+  CHECK(
+      refused(
+          R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":"a","stop":["password"],"key":"a","api_key":null})") ==
+      "");
   CHECK(refused(R"({"guided_json":{"required":["password"],"properties":{"password":{"type":"string"}}}})") == "");
   CHECK(refused("") == "");
 }

@@ -33,7 +33,7 @@ TEST_CASE("Porter stems follow the rules of each step") {
 }
 
 TEST_CASE("the author's two later changes hold") {
-  CHECK(PorterStemmer::stem("possibly") == "possibl");  // bli, not abli alone
+  CHECK(PorterStemmer::stem("possibly") == "possibl");        // bli, not abli alone
   CHECK(PorterStemmer::stem("archaeology") == "archaeolog");  // logi
   CHECK(PorterStemmer::stem("trekking") == "trek");
 }

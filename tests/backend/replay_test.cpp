@@ -18,7 +18,8 @@ const Hash fingerprint = Hasher().add("a model").finish();
 
 std::shared_ptr<MemoryStore> store_with(const Prompt& prompt, const std::string& text) {
   auto store = std::make_shared<MemoryStore>();
-  store->put({Record(backend::journal_key<Completion>(fingerprint, prompt), RecordKind::generation, backend::encode(Completion(text)))});
+  store->put({Record(backend::journal_key<Completion>(fingerprint, prompt), RecordKind::generation,
+                     backend::encode(Completion(text)))});
   return store;
 }
 
@@ -67,7 +68,8 @@ TEST_CASE("another model's answers are not replayed") {
 TEST_CASE("retrievals replay without an index, and a cancelled request is not answered") {
   const auto store = std::make_shared<MemoryStore>();
   const Passages passages{Passage("id", "title", "text", 2.5)};
-  store->put({Record(backend::journal_key<Passages>(fingerprint, Query("q", 3)), RecordKind::retrieval, backend::encode(passages))});
+  store->put({Record(backend::journal_key<Passages>(fingerprint, Query("q", 3)), RecordKind::retrieval,
+                     backend::encode(passages))});
   Replay<Query, Passages> replay(store, fingerprint);
   replay.submit(1, Query("q", 3));
   replay.submit(2, Query("q", 3));

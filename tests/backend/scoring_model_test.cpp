@@ -29,11 +29,12 @@ Prompt prompt(double low, double high, std::uint32_t count) {
   return Prompt(std::make_shared<const PromptBody>(body), 1, 0);
 }
 Outcome<Completion> reply(const Prompt& asked, const Embedding& numbers, std::vector<std::string>* texts = nullptr) {
-  const std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> score = [=](std::span<const EncodeRequest> requests) {
-    for (const EncodeRequest& request : requests)
-      if (texts) texts->push_back(request.text);
-    return std::vector<Embedding>(requests.size(), numbers);
-  };
+  const std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> score =
+      [=](std::span<const EncodeRequest> requests) {
+        for (const EncodeRequest& request : requests)
+          if (texts) texts->push_back(request.text);
+        return std::vector<Embedding>(requests.size(), numbers);
+      };
   ScoringModel model(std::make_unique<BatchService<EncodeRequest, Embedding, decltype(score)>>(score));
   return test::ask(model, {asked})[0];
 }
@@ -52,9 +53,11 @@ TEST_CASE("a model of numbers sees a prompt's slots and answers in the purpose's
 }
 
 TEST_CASE("a purpose that wants words, or another number of scores, is refused") {
-  CHECK(test::failure_of(reply(prompt(0, 1, 0), {0})).message == "a scoring server answers with numbers, the purpose 'reward' wants words");
+  CHECK(test::failure_of(reply(prompt(0, 1, 0), {0})).message ==
+        "a scoring server answers with numbers, the purpose 'reward' wants words");
   CHECK(test::failure_of(reply(Prompt("hello"), {0})).kind == BackendError::Kind::permanent);
-  CHECK(test::failure_of(reply(prompt(0, 1, 1), {1, 2, 3})).message == "a scoring server gave 3 numbers, the purpose 'reward' wants 1");
+  CHECK(test::failure_of(reply(prompt(0, 1, 1), {1, 2, 3})).message ==
+        "a scoring server gave 3 numbers, the purpose 'reward' wants 1");
 }
 
 }  // namespace scoring_model_test

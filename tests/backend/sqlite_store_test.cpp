@@ -1,20 +1,18 @@
-#include "temporary_folder.hpp"
-
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/seed.hpp>
 
+#include "temporary_folder.hpp"
 #include <doctest/doctest.h>
-
-#include <cerrno>
-#include <csignal>
-#include <map>
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
 
 namespace sqlite_store_test {
 
@@ -31,7 +29,9 @@ using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }
 Record record(std::uint64_t i, std::string value) { return Record(key(i), RecordKind::generation, std::move(value)); }
-std::string text(std::uint64_t i) { return "answer " + std::to_string(i) + std::string(1000, static_cast<char>('a' + i % 26)); }
+std::string text(std::uint64_t i) {
+  return "answer " + std::to_string(i) + std::string(1000, static_cast<char>('a' + i % 26));
+}
 std::vector<Record> texts(std::uint64_t begin, std::uint64_t end) {
   std::vector<Record> records;
   for (std::uint64_t i = begin; i < end; ++i) records.push_back(record(i, text(i)));
@@ -134,10 +134,22 @@ class FullDisk {
   void make_room() { left() = 1 << 30; }
 
  private:
-  static int& left() { static int count = 0; return count; }
-  static sqlite3_vfs& shim() { static sqlite3_vfs vfs; return vfs; }
-  static sqlite3_vfs* real() { static sqlite3_vfs* vfs = sqlite3_vfs_find("unix"); return vfs; }
-  static decltype(sqlite3_io_methods::xWrite)& write() { static decltype(sqlite3_io_methods::xWrite) f = nullptr; return f; }
+  static int& left() {
+    static int count = 0;
+    return count;
+  }
+  static sqlite3_vfs& shim() {
+    static sqlite3_vfs vfs;
+    return vfs;
+  }
+  static sqlite3_vfs* real() {
+    static sqlite3_vfs* vfs = sqlite3_vfs_find("unix");
+    return vfs;
+  }
+  static decltype(sqlite3_io_methods::xWrite)& write() {
+    static decltype(sqlite3_io_methods::xWrite) f = nullptr;
+    return f;
+  }
   static std::map<const sqlite3_io_methods*, sqlite3_io_methods>& copies() {
     static std::map<const sqlite3_io_methods*, sqlite3_io_methods> tables;  // one for databases, one for logs
     return tables;
@@ -157,7 +169,9 @@ TEST_CASE("a store returns what was put, and the older value wins") {
 TEST_CASE("a journal file keeps its records when it is opened again") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  { SqliteStore(file).put(texts(0, 300)); }
+  {
+    SqliteStore(file).put(texts(0, 300));
+  }
   SqliteStore again(file);
   for (std::uint64_t i = 0; i < 300; ++i) REQUIRE(again.find(key(i)) == text(i));
   CHECK_FALSE(again.find(key(300)).has_value());
@@ -178,11 +192,14 @@ TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key a
 TEST_CASE("a damaged record is an error that names its key and the file, and its neighbours still read") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  for (const char* damage : {"UPDATE record SET value = 'onf' WHERE rowid = 1", "UPDATE record SET kind = 2 WHERE rowid = 1",
-                             "UPDATE record SET checksum = checksum + 1 WHERE rowid = 1"}) {
+  for (const char* damage :
+       {"UPDATE record SET value = 'onf' WHERE rowid = 1", "UPDATE record SET kind = 2 WHERE rowid = 1",
+        "UPDATE record SET checksum = checksum + 1 WHERE rowid = 1"}) {
     CAPTURE(damage);
     std::filesystem::remove(file);
-    { SqliteStore(file).put({record(1, "one"), record(2, "two")}); }
+    {
+      SqliteStore(file).put({record(1, "one"), record(2, "two")});
+    }
     tamper(file, damage);
     SqliteStore store(file);
     const std::string message = message_of([&] { (void)store.find(key(1)); });
@@ -198,7 +215,9 @@ TEST_CASE("a damaged record is an error that names its key and the file, and its
 TEST_CASE("a damaged page is an error that names the file and the page") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  { SqliteStore(file).put(texts(0, 400)); }
+  {
+    SqliteStore(file).put(texts(0, 400));
+  }
   std::string bytes = test::read_bytes(file);
   REQUIRE(bytes.size() > 40 * 4096);
   for (std::size_t page = 10; page < 40; ++page) bytes.replace(page * 4096, 64, std::string(64, '\xEE'));
@@ -214,7 +233,8 @@ TEST_CASE("a damaged page is an error that names the file and the page") {
 TEST_CASE("a file that is not a journal is named as such and left as it is") {
   const TemporaryFolder folder;
   const std::string file = folder / "notes.txt";
-  const std::string notes = "These are notes, not a database; they are longer than the header of one, which has a hundred bytes of its own.";
+  const std::string notes =
+      "These are notes, not a database; they are longer than the header of one, which has a hundred bytes of its own.";
   test::write_bytes(file, notes);
   CHECK(contains(message_of([&] { SqliteStore store(file); }), file + ": is not a journal"));
   CHECK(test::read_bytes(file) == notes);
@@ -228,9 +248,12 @@ TEST_CASE("a file that is not a journal is named as such and left as it is") {
 TEST_CASE("a journal of another schema version is refused with both versions") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  { SqliteStore store(file); }
+  {
+    SqliteStore store(file);
+  }
   tamper(file, "PRAGMA user_version = 9");
-  CHECK(message_of([&] { SqliteStore store(file); }) == file + ": is a journal of schema version 9, this build reads 2");
+  CHECK(message_of([&] { SqliteStore store(file); }) ==
+        file + ": is a journal of schema version 9, this build reads 2");
 }
 
 TEST_CASE("an empty file becomes a journal") {
@@ -267,7 +290,9 @@ TEST_CASE("a full disk is an error that names the file, loses nothing and is sur
   for (int writes = 0; writes < 45; writes += 3) {
     CAPTURE(writes);
     std::filesystem::remove(file);
-    { SqliteStore(file).put(texts(0, 10)); }
+    {
+      SqliteStore(file).put(texts(0, 10));
+    }
     FullDisk disk(writes);
     const std::string message = message_of([&] {
       SqliteStore store(file);
@@ -289,7 +314,7 @@ TEST_CASE("a full disk is an error that names the file, loses nothing and is sur
 TEST_CASE("a store whose writes failed goes on when they work again") {
   const TemporaryFolder folder;
   SqliteStore store(folder / "journal.sqlite");
-  struct rlimit old {};
+  struct rlimit old{};
   getrlimit(RLIMIT_FSIZE, &old);
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
   struct rlimit small = old;
@@ -405,7 +430,8 @@ TEST_CASE("a process killed at any moment loses no acknowledged record and leave
     close(pipe_ends[1]);
     const std::uint32_t moment = 1 + random.below(60);  // acknowledgements to wait for
     std::uint64_t done = 0;
-    for (std::uint32_t i = 0; i < moment && read(pipe_ends[0], &done, sizeof done) == sizeof done; ++i) acknowledged = done;
+    for (std::uint32_t i = 0; i < moment && read(pipe_ends[0], &done, sizeof done) == sizeof done; ++i)
+      acknowledged = done;
     usleep(random.below(2000));
     kill(child, SIGKILL);
     CHECK(exit_code(child) == -SIGKILL);

@@ -52,6 +52,9 @@ TEST_CASE("a word longer than 255 code points is cut") {
   CHECK(words[2].size() == 90);
 }
 
-TEST_CASE("damaged UTF-8 separates words") { CHECK(standard_words("ab\xFF" "cd\xC3") == Words{"ab", "cd"}); }
+TEST_CASE("damaged UTF-8 separates words") {
+  CHECK(standard_words("ab\xFF"
+                       "cd\xC3") == Words{"ab", "cd"});
+}
 
 }  // namespace standard_words_test

@@ -24,11 +24,12 @@ std::vector<std::optional<Completion>> completions(const std::string& stream, st
   backend::JsonReader json;
   Sampling sampling;
   sampling.stop = {"</answer>"};
-  sampling.logprobs = true;
+  sampling.logprobs = sampling.token_logprobs = true;
   std::vector<Prompt> prompts;
   for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
   std::string whole = StreamedReply::whole(stream, json);
-  return backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm));
+  backend::UsageReader counts(backend::most_usage(prompts, ""));
+  return backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm), counts);
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ TEST_CASE("events end with an empty line, whatever their lines end in") {
   using All = std::vector<std::string>;
   CHECK(events("data: a\n\ndata:b\r\n\r\ndata: c\r\rdata: cut\n") == All{"a", "b", "c"});
   CHECK(events(": comment\nevent: x\ndata: one\ndata:  two\nid: 7\n\n\n\n") == All{"one\n two"});
-  CHECK(events("\xEF\xBB\xBF" "data\n\n") == All{""});
+  CHECK(events("\xEF\xBB\xBF"
+               "data\n\n") == All{""});
   CHECK(events("database: no\n\n").empty());
   CHECK(events("").empty());
 }
@@ -45,9 +47,13 @@ TEST_CASE("events end with an empty line, whatever their lines end in") {
 TEST_CASE("chunks add up to the reply that would have come whole") {
   const auto chat = completions(
       "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"reasoning_content\":\"h\"}}]}\n\n"
-      "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"B\"},\"logprobs\":{\"content\":[{\"logprob\":-2}]}}]}\n\n"
-      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a \\u00e9\",\"reasoning_content\":\"m\"},\"logprobs\":{\"content\":[{\"logprob\":-0.5}]}}]}\n\n"
-      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"!\"},\"finish_reason\":\"stop\",\"stop_reason\":\"</answer>\",\"logprobs\":{\"content\":[{\"logprob\":-0.25}]}}]}\n\n"
+      "data: "
+      "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"B\"},\"logprobs\":{\"content\":[{\"logprob\":-2}]}}]}\n\n"
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a "
+      "\\u00e9\",\"reasoning_content\":\"m\"},\"logprobs\":{\"content\":[{\"logprob\":-0.5}]}}]}\n\n"
+      "data: "
+      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"!\"},\"finish_reason\":\"stop\",\"stop_reason\":\"</"
+      "answer>\",\"logprobs\":{\"content\":[{\"logprob\":-0.25}]}}]}\n\n"
       "data: {\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
       "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
       2);
@@ -59,18 +65,24 @@ TEST_CASE("chunks add up to the reply that would have come whole") {
   CHECK(chat[1]->text == "B");
   CHECK(chat[1]->finish == Finish::length);
   const auto plain = completions(
-      "data: {\"choices\":[{\"index\":0,\"text\":\"x\",\"logprobs\":{\"token_logprobs\":[-1]}}]}\n\n"
-      "data: {\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"length\",\"logprobs\":{\"token_logprobs\":[-2]}}]}\n\ndata: [DONE]\n\n",
+      "data: {\"choices\":[{\"index\":0,\"text\":\"x\",\"logprobs\":{\"tokens\":[\"x\"],\"token_logprobs\":[-1]}}]}\n\n"
+      "data: "
+      "{\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"length\",\"logprobs\":{\"tokens\":[\"y\"],"
+      "\"token_logprobs\":[-2]}}]}"
+      "\n\ndata: [DONE]\n\n",
       1);
   CHECK(plain[0]->text == "xy");
   CHECK(*plain[0]->logprob == -3);
+  CHECK(plain[0]->tokens == std::vector<TokenLogprob>{{"x", -1}, {"y", -2}});
+  CHECK(chat[0]->tokens.empty());  // their texts are not given
 }
 
 TEST_CASE("token ids add up too, and count each sample's tokens") {
   const auto chat = completions(
       "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a \"},\"token_ids\":[5,6]}]}\n\n"
       "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"},\"token_ids\":[5]}]}\n\n"
-      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"c\"},\"token_ids\":[7,8],\"finish_reason\":\"stop\"}]}\n\n"
+      "data: "
+      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"c\"},\"token_ids\":[7,8],\"finish_reason\":\"stop\"}]}\n\n"
       "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n"
       "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n",
       2);
@@ -81,14 +93,18 @@ TEST_CASE("token ids add up too, and count each sample's tokens") {
 TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
   backend::JsonReader json;
   const auto whole = [&](const std::string& lines) { return backend::whole_ollama(lines, json); };
-  CHECK(whole("{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
-              "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
-              "{\"message\":{\"content\":\"b\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_count\":2,\"logprobs\":[{\"logprob\":-2}]}") ==
-        R"({"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2,"logprobs":[{"logprob":-1},{"logprob":-2}],)"
-        R"("message":{"content":"a b","thinking":"hm"}})");
-  CHECK(whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n") == R"({"done":true,"done_reason":"","response":"xy","thinking":""})");
+  CHECK(
+      whole("{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
+            "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
+            "{\"message\":{\"content\":\"b\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_"
+            "count\":2,\"logprobs\":[{\"logprob\":-2}]}") ==
+      R"({"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2,"logprobs":[{"logprob":-1},{"logprob":-2}],)"
+      R"("message":{"content":"a b","thinking":"hm"}})");
+  CHECK(whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n") ==
+        R"({"done":true,"done_reason":"","response":"xy","thinking":""})");
   const std::string begun = "{\"response\":\"x\",\"done\":false}\n";
-  for (const std::string& bad : {std::string(), begun, begun + "{\"response\":\"y\",\"do", begun + "<html>\n", begun + "{\"error\":\"out of memory\"}\n"}) {
+  for (const std::string& bad : {std::string(), begun, begun + "{\"response\":\"y\",\"do", begun + "<html>\n",
+                                 begun + "{\"error\":\"out of memory\"}\n"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(whole(bad), BackendError);
   }
@@ -113,7 +129,8 @@ TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") 
   CHECK(kind(chunk + "data: [DONE]\n\n") == std::string("none"));
   const std::string last = "data: {\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"stop\"}]}\n\n";
   CHECK(kind(last + chunk + "data: [DONE]\n\n") == std::string("transport"));  // a choice that goes on after its end
-  CHECK(kind(chunk + last + "data: {\"choices\":[{\"index\":0,\"text\":\"\"}]}\n\ndata: [DONE]\n\n") == std::string("none"));
+  CHECK(kind(chunk + last + "data: {\"choices\":[{\"index\":0,\"text\":\"\"}]}\n\ndata: [DONE]\n\n") ==
+        std::string("none"));
 }
 
 }  // namespace streamed_reply_test

@@ -171,7 +171,7 @@ def open_row(index):
 
 
 def summary(trees, answers):
-    reasons = ("outvoted", "below_threshold", "not_best", "skipped", "malformed", "budget")
+    reasons = ("outvoted", "below_threshold", "not_best", "skipped", "malformed", "budget", "refused")
     pruned = {
         reason: sum(node.get("reason") == reason for tree in trees for node in tree["nodes"]) for reason in reasons
     }

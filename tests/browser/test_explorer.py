@@ -308,6 +308,8 @@ def test_the_page_fits_a_phone_and_follows_the_colour_scheme(page, reports, name
     page.goto(reports[name])
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == 390
+    page.click(".back")
+    assert page.evaluate(width) == 390
     page.click(".questions li:nth-child(1) button")
     ends = "[...document.querySelectorAll('.row .numbers')].map((one) => one.getBoundingClientRect().right)"
     assert len({round(end) for end in page.evaluate(ends)}) == 1

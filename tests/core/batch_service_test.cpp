@@ -1,5 +1,4 @@
 #include <espalier/core/batch_service.hpp>
-
 #include <espalier/core/prompt.hpp>
 #include <espalier/core/scheduler.hpp>
 
@@ -25,7 +24,8 @@ template <class F>
 std::map<Ticket, Outcome<Completion>> answers(PromptService<F>& service, std::size_t n) {
   std::map<Ticket, Outcome<Completion>> found;
   while (found.size() < n)
-    for (auto& reply : service.poll(std::chrono::milliseconds(0))) found.emplace(reply.ticket, std::move(reply.outcome));
+    for (auto& reply : service.poll(std::chrono::milliseconds(0)))
+      found.emplace(reply.ticket, std::move(reply.outcome));
   return found;
 }
 template <class F>
@@ -111,7 +111,8 @@ TEST_CASE("a transport error thrown by the function is every item's, and all are
 
 TEST_CASE("with one attempt nothing is asked again") {
   int calls = 0;
-  auto service = service_of([&](std::span<const Prompt>) -> std::vector<Completion> { ++calls, throw BackendError("reset"); }, 1);
+  auto service =
+      service_of([&](std::span<const Prompt>) -> std::vector<Completion> { ++calls, throw BackendError("reset"); }, 1);
   service.submit(1, Prompt("a"));
   CHECK(error_of(answers(service, 1).at(1)) == "reset");
   CHECK(calls == 1);
@@ -119,7 +120,8 @@ TEST_CASE("with one attempt nothing is asked again") {
 
 TEST_CASE("a request that waits for another attempt can be cancelled") {
   int calls = 0;
-  auto service = service_of([&](std::span<const Prompt>) -> std::vector<Completion> { ++calls, throw BackendError("reset"); });
+  auto service =
+      service_of([&](std::span<const Prompt>) -> std::vector<Completion> { ++calls, throw BackendError("reset"); });
   service.submit(1, Prompt("a"));
   CHECK(service.poll(std::chrono::milliseconds(0)).empty());
   service.cancel(1);
@@ -128,7 +130,8 @@ TEST_CASE("a request that waits for another attempt can be cancelled") {
 }
 
 TEST_CASE("an error of another type passes through") {
-  auto service = service_of([](std::span<const Prompt>) -> std::vector<Completion> { throw std::domain_error("a fault"); });
+  auto service =
+      service_of([](std::span<const Prompt>) -> std::vector<Completion> { throw std::domain_error("a fault"); });
   service.submit(1, Prompt("a"));
   CHECK_THROWS_AS(service.poll(std::chrono::milliseconds(0)), std::domain_error);
 }
@@ -148,7 +151,8 @@ TEST_CASE("a scheduler waits for the attempts of a model while other trees go on
     const Completion completion = co_await model(Prompt(std::move(text)));
     co_return completion.text;
   };
-  std::unique_ptr<Service<Prompt, Completion>> service = std::make_unique<PromptService<decltype(model_function)>>(model_function);
+  std::unique_ptr<Service<Prompt, Completion>> service =
+      std::make_unique<PromptService<decltype(model_function)>>(model_function);
   Scheduler scheduler;
   ModelPort model = scheduler.model(std::move(service));
   std::vector<Task<std::string>> tasks;
@@ -160,7 +164,8 @@ TEST_CASE("bad options name themselves") {
   const auto f = [](std::span<const Prompt> prompts) { return std::vector<Completion>(prompts.size()); };
   using S = PromptService<decltype(f)>;
   CHECK_THROWS_WITH_AS(S(f, {.attempts = 0}), "option 'attempts' is 0, allowed: 1 or more", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(S(f, {.delay = std::chrono::milliseconds(-1)}), "option 'delay' is -1, allowed: 0 or more milliseconds", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(S(f, {.delay = std::chrono::milliseconds(-1)}),
+                       "option 'delay' is -1, allowed: 0 or more milliseconds", std::invalid_argument);
 }
 
 }  // namespace batch_service_test

@@ -31,7 +31,16 @@ std::string written(T v) {
 TEST_CASE("objects and arrays nest, with commas where they belong") {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().field("a", 1).key("b").begin_array().value(true).null().value("x").begin_object().end_object().end_array();
+  json.begin_object()
+      .field("a", 1)
+      .key("b")
+      .begin_array()
+      .value(true)
+      .null()
+      .value("x")
+      .begin_object()
+      .end_object()
+      .end_array();
   json.field("c", std::string("d")).key("e").begin_array().end_array().key("f").raw("[1,2]").end_object();
   CHECK(out == R"({"a":1,"b":[true,null,"x",{}],"c":"d","e":[],"f":[1,2]})");
 }
@@ -57,15 +66,16 @@ TEST_CASE("a byte is escaped wherever it stands in a long text") {
 
 TEST_CASE("UTF-8 passes, what is none becomes U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
-  for (const char* good : {"é", "漢字", "😀", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80", "\xED\x9F\xBF"}) CHECK(quoted(good) == "\"" + std::string(good) + "\"");
-  CHECK(quoted("a\x80z") == "\"a" + bad + "z\"");                        // a stray tail
-  CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");                  // overlong
-  CHECK(quoted("\xE0\x80\xAF") == "\"" + bad + bad + bad + "\"");        // overlong
-  CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");        // a surrogate
+  for (const char* good : {"é", "漢字", "😀", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80", "\xED\x9F\xBF"})
+    CHECK(quoted(good) == "\"" + std::string(good) + "\"");
+  CHECK(quoted("a\x80z") == "\"a" + bad + "z\"");                            // a stray tail
+  CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");                      // overlong
+  CHECK(quoted("\xE0\x80\xAF") == "\"" + bad + bad + bad + "\"");            // overlong
+  CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");            // a surrogate
   CHECK(quoted("\xF4\x90\x80\x80") == "\"" + bad + bad + bad + bad + "\"");  // above U+10FFFF
   CHECK(quoted("\xF8\x88\x80\x80\x80").size() == 2 + 5 * bad.size());
-  CHECK(quoted("é\xC3") == "\"é" + bad + "\"");                          // cut off at the end
-  CHECK(quoted("\xE6\xBC\"x") == "\"" + bad + bad + "\\\"x\"");          // cut off by a quote
+  CHECK(quoted("é\xC3") == "\"é" + bad + "\"");                  // cut off at the end
+  CHECK(quoted("\xE6\xBC\"x") == "\"" + bad + bad + "\\\"x\"");  // cut off by a quote
 }
 
 TEST_CASE("integers of every width are written whole") {

@@ -39,11 +39,11 @@ TEST_CASE("NFKC agrees with Python on a letter under any two marks") {
 TEST_CASE("NFKC composes, orders and unfolds") {
   CHECK(nfkc("plain text") == "plain text");
   CHECK(nfkc("e\u0301") == "\u00E9");
-  CHECK(nfkc("q\u0307\u0323") == "q\u0323\u0307");              // canonical order
-  CHECK(nfkc("a\u0315\u0300\u05AE") == "\u00E0\u05AE\u0315");   // composes past a higher class
-  CHECK(nfkc("\uFF21\uFB01\u00B2\u2460") == "Afi21");           // compatibility forms
-  CHECK(nfkc("\u1112\u1161\u11AB") == "\uD55C");                // Hangul
-  CHECK(nfkc("\u0958") == "\u0915\u093C");                      // excluded from composition
+  CHECK(nfkc("q\u0307\u0323") == "q\u0323\u0307");             // canonical order
+  CHECK(nfkc("a\u0315\u0300\u05AE") == "\u00E0\u05AE\u0315");  // composes past a higher class
+  CHECK(nfkc("\uFF21\uFB01\u00B2\u2460") == "Afi21");          // compatibility forms
+  CHECK(nfkc("\u1112\u1161\u11AB") == "\uD55C");               // Hangul
+  CHECK(nfkc("\u0958") == "\u0915\u093C");                     // excluded from composition
   CHECK(nfkc("\xFFx") == "\uFFFDx");
 }
 

@@ -1,6 +1,5 @@
-#include <espalier/core/prompt.hpp>
-
 #include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
 
 #include <doctest/doctest.h>
 

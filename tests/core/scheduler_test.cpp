@@ -1,7 +1,6 @@
 #include <espalier/core/scheduler.hpp>
 
 #include <core/shuffled_service.hpp>
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -242,13 +241,16 @@ TEST_CASE("a request whose task is gone is cancelled, also in flight; one that o
   struct Gate final : Service<Prompt, Completion> {  // answers only when open
     Gate(std::unique_ptr<Service<Prompt, Completion>> s, bool* o) : inner(std::move(s)), open(o) {}
     void submit(Ticket t, const Prompt& p) override { inner->submit(t, p); }
-    std::vector<Reply<Completion>> poll(std::chrono::milliseconds wait) override { return *open ? inner->poll(wait) : std::vector<Reply<Completion>>(); }
+    std::vector<Reply<Completion>> poll(std::chrono::milliseconds wait) override {
+      return *open ? inner->poll(wait) : std::vector<Reply<Completion>>();
+    }
     void cancel(Ticket t) override { inner->cancel(t); }
     bool batch() const override { return false; }
     std::unique_ptr<Service<Prompt, Completion>> inner;
     bool* open;
   };
-  std::unique_ptr<Service<Prompt, Completion>> gate = std::make_unique<Gate>(testing::shuffled<Prompt, Completion>(answer, 1, &traffic), &open);
+  std::unique_ptr<Service<Prompt, Completion>> gate =
+      std::make_unique<Gate>(testing::shuffled<Prompt, Completion>(answer, 1, &traffic), &open);
   ModelPort model = scheduler.model(std::move(gate), 2);
   Task<std::string> kept = say(model, "a");
   {
@@ -274,7 +276,8 @@ TEST_CASE("the backend error of one item fails its task alone") {
   const auto some = [](std::span<const Prompt> prompts) {
     std::vector<Outcome<Completion>> answers;
     for (const Prompt& p : prompts) {
-      if (p.text() == "bad") answers.emplace_back(std::make_exception_ptr(BackendError("refused", BackendError::Kind::permanent)));
+      if (p.text() == "bad")
+        answers.emplace_back(std::make_exception_ptr(BackendError("refused", BackendError::Kind::permanent)));
       else answers.emplace_back(echo(p));
     }
     return answers;
@@ -425,15 +428,16 @@ TEST_CASE("for_each keeps at most `open` tasks alive and gives each its own inde
     ModelPort model = scheduler.model(testing::shuffled<Prompt, Completion>(answer, 8));
     std::size_t alive = 0, most = 0;
     std::vector<std::string> results(20);
-    scheduler.for_each(20, open,
-                       [&](std::size_t i) {
-                         most = std::max(most, ++alive);
-                         return say(model, std::to_string(i));
-                       },
-                       [&](std::size_t i, Outcome<std::string> outcome) {
-                         --alive;
-                         results[i] = outcome.ok() ? outcome.value() : "failed";
-                       });
+    scheduler.for_each(
+        20, open,
+        [&](std::size_t i) {
+          most = std::max(most, ++alive);
+          return say(model, std::to_string(i));
+        },
+        [&](std::size_t i, Outcome<std::string> outcome) {
+          --alive;
+          results[i] = outcome.ok() ? outcome.value() : "failed";
+        });
     CHECK(most == std::min<std::size_t>(open, 20));
     CHECK(alive == 0);
     for (std::size_t i = 0; i < 20; ++i) CHECK(results[i] == (i == 5 ? "failed" : "<" + std::to_string(i) + ">"));
@@ -444,14 +448,16 @@ TEST_CASE("for_each of nothing ends at once") {
   Scheduler scheduler;
   ModelPort model = scheduler.external_model();
   int calls = 0;
-  scheduler.for_each(0, 4, [&](std::size_t) { return say(model, "x"); }, [&](std::size_t, Outcome<std::string>) { ++calls; });
+  scheduler.for_each(
+      0, 4, [&](std::size_t) { return say(model, "x"); }, [&](std::size_t, Outcome<std::string>) { ++calls; });
   CHECK(calls == 0);
 }
 
 TEST_CASE("a backend that may have nothing in flight is a bad option") {
   Scheduler scheduler;
   std::vector<std::size_t> batches;
-  CHECK_THROWS_WITH_AS(scheduler.model(noting(&batches), 0), "option 'max_in_flight' is 0, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(scheduler.model(noting(&batches), 0), "option 'max_in_flight' is 0, allowed: 1 or more",
+                       std::invalid_argument);
 }
 
 TEST_CASE("ten thousand requests may wait in line for a model that takes eight") {

@@ -141,7 +141,7 @@ TEST_CASE("a task that is destroyed in mid-flight destroys all that waits inside
     for (int i = 0; i < 5; ++i) tasks.push_back(holding_nested(port, Counted()));
     for (const auto& task : tasks) scheduler.start(task);
     scheduler.step();
-    CHECK(Counted::alive >= 20);  // five parents with three children each
+    CHECK(Counted::alive >= 20);        // five parents with three children each
     CHECK(port.pending().size() == 1);  // all ask the same
   }
   CHECK(Counted::alive == 0);
@@ -150,7 +150,9 @@ TEST_CASE("a task that is destroyed in mid-flight destroys all that waits inside
 
 TEST_CASE("a task that never ran is destroyed without trace") {
   Scheduler scheduler;
-  { Task<int> task = holding(scheduler.external_model(), Counted()); }
+  {
+    Task<int> task = holding(scheduler.external_model(), Counted());
+  }
   CHECK(Counted::alive == 0);
 }
 

@@ -1,6 +1,5 @@
-#include <espalier/core/tree.hpp>
-
 #include <espalier/core/context.hpp>
+#include <espalier/core/tree.hpp>
 
 #include <doctest/doctest.h>
 
@@ -78,6 +77,58 @@ TEST_CASE("ledgers add up by purpose, whatever the order") {
   CHECK(ab.by_purpose().at("rollout") == Costs{3, 40, 5, 0});
   CHECK(ab.total() == Costs{8, 40, 5, 3});
   CHECK(!(a == b));
+}
+
+TEST_CASE(
+    "of the completions that could not be read a ledger keeps the one nearest to the root, in whatever order they "
+    "come") {
+  const Seed root(1);
+  const Unread first("at the root", 0, root, 1), sibling("second child", 32, root.child(1), 0),
+      deep("below", 0, root.child(0).child(0), 0);
+  const Unread resampled("at the root again", 0, root, 1U << 20), other("another prompt", 0, root.child(3), 0);
+  Ledger a, b, left, right;
+  for (const Unread& one : {first, sibling, deep, resampled}) a.enter("rollout", one);
+  for (const Unread& one : {resampled, deep, sibling, first}) b.enter("rollout", one);
+  left.enter("rollout", deep), left.enter("judge", other);
+  right.enter("rollout", sibling), right.enter("rollout", resampled), right.enter("rollout", first);
+  b.enter("judge", other), a.enter("judge", other);
+  left += right;
+  CHECK(a == b);
+  CHECK(a == left);
+  CHECK(a.first_unread().at("rollout").text == "at the root");
+  CHECK(a.by_purpose().at("rollout").unread == 4);
+  CHECK(a.by_purpose().at("rollout").cut == 1);
+  a.remember("rollout", Unread("of a file", 7, Seed(), 0));
+  CHECK(a.first_unread().at("rollout") == Unread("of a file", 7, root.child(5), 3));  // the place is not compared
+  CHECK_FALSE(a == b);
+}
+
+TEST_CASE("a ledger that no unread completion is left in keeps none, also where other costs of the purpose stay") {
+  Ledger all, part;
+  all["judge"] = {3, 30, 6, 0};
+  part["judge"] = {1, 10, 2, 0};
+  all.enter("judge", Unread("no score", 0, Seed(1), 0));
+  part.enter("judge", Unread("no score", 0, Seed(1), 0));
+  all -= part;
+  CHECK(all.by_purpose().at("judge") == Costs{2, 20, 4, 0});
+  CHECK(all.first_unread().empty());
+}
+
+TEST_CASE("places of a search are ordered by depth and then by ordinal, whatever their seeds' values") {
+  const Seed root(7, "question");
+  CHECK(root.rank() < root.child(0).rank());
+  CHECK(root.child(0).rank() < root.child(1).rank());
+  CHECK(root.child(900).rank() < root.child(0).child(0).rank());
+  CHECK(root.child(2).purpose("judge").rank() == root.child(2).rank());
+}
+
+TEST_CASE("200 bytes of an unread completion are kept, and no character is cut in two") {
+  const auto kept = [](const std::string& text) { return Unread(text, 0, Seed(), 0).text; };
+  CHECK(kept("short") == "short");
+  CHECK(kept(std::string(300, 'a')) == std::string(200, 'a'));
+  CHECK(kept(std::string(198, 'a') + "éé") == std::string(198, 'a') + "é");
+  CHECK(kept(std::string(199, 'a') + "éé") == std::string(199, 'a'));
+  CHECK(kept(std::string(300, '\x80')).empty());  // no UTF-8 at all
 }
 
 TEST_CASE("a context hands on its ledger under another seed or from another sample") {

@@ -68,7 +68,8 @@ TEST_CASE("word characters are letters, numbers and the underscore") {
 }
 
 TEST_CASE("a capital sigma is final behind a letter and before none") {
-  CHECK(to_lower("Α" "Σ") == "ας");
+  CHECK(to_lower("Α"
+                 "Σ") == "ας");
   CHECK(to_lower("ΑΣ.") == "ας.");
   CHECK(to_lower("ΑΣΑ") == "ασα");
   CHECK(to_lower("Σ") == "σ");
@@ -86,10 +87,13 @@ TEST_CASE("a dotted capital I becomes two code points") {
 
 TEST_CASE("bytes that are not UTF-8 read as replacement characters") {
   CHECK(decode_utf8("a\xFFz") == U"a\uFFFDz");
-  CHECK(decode_utf8("\xE2\x82") == U"\uFFFD\uFFFD");           // cut short
-  CHECK(decode_utf8("\xC0\x80") == U"\uFFFD\uFFFD");           // overlong
+  CHECK(decode_utf8("\xE2\x82") == U"\uFFFD\uFFFD");            // cut short
+  CHECK(decode_utf8("\xC0\x80") == U"\uFFFD\uFFFD");            // overlong
   CHECK(decode_utf8("\xED\xA0\x80") == U"\uFFFD\uFFFD\uFFFD");  // surrogate
-  CHECK(to_lower("\xFF" "A") == "\uFFFD" "a");
+  CHECK(to_lower("\xFF"
+                 "A") ==
+        "\uFFFD"
+        "a");
   CHECK(encode_utf8(std::u32string{char32_t(0xD800), char32_t(0x110000)}) == "\uFFFD\uFFFD");
 }
 

@@ -7,11 +7,15 @@
 struct Coin {
   using State = int;
   using Action = int;
-  std::vector<espalier::Kind> kinds(int s) const { return s ? std::vector<espalier::Kind>() : std::vector<espalier::Kind>{0}; }
+  std::vector<espalier::Kind> kinds(int s) const {
+    return s ? std::vector<espalier::Kind>() : std::vector<espalier::Kind>{0};
+  }
 #ifdef FAIL
   // says what may be done, not how
 #else
-  std::vector<espalier::Proposal<int>> propose(int, espalier::Kind kind, unsigned) const { return {{1, kind}, {2, kind}}; }
+  std::vector<espalier::Proposal<int>> propose(int, espalier::Kind kind, unsigned) const {
+    return {{1, kind}, {2, kind}};
+  }
 #endif
   int step(int, int a) const { return a; }
 };

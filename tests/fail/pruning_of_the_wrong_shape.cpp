@@ -24,7 +24,9 @@ struct KeepFirst {
 
 int main() {
   espalier::toy::Corridor env(2);
-  const auto value = [](const espalier::toy::Corridor& c, const espalier::toy::Corridor::State& s) { return c.value(s); };
+  const auto value = [](const espalier::toy::Corridor& c, const espalier::toy::Corridor::State& s) {
+    return c.value(s);
+  };
   espalier::Layered search({.width = 2}, value, espalier::KeepAll(), espalier::KeepAll(), KeepFirst());
   return espalier::Scheduler().run(search(env, env.root(), espalier::Seed(1))).size() == 5 ? 0 : 1;
 }

@@ -16,5 +16,7 @@ int main() {
 #endif
   espalier::Rollout rollout({.n = 1}, reward);
   espalier::Ledger ledger;
-  return espalier::Scheduler().run(rollout(env, env.root(), espalier::Context(espalier::Seed(1), 0, &ledger))).known ? 0 : 1;
+  return espalier::Scheduler().run(rollout(env, env.root(), espalier::Context(espalier::Seed(1), 0, &ledger))).known
+             ? 0
+             : 1;
 }

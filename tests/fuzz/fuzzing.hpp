@@ -18,7 +18,9 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-inline std::string text_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+inline std::string text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
 /// The input as a file, for parsers that read files; one a process.
 inline std::string file_of(std::string_view bytes) {
@@ -30,7 +32,8 @@ inline std::string file_of(std::string_view bytes) {
   static const int cleanup = std::atexit([] { std::remove(path.c_str()); });
   require(cleanup == 0, "atexit");
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  require(file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fclose(file) == 0, "a file can be written");
+  require(file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fclose(file) == 0,
+          "a file can be written");
   return path;
 }
 

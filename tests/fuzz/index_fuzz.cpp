@@ -1,9 +1,10 @@
-// Files of indexes: a good file with some bytes changed and its end cut or grown. Every input is a list of edits, of four
-// bytes each: position (three, little-endian) and what is added to the byte there; the first three bytes are the length.
-#include "fuzzing.hpp"
-
+// Files of indexes: a good file with some bytes changed and its end cut or grown. Every input is a list of edits, of
+// four bytes each: position (three, little-endian) and what is added to the byte there; the first three bytes are the
+// length.
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/index/checked_writer.hpp>
+
+#include "fuzzing.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -27,7 +28,9 @@ std::string good_file() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::size_t number(const std::uint8_t* at) { return std::size_t(at[0]) | std::size_t(at[1]) << 8 | std::size_t(at[2]) << 16; }
+std::size_t number(const std::uint8_t* at) {
+  return std::size_t(at[0]) | std::size_t(at[1]) << 8 | std::size_t(at[2]) << 16;
+}
 
 }  // namespace
 

@@ -1,8 +1,13 @@
-// Files of questions, passages and trees.
-#include "fuzzing.hpp"
-
+// Files of JSON that people and servers hand in: questions, passages, trees, batch requests and their responses, heads
+// over vectors, records of runs.
+#include <espalier/backend/dense_head.hpp>
+#include <espalier/backend/memory_store.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
+#include <espalier/run/batch_responses.hpp>
+
+#include "fuzzing.hpp"
 
 using namespace espalier;
 
@@ -18,16 +23,34 @@ void attempt(const std::string& file, Read read) {
   }
 }
 
+std::string written(const std::vector<output::RecordedTree>& trees) {
+  std::string lines;
+  for (const auto& recorded : trees) output::append_tree(recorded.record(), lines);
+  return lines;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string file = fuzz::file_of(fuzz::text_of(data, size));
   attempt(file, [](const std::string& path) {
-    for (const auto& example : output::read_questions(path)) fuzz::require(!example.question.id.empty(), "a question has an id");
+    for (const auto& example : output::read_questions(path))
+      fuzz::require(!example.question.id.empty(), "a question has an id");
   });
   attempt(file, [](const std::string& path) {
     for (const auto& passage : output::read_passages(path)) fuzz::require(!passage.id().empty(), "a passage has an id");
   });
-  attempt(file, [](const std::string& path) { output::read_trees(path); });
+  attempt(file, [](const std::string& path) { output::read_flat_json(path); });
+  attempt(file, [](const std::string& path) { backend::ValueHead::load(path); });
+  attempt(file, [](const std::string& path) {
+    backend::MemoryStore journal;
+    for (const std::string& key : run::ingest_batch({path}, path, journal).stored)
+      fuzz::require(key.size() == 32, "what was stored has a key");
+  });
+  attempt(file, [](const std::string& path) {  // last: it changes the file
+    const std::string lines = written(output::read_trees(path));
+    fuzz::require(written(output::read_trees(fuzz::file_of(lines))) == lines,
+                  "a tree that was written reads back equal");
+  });
   return 0;
 }

@@ -1,10 +1,10 @@
-// Content of lexical indexes behind right checksums: a good index with some bytes changed. Every input is a list of edits, of
-// four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the section cuts the one
-// that was edited last.
-#include "fuzzing.hpp"
-
+// Content of lexical indexes behind right checksums: a good index with some bytes changed. Every input is a list of
+// edits, of four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the
+// section cuts the one that was edited last.
 #include <espalier/backend/lexical/builder.hpp>
 #include <espalier/backend/lexical/search.hpp>
+
+#include "fuzzing.hpp"
 
 #include <array>
 #include <memory>
@@ -57,7 +57,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string& bytes = changed.bytes[last];
     if (bytes.empty()) continue;
     if (data[i] == 255) bytes.resize(position % bytes.size());
-    else bytes[position % bytes.size()] = static_cast<char>(bytes[position % bytes.size()] + static_cast<char>(data[i + 3]));
+    else
+      bytes[position % bytes.size()] =
+          static_cast<char>(bytes[position % bytes.size()] + static_cast<char>(data[i + 3]));
   }
   try {
     const backend::LexicalIndex index(changed);

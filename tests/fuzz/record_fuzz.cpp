@@ -1,8 +1,8 @@
 // Records of a journal: what is accepted is what would have been written.
-#include "fuzzing.hpp"
-
 #include <espalier/backend/journal/codec.hpp>
 #include <espalier/core/error.hpp>
+
+#include "fuzzing.hpp"
 
 using namespace espalier;
 
@@ -24,5 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt<Completion>(bytes);
   attempt<Passages>(bytes);
   attempt<Embedding>(bytes);
+  attempt<Score>(bytes);
   return 0;
 }

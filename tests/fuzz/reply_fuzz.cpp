@@ -1,11 +1,11 @@
 // What servers send: completions, hits, embeddings, scores, errors. The first byte chooses the reader.
-#include "fuzzing.hpp"
-
 #include <espalier/backend/chat/ollama_reply.hpp>
 #include <espalier/backend/chat/openai_reply.hpp>
 #include <espalier/backend/chat/read_score.hpp>
 #include <espalier/backend/http/read_embedding.hpp>
 #include <espalier/backend/http/read_hits.hpp>
+
+#include "fuzzing.hpp"
 
 using namespace espalier;
 
@@ -18,16 +18,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sampling.logprobs = true;
     return std::vector<Prompt>{Prompt("q", sampling, 1, 0), Prompt("q", sampling, 1, 1)};
   }();
+  static const backend::Usage most = backend::most_usage(prompts, "");
+  backend::UsageReader counts(most);
   std::string text = fuzz::text_of(data + 1, size - 1);
   try {
     const simdjson::dom::element root = json.read(text);
     fuzz::require(simdjson::validate_utf8(text), "a reply that was read is UTF-8");
     switch ((data[0] + 2) % 5) {  // '0' is the first
       case 0: {
-        const auto completions = backend::read_completions(root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp));
+        const auto completions = backend::read_completions(
+            root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp),
+            counts);
         fuzz::require(completions.size() == prompts.size(), "a place for every sample");
         for (const auto& completion : completions)
           fuzz::require(!completion || simdjson::validate_utf8(completion->text), "completions are UTF-8");
+        for (const auto& completion : completions)
+          fuzz::require(!completion || (completion->prompt_tokens <= most.prompt &&
+                                        completion->completion_tokens <= most.completion),
+                        "no more tokens than were asked for");
         break;
       }
       case 1: {
@@ -39,11 +47,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         backend::read_embedding(root);
         break;
       case 3:
-        fuzz::require(simdjson::validate_utf8(backend::read_ollama(root, prompts[0]).text), "completions are UTF-8");
+        fuzz::require(simdjson::validate_utf8(backend::read_ollama(root, prompts[0], counts).text),
+                      "completions are UTF-8");
         break;
       default: {
         const Score score = backend::read_score(root, ScoreRequest("a", " b c"), data[0] % 2);
-        fuzz::require(score.tokens > 0 && score.tokens <= score.prompt_tokens && score.logprob <= 0, "a score of tokens of the prompt");
+        fuzz::require(score.tokens > 0 && score.tokens <= score.prompt_tokens && score.logprob <= 0,
+                      "a score of tokens of the prompt");
       }
     }
   } catch (const BackendError& error) {

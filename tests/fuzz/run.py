@@ -21,6 +21,8 @@ def fuzz(program: Path, seconds: int) -> tuple[bool, str]:
     found.mkdir(parents=True, exist_ok=True)
     command = [program, f"-max_total_time={seconds}", "-max_len=65536", "-timeout=10", "-rss_limit_mb=2048"]
     command += ["-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={program.parent}/{name}-"]
+    dictionary = HERE / "dictionaries" / name
+    command += [f"-dict={dictionary}"] if dictionary.exists() else []
     command += [found, HERE / "corpus" / name]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace")
     return done.returncode == 0, "\n".join(done.stderr.splitlines()[-40:])

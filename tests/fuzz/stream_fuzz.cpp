@@ -1,10 +1,10 @@
 // Streams of events, and replies that come as chunks or in lines.
-#include "fuzzing.hpp"
-
 #include <espalier/backend/chat/ollama_reply.hpp>
 #include <espalier/backend/chat/ollama_stream.hpp>
 #include <espalier/backend/chat/openai_reply.hpp>
 #include <espalier/backend/chat/streamed_reply.hpp>
+
+#include "fuzzing.hpp"
 
 using namespace espalier;
 
@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t length = 0;
   backend::for_each_event(stream, [&](std::string_view event) { length += event.size(); });
   fuzz::require(length <= stream.size(), "events are part of the stream");
+  backend::UsageReader counts(backend::most_usage(prompts, ""));
   const auto says_why = [](auto read) {
     try {
       read();
@@ -24,11 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   says_why([&] {
     std::string whole = backend::StreamedReply::whole(stream, json);
-    backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm));
+    backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm), counts);
   });
   says_why([&] {
     std::string whole = backend::whole_ollama(stream, json);
-    backend::read_ollama(json.read(whole), prompts[0]);
+    backend::read_ollama(json.read(whole), prompts[0], counts);
   });
   return 0;
 }

@@ -1,21 +1,30 @@
-// What models write, read by every purpose of every protocol, and what documents hold.
-#include "fuzzing.hpp"
-
-#include <espalier/method/air_prompts.hpp>
-#include <espalier/method/decex_prompts.hpp>
-#include <espalier/method/decouple_prompts.hpp>
-#include <espalier/method/pro_prompts.hpp>
-#include <espalier/method/reason_prompts.hpp>
+// What models write, read by every purpose of every method's protocol, and what documents hold.
+#include <espalier/method/all.hpp>
 #include <espalier/rag/parse.hpp>
+
+#include "fuzzing.hpp"
 
 using namespace espalier;
 
+namespace {
+
+std::vector<std::shared_ptr<const Protocol>> all_protocols() {
+  std::vector<std::shared_ptr<const Protocol>> all;
+  for (const auto& [name, make] : method::methods()) all.push_back(make()->prompts().protocol());
+  return all;
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::shared_ptr<const Protocol> protocols[] = {method::air_protocol(), method::decex_protocol(), method::decouple_protocol(),
-                                                              method::pro_protocol(), method::reason_protocol()};
+  static const std::vector<std::shared_ptr<const Protocol>> protocols = all_protocols();
   const std::string text = fuzz::text_of(data, size);
   const std::string shown = rag::neutralise(text);
-  fuzz::require(shown.find('<') == std::string::npos, "no mark survives in a document");
+  fuzz::require(shown.find('<') == std::string::npos && shown.find("###") == std::string::npos,
+                "no tag and no section survives in a document");
+  for (std::size_t at = 0; (at = shown.find('[', at)) != std::string::npos; ++at)
+    fuzz::require(!rag::detail::names_control(std::string_view(shown).substr(at + 1)),
+                  "no control token survives in a document");
   fuzz::require(rag::restore(shown) == text, "the original comes back");
   for (const auto& protocol : protocols)
     for (const Purpose& purpose : protocol->purposes) {

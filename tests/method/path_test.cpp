@@ -1,7 +1,6 @@
-#include "scripted.hpp"
-
 #include <espalier/method/baseline.hpp>
 
+#include "scripted.hpp"
 #include <doctest/doctest.h>
 
 namespace path_test {
@@ -14,10 +13,11 @@ using testing::Scripted;
 namespace {
 
 rag::PromptSet prompts() {
-  return method::prompt_set({"p",
-                             {{"step", {"question", "history"}, {"search", "answer"}}, {"free", {"documents", "history"}, {"sub_answer"}}},
-                             {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},
-                            {{"step", "{question} {history}"}, {"free", "{documents} {history}"}});
+  return method::prompt_set(
+      {"p",
+       {{"step", {"question", "history"}, {"search", "answer"}}, {"free", {"documents", "history"}, {"sub_answer"}}},
+       {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},
+      {{"step", "{question} {history}"}, {"free", "{documents} {history}"}});
 }
 
 /// Runs a program over one path and gives the tree and what the model was shown.
@@ -35,10 +35,12 @@ std::pair<rag::Tree, std::vector<std::string>> walk(std::vector<std::string> rep
   });
   const RetrieverPort retriever = scheduler.retriever([](std::span<const Query> queries) {
     std::vector<Passages> out;
-    for (const Query& query : queries) out.push_back({Passage("same", "T", "t", 1), Passage("d-" + query.text, "T", query.text, 1)});
+    for (const Query& query : queries)
+      out.push_back({Passage("same", "T", "t", 1), Passage("d-" + query.text, "T", query.text, 1)});
     return out;
   });
-  const rag::Environment loop(rag::Sampler(model, prompts(), {.sampling = {.temperature = 1}, .resample = 1}), retriever, {});
+  const rag::Environment loop(rag::Sampler(model, prompts(), {.sampling = {.temperature = 1}, .resample = 1}),
+                              retriever, {});
   Path path(loop, rag::State(rag::Question{"q", "Q?"}), 3, budget);
   scheduler.run(program(&path));
   return {std::move(path).tree(), shown};

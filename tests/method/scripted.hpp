@@ -34,8 +34,9 @@ class Scripted {
   std::map<std::string, Rule> rules_;
 };
 
-/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over a scripted model and a corpus of one hostile document.
-inline rag::Tree grow_decex(const method::DecExOptions& options, Scripted model, double temperature = 1) {
+/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over a scripted model and a corpus of one hostile
+/// document.
+inline rag::Tree grow_decex(const method::DecExRagOptions& options, Scripted model, double temperature = 1) {
   Scheduler scheduler;
   const ModelPort models = scheduler.model(std::move(model), Scheduler::unlimited);
   const RetrieverPort documents = scheduler.retriever([](std::span<const Query> queries) {
@@ -56,16 +57,19 @@ inline rag::Tree grow_decex(const method::DecExOptions& options, Scripted model,
 /// The tree as text: one line a node, "id<parent kind text reward status/reason".
 inline std::string drawing(const rag::Tree& tree) {
   static constexpr const char* status[] = {"open", "growing", "expanded", "terminal", "pruned"};
-  static constexpr const char* reason[] = {"", "/outvoted", "/below", "/not_best", "/skipped", "/malformed", "/budget"};
+  static constexpr const char* reason[] = {"",         "/outvoted",  "/below",  "/not_best",
+                                           "/skipped", "/malformed", "/budget", "/refused"};
   std::string out;
   for (NodeId id = 1; id < tree.size(); ++id) {
     double sum = 0;
     int n = 0;
     for (const auto& r : tree.rollouts)
       if (r.node == id) sum += r.value, ++n;
-    out += std::to_string(id) + '<' + std::to_string(tree[id].parent) + ' ' + rag::name(tree.action(id).kind) + " '" + tree.action(id).text + "' ";
+    out += std::to_string(id) + '<' + std::to_string(tree[id].parent) + ' ' + rag::name(tree.action(id).kind) + " '" +
+           tree.action(id).text + "' ";
     out += n ? std::to_string(static_cast<int>(sum / n * 100 + 0.5)) : "-";
-    out += std::string(" ") + status[static_cast<int>(tree[id].status)] + reason[static_cast<int>(tree[id].reason)] + "\n";
+    out +=
+        std::string(" ") + status[static_cast<int>(tree[id].status)] + reason[static_cast<int>(tree[id].reason)] + "\n";
   }
   return out;
 }

@@ -139,6 +139,18 @@ TEST_CASE(
   CHECK(null_row.em == 0.0);
   CHECK(null_row.f1 == 0.0);
   CHECK(null_row.acc == 0.0);
+  none.tree.ledger["own_answer"] = {4, 40, 8, 0, 1};
+  none.tree.ledger["rollout"] = {6, 60, 12, 0, 0};
+  for (int i = 0; i < 3; ++i)
+    none.tree.ledger.enter("rollout", Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
+  CHECK(output::answer_row(none.record()).error ==
+        "no reply of the model could be read as an answer: 3 of 6 completions of 'rollout' could not be read; the "
+        "first: \"I would say\n\"Rome\".\"");
+  none.tree.ledger.enter("rollout", Unread("", 32, Seed(1), 0));
+  CHECK(output::answer_row(none.record()).error ==
+        "no reply of the model could be read as an answer: 4 of 6 completions of 'rollout' could not be read, 1 of "
+        "them cut by max_tokens; "
+        "the first, cut at max_tokens=32, is empty");
   none.tree.ending = Ending::budget;
   CHECK(output::answer_row(none.record()).status == "budget");
 

@@ -124,7 +124,7 @@ TEST_CASE("a decision is worth its best execution, or the mean of them") {
 
 TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of their leaves") {
   // 1 own_answer -> 2 answer [1], 3 answer [0]: mean 0.5. 4 query -> 5 answer [1]: mean 1, and its chain is not the
-  // best (older is 2, at equal reward and prior), but its decision is.
+  // best (older is 2, at equal reward and prior), but its decision is. It is the chain with most retrievals.
   SmallTree t({"x"});
   t.add(0, SegmentKind::own_answer, "mine");
   t.add(1, SegmentKind::answer, "x", "", 0.5F);
@@ -134,8 +134,13 @@ TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of th
   t.evaluate(2, {{"", 1}});
   t.evaluate(3, {{"", 0}});
   t.evaluate(5, {{"", 1}});
-  const auto rows = rows_of(dpo(t));
+  const auto rows = rows_of(dpo(t, {.choice = output::ChainChoice::best}));
   CHECK(pairs_of(rows) == "decision/retrieval 4>1\nexecution/termination 2>3\n");
+  // By default the pairs follow the SFT rows, which take the chain with most retrievals.
+  CHECK(pairs_of(rows_of(dpo(t))) == "decision/retrieval 4>1\n");
+  std::string sft;
+  output::append_sft_rows(t.record(), short_prompts(), {}, sft);
+  CHECK(rows_of(sft)[0].raw("/provenance/nodes") == "[4]");
   CHECK(rows[0].raw("/provenance/chosen_reward") == "1");
   CHECK(rows[0].raw("/provenance/rejected_reward") == "0.5");
 }
@@ -153,7 +158,7 @@ TEST_CASE("a tree stopped by its budget still gives the pairs on the way to its 
 }
 
 TEST_CASE("pairs of grown trees join readable siblings of known value, each pair once") {
-  using Search = method::DecExOptions::Search;
+  using Search = method::DecExRagOptions::Search;
   for (const Search search : {Search::pruned, Search::no_pruning, Search::full_node}) {
     Scripted model;
     const auto shows = [](const Prompt& p, std::string_view text) { return p.text().find(text) != std::string::npos; };

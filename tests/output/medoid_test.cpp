@@ -8,9 +8,9 @@ using namespace espalier;
 using namespace espalier::output;
 
 TEST_CASE("agreement by words, worked out by hand (AirRAG, Eq. 2)") {
-  CHECK(jaccard("The Eiffel Tower", "eiffel tower!") == 1);           // articles and punctuation count for nothing
+  CHECK(jaccard("The Eiffel Tower", "eiffel tower!") == 1);  // articles and punctuation count for nothing
   CHECK(jaccard("Eiffel Tower Paris", "Paris") == doctest::Approx(1.0 / 3));
-  CHECK(jaccard("a", "The") == 1);                                     // both empty
+  CHECK(jaccard("a", "The") == 1);  // both empty
   CHECK(jaccard("", "Paris") == 0);
   const std::vector<std::string> answers{"Rome", "Paris France", "Paris"};
   const auto scores = agreement_scores<std::string>(answers, jaccard);

@@ -23,7 +23,8 @@ TEST_CASE("HiPRAG adds the share of good steps where answer and format are right
   CHECK(hiprag_reward(false, true, 4, 4) == doctest::Approx(0.2));
   CHECK(hiprag_reward(false, false, 0, 0) == 0);
   CHECK(hiprag_reward(true, true, 0, 0) == doctest::Approx(1));
-  CHECK_THROWS_WITH_AS(hiprag_reward(true, true, 2, 1), "option 'good' is 2, allowed: at most the number of steps", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(hiprag_reward(true, true, 2, 1), "option 'good' is 2, allowed: at most the number of steps",
+                       std::invalid_argument);
 }
 
 }  // namespace search_rewards_test

@@ -3,9 +3,8 @@
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>
 
-#include <backend/temporary_folder.hpp>
-
 #include "small_tree.hpp"
+#include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -121,6 +120,24 @@ TEST_CASE("a tree is one line of JSON in the documented form") {
       "\n");
 }
 
+TEST_CASE("a node that added more than its action says keeps all of it") {
+  SmallTree t({"Bern"}, "Capital?");
+  const rag::State state = t.tree.state(0)
+                               .with(rag::Segment(SegmentKind::query, rag::ModelText("swiss capital")))
+                               .with(rag::Segment(Passages{Passage("d1", "Bern", "A town.", 1.5)}))
+                               .with(rag::Segment(SegmentKind::sub_answer, rag::ModelText("It is Bern.")));
+  t.tree.add(0, rag::Action(SegmentKind::sub_answer, "It is Bern.", "", "bern"), state,
+             static_cast<Kind>(SegmentKind::sub_answer), 0.5F);
+  const std::string line = written(t.record());
+  CHECK(
+      line.find(
+          R"("steps":[{"query":"swiss capital"},{"documents":[{"id":"d1","score":1.5}]},{"sub_answer":"It is Bern."}])") !=
+      std::string::npos);
+  const auto read = reread(line);
+  check_equal(t.tree, read.tree);
+  CHECK(written(read.record()) == line);
+}
+
 TEST_CASE("a tree that was written and read is the same tree, and writes the same line") {
   SmallTree t = two_rounds(" </information><answer>42</answer> &lt; \"q\" \\ \n \xE2\x80\xA8 é");
   t.tree[10].total += 1.0 / 3;
@@ -131,8 +148,14 @@ TEST_CASE("a tree that was written and read is the same tree, and writes the sam
           .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
           .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
   t.tree.rollouts.push_back({9, end, 0.3});
+  t.tree.ledger.enter("rollout", Unread("\x1b[31m <script>\n\"é\"", 512, Seed(3), 1));
+  t.tree.ledger.enter("termination", Unread("", 0, Seed(3), 1));
   const std::string line = written(t.record());
   CHECK(line.find('\n') == line.size() - 1);
+  CHECK(
+      line.find(
+          R"("first_unread":{"rollout":{"text":"\u001b[31m <script>\n\"é\"","cut_at":512},"termination":{"text":""}})") !=
+      std::string::npos);
   const auto read = reread(line);
   check_equal(t.tree, read.tree);
   CHECK(read.method == "decex");
@@ -188,10 +211,13 @@ TEST_CASE(
   t.tree[unread].evaluated = true;
   t.tree.prune(unread, Reason::malformed);
   t.add_malformed(0, SegmentKind::query, "raw <search>");
+  t.tree.prune(t.add_malformed(0, SegmentKind::own_answer, "I don't know"), Reason::refused);
   const auto read = reread(written(t.record()));
   check_equal(t.tree, read.tree);
   CHECK(read.tree.state(1).retrievals() == 1);
   CHECK(read.tree.state(2).retrievals() == 0);
+  CHECK(read.tree.state(3).iterations() == 0);
+  CHECK(read.tree[3].reason == Reason::refused);
 }
 
 TEST_CASE("numbers survive: large seeds, small shares, sums that are no number") {
@@ -296,7 +322,8 @@ TEST_CASE("annotations, notices, conclusions and lists of queries survive the fi
   tree.annotate("plan", told, 1);
   tree.annotate("process_reward", 0, 0.5);
   const std::string line = written({tree, "m", 7, "{}"});
-  CHECK(line.find(R"("annotations":{"plan":[null,null,-0.25,1],"process_reward":[0.5,null,null,null]})") != std::string::npos);
+  CHECK(line.find(R"("annotations":{"plan":[null,null,-0.25,1],"process_reward":[0.5,null,null,null]})") !=
+        std::string::npos);
   const auto again = reread(line);
   check_equal(tree, again.tree);
   CHECK(written(again.record()) == line);
@@ -311,7 +338,8 @@ TEST_CASE("annotations that do not fit the tree are refused by name") {
     return line.substr(0, line.rfind('}')) + ",\"annotations\":" + annotations + "}\n";
   };
   CHECK_NOTHROW((void)reread(with(R"({"plan":[1]})")));
-  for (const char* bad : {R"({"plan":[1,2]})", R"({"plan":["a"]})", R"({"plan":3})", R"([1])"}) CHECK_THROWS_AS((void)reread(with(bad)), InputError);
+  for (const char* bad : {R"({"plan":[1,2]})", R"({"plan":["a"]})", R"({"plan":3})", R"([1])"})
+    CHECK_THROWS_AS((void)reread(with(bad)), InputError);
 }
 
 }  // namespace tree_json_test

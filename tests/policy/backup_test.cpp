@@ -1,6 +1,5 @@
-#include <espalier/policy/backup.hpp>
-
 #include <espalier/core/concepts.hpp>
+#include <espalier/policy/backup.hpp>
 
 #include <doctest/doctest.h>
 
@@ -37,7 +36,7 @@ TEST_CASE("the mean backup adds the value at the leaf and at every node above it
   MeanBackup()(tree, 1, 0.5);
   MeanBackup()(tree, 3, 0.25);
   CHECK(tree[2].mean() == 1.0);
-  CHECK(tree[1].mean() == 0.75);          // (1 + 0.5) / 2
+  CHECK(tree[1].mean() == 0.75);  // (1 + 0.5) / 2
   CHECK(tree[3].mean() == 0.25);
   CHECK(tree[0].visits == 3);
   CHECK(tree[0].total == 1.75);
@@ -65,7 +64,8 @@ TEST_CASE("a value of two parts is backed up whole") {
 
 TEST_CASE("gamma is above 0 and at most 1") {
   CHECK_THROWS_AS(DiscountedBackup({.gamma = 0}), std::invalid_argument);
-  CHECK_THROWS_WITH_AS(DiscountedBackup({.gamma = 1.5}), "option 'gamma' is 1.500000, allowed: (0, 1]", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(DiscountedBackup({.gamma = 1.5}), "option 'gamma' is 1.500000, allowed: (0, 1]",
+                       std::invalid_argument);
 }
 
 }  // namespace backup_test

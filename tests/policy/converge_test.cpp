@@ -1,5 +1,4 @@
 #include <espalier/policy/converge.hpp>
-
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 
@@ -74,18 +73,21 @@ TEST_CASE("a search stops by its rule and is not said to have run out of anythin
   // Arms worth 1 and 0: UCT with w = 0.1 stays with the first. Its share is 3/4 of the answers once 4 were given.
   toy::Bandit env({1, 0});
   const auto arm = [](toy::Bandit::State s) { return std::to_string(s); };
-  Mcts shared({.simulations = 1000, .width = 2}, pays, Uct({.w = 0.1}), MeanBackup(), AnswerShare({.share = 0.5, .at_least = 2}, arm));
+  Mcts shared({.simulations = 1000, .width = 2}, pays, Uct({.w = 0.1}), MeanBackup(),
+              AnswerShare({.share = 0.5, .at_least = 2}, arm));
   const auto by_share = shared.search(env, env.root(), Seed(1));
   CHECK(by_share.steps == 2);  // both arms were pulled once: each has one answer of two
   CHECK(by_share.ending == Ending::done);
   CHECK(shared.search(env, env.root(), Seed(2)).steps == 2);  // no tree inherits another's answers
-  Mcts entropy({.simulations = 1000, .width = 2}, pays, Uct({.w = 0.1}), MeanBackup(), VisitEntropy({.below = 0.4, .at_least = 4}));
+  Mcts entropy({.simulations = 1000, .width = 2}, pays, Uct({.w = 0.1}), MeanBackup(),
+               VisitEntropy({.below = 0.4, .at_least = 4}));
   // n : 1 visits have entropy below 0.4 first at n = 7: 0.3767702 (6 : 1 has 0.4101163)
   CHECK(entropy.search(env, env.root(), Seed(1)).steps == 8);
 }
 
 TEST_CASE("bad options of stop rules name themselves") {
-  CHECK_THROWS_WITH_AS(AnswerShare({.share = 0}, name), "option 'share' is 0.000000, allowed: (0, 1]", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(AnswerShare({.share = 0}, name), "option 'share' is 0.000000, allowed: (0, 1]",
+                       std::invalid_argument);
   CHECK_THROWS_AS(AnswerShare({.at_least = 0}, name), std::invalid_argument);
   CHECK_THROWS_AS(VisitEntropy({.below = 0}), std::invalid_argument);
   CHECK_THROWS_AS(VisitEntropy({.at_least = 0}), std::invalid_argument);

@@ -17,8 +17,8 @@ TEST_CASE("distances between texts, counted by hand") {
 }
 
 TEST_CASE("the most different are chosen one by one, the earlier of equals first") {
-  // Points on a line: 0 1 2 10 11. From 0 the farthest is 11 (4); then 2 is 2 from 0, 10 is 1 from 11: 2; then 10 and 1 are
-  // both 1 away from what is chosen: 1 comes first.
+  // Points on a line: 0 1 2 10 11. From 0 the farthest is 11 (4); then 2 is 2 from 0, 10 is 1 from 11: 2; then 10 and 1
+  // are both 1 away from what is chosen: 1 comes first.
   const std::vector<double> at{0, 1, 2, 10, 11};
   const auto distance = [&](std::size_t i, std::size_t j) { return std::abs(at[i] - at[j]); };
   CHECK(most_different(5, 4, distance) == std::vector<std::size_t>{0, 4, 2, 1});

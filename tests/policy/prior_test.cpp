@@ -1,5 +1,4 @@
 #include <espalier/policy/prior.hpp>
-
 #include <espalier/search/mcts.hpp>
 
 #include <doctest/doctest.h>
@@ -77,7 +76,8 @@ TEST_CASE("without log-probabilities siblings share by counts, and the tree does
 
 TEST_CASE("the numbers behind a softmax stand in the tree") {
   Choice env;
-  const auto tree = Mcts({.simulations = 1, .width = 3, .prior = {PriorSource::mean_logprob}}, nothing).search(env, 0, Seed(1));
+  const auto tree =
+      Mcts({.simulations = 1, .width = 3, .prior = {PriorSource::mean_logprob}}, nothing).search(env, 0, Seed(1));
   CHECK(tree.annotation("logprob", 1) == doctest::Approx(-0.5));
   CHECK(tree.annotation("logprob", 2) == doctest::Approx(-1));
 }
@@ -93,7 +93,8 @@ TEST_CASE("a pruned sibling leaves its share to the others") {
 }
 
 TEST_CASE("a temperature that is no temperature is refused") {
-  CHECK_THROWS_WITH_AS(Prior({PriorSource::counts, 0}).check(), "option 'tau' is 0.000000, allowed: above 0", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Prior({PriorSource::counts, 0}).check(), "option 'tau' is 0.000000, allowed: above 0",
+                       std::invalid_argument);
   CHECK_THROWS_AS(Prior({PriorSource::counts, std::nan("")}).check(), std::invalid_argument);
 }
 

@@ -1,6 +1,5 @@
-#include <espalier/policy/prune.hpp>
-
 #include <espalier/policy/dedup.hpp>
+#include <espalier/policy/prune.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,8 +16,8 @@ namespace {
 using Small = Tree<int, int>;
 using Cuts = std::vector<std::pair<NodeId, Reason>>;
 
-static_assert(PruningPolicy<KeepAll, Small> && PruningPolicy<TopK, Small> && PruningPolicy<BestOfEachKind, Small> && PruningPolicy<Vote, Small> &&
-              PruningPolicy<ThresholdSkip, Small>);
+static_assert(PruningPolicy<KeepAll, Small> && PruningPolicy<TopK, Small> && PruningPolicy<BestOfEachKind, Small> &&
+              PruningPolicy<Vote, Small> && PruningPolicy<ThresholdSkip, Small>);
 
 struct Child {
   Kind kind = 0;
@@ -52,15 +51,14 @@ TEST_CASE("top-k keeps the best by value, then prior, then age") {
   const Family family({{0, 0.5}, {0, 0.9}, {0, 0.5, 2}, {0, 0.5}, {0, 0.1}});
   CHECK(family(TopK(5)).cut.empty());
   CHECK(family(TopK(9)).cut.empty());
-  CHECK(family(TopK(1)).cut == Cuts{{3, Reason::not_best}, {1, Reason::not_best}, {4, Reason::not_best}, {5, Reason::not_best}});
+  CHECK(family(TopK(1)).cut ==
+        Cuts{{3, Reason::not_best}, {1, Reason::not_best}, {4, Reason::not_best}, {5, Reason::not_best}});
   CHECK(family(TopK(3)).cut == Cuts{{4, Reason::not_best}, {5, Reason::not_best}});  // 2, 3 (prior), 1 (older than 4)
   CHECK(!family(TopK(1)).enough);
   CHECK_THROWS_AS(TopK(0), std::invalid_argument);
 }
 
-TEST_CASE("keep-all keeps all") {
-  CHECK(Family({{0, 0}, {0, 1}})(KeepAll()).cut.empty());
-}
+TEST_CASE("keep-all keeps all") { CHECK(Family({{0, 0}, {0, 1}})(KeepAll()).cut.empty()); }
 
 TEST_CASE("the best of each kind stays") {
   const Family family({{1, 0.2}, {2, 0.1}, {1, 0.6}, {2, 0.1, 0.5F}, {1, 0.6}});
@@ -84,6 +82,9 @@ TEST_CASE("a vote needs strictly more than half of the samples") {
   // shares that float arithmetic puts a little above a half: 0.1 + 0.4 with errors
   v = Family({{answer, 0, 0.1F}, {answer, 0, 0.4F}, {question, 0, 0.5F}})(Vote(answer));
   CHECK(!v.enough);
+  // what could not be read has no vote: one answer of one, one of two
+  CHECK(Family({{answer, 0, 1.0F / 3}})(Vote(answer)).enough);
+  CHECK(!Family({{answer, 0, 1.0F / 3}, {question, 0, 1.0F / 3}})(Vote(answer)).enough);
   // no child of that kind: nothing to vote on
   v = Family({{question, 0, 1}})(Vote(answer));
   CHECK(!v.enough);
@@ -97,11 +98,24 @@ TEST_CASE("a threshold is passed by values strictly above it") {
   CHECK(family(ThresholdSkip(own, 0.65, Of::best)).enough);
   CHECK(family(ThresholdSkip(own, 0.65, Of::best)).cut == Cuts{{3, Reason::skipped}});
   CHECK(!family(ThresholdSkip(own, 0.7, Of::best)).enough);
-  CHECK(family(ThresholdSkip(own, 0.7, Of::best)).cut == Cuts{{1, Reason::below_threshold}, {2, Reason::below_threshold}});
+  CHECK(family(ThresholdSkip(own, 0.7, Of::best)).cut ==
+        Cuts{{1, Reason::below_threshold}, {2, Reason::below_threshold}});
   CHECK(family(ThresholdSkip(own, 0.59, Of::mean)).enough);
   CHECK(!family(ThresholdSkip(own, 0.65, Of::mean)).enough);
   CHECK(family(ThresholdSkip(3, 0, Of::best)).cut.empty());
   CHECK_THROWS_AS(ThresholdSkip(own, std::nan(""), Of::best), std::invalid_argument);
+}
+
+TEST_CASE("a mean is over samples, and three of five right are not above 0.6") {
+  using Of = ThresholdSkip::Of;
+  const Family two_of_three({{1, 1, 2.0F / 3}, {1, 0, 1.0F / 3}});  // mean 0.667; over the children it would be 0.5
+  CHECK(two_of_three(ThresholdSkip(1, 0.6, Of::mean)).enough);
+  CHECK(!two_of_three(ThresholdSkip(1, 0.67, Of::mean)).enough);
+  CHECK(!two_of_three(ThresholdSkip(1, 2.0 / 3, Of::mean)).enough);
+  const Family three_of_five({{1, 1, 0.6F}, {1, 0, 0.4F}});
+  CHECK(!three_of_five(ThresholdSkip(1, 0.6, Of::mean)).enough);
+  const Family rounded_up({{1, 0.2 + 0.2 + 0.2}});  // 0.6000000000000001
+  CHECK(!rounded_up(ThresholdSkip(1, 0.6, Of::best)).enough);
 }
 
 TEST_CASE("a threshold says nothing about a kind without values: a failure to look is no zero") {
@@ -116,11 +130,12 @@ TEST_CASE("a threshold says nothing about a kind without values: a failure to lo
 
 TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {
   using P = Proposal<std::string>;
-  const auto kept = dedup(std::vector<P>{P("a", 1), P("b", 1), P("a", 2), P("a", 1, 0.5F), P("b", 1, 1, Reason::malformed), P("b", 1, 1, Reason::malformed)});
+  const auto kept = dedup(std::vector<P>{P("a", 1), P("b", 1), P("a", 2), P("a", 1, 0.5F),
+                                         P("b", 1, 1, Reason::malformed), P("b", 1, 1, Reason::malformed)});
   REQUIRE(kept.size() == 5);
   CHECK(kept[0].action == "a");
   CHECK(kept[0].prior == 1.5F);
-  CHECK(kept[1].prior == 1);   // what could not be read is not merged
+  CHECK(kept[1].prior == 1);  // what could not be read is not merged
   CHECK(kept[2].kind == 2);
   CHECK(kept[3].closed == Reason::malformed);
   CHECK(dedup(std::vector<P>()).empty());

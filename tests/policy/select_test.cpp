@@ -1,6 +1,5 @@
-#include <espalier/policy/select.hpp>
-
 #include <espalier/core/concepts.hpp>
+#include <espalier/policy/select.hpp>
 
 #include <doctest/doctest.h>
 
@@ -51,6 +50,17 @@ TEST_CASE("PUCT is the mean plus c P sqrt(N) / (1 + n)") {
   CHECK(Puct({.c = 1, .unvisited = 0.5})(node(9, 16), node(0, 0, 0, 0.25F)) == 1.5);
   // a simulation under way: N = 15 + 1, n = 2 + 1, mean 1.5 / 3
   CHECK(Puct()(node(9, 15, 1), node(1.5, 2, 1, 0.25F)) == 1.125);
+}
+
+TEST_CASE("PUCT can sum N over the children, as Eq. 2 of ProRAG does") {
+  // Eq. 2 sums N over the children. The parent has 4 visits, one of its own; the child 3 of priors 0.5: 1 / 3 + 2 *
+  // sqrt(3) * 0.5 / 4 beside 1 / 3 + 2 * sqrt(4) * 0.5 / 4.
+  Tree<int, int> tree(0, Seed(1));
+  for (int i = 0; i < 2; ++i) tree.add(0, i, i, 0, 0.5F);
+  tree[0].visits = 4, tree[1].visits = 3, tree[1].total = 1;
+  const auto of_first = [&](Puct::Visits visits) { return Puct({.c = 2, .visits = visits}).at(tree, 0)(1); };
+  CHECK(of_first(Puct::Visits::children) == doctest::Approx(1.0 / 3 + 0.4330127));
+  CHECK(of_first(Puct::Visits::parent) == doctest::Approx(1.0 / 3 + 0.5));
 }
 
 TEST_CASE("policies refuse weights below zero and what is no number") {

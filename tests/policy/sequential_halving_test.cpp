@@ -1,6 +1,5 @@
-#include <espalier/policy/sequential_halving.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/policy/sequential_halving.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 
@@ -45,7 +44,8 @@ TEST_CASE("sequential halving gives these visits to those in the running") {
 }
 
 TEST_CASE("a search halves at the root: eight arms and 24 pulls") {
-  // 1 pull each, 2 more for four, 4 more for two. Sigma is so large that the noise says nothing: 0.9, 0.8, 0.6, 0.5 go on.
+  // 1 pull each, 2 more for four, 4 more for two. Sigma is so large that the noise says nothing: 0.9, 0.8, 0.6, 0.5 go
+  // on.
   toy::Bandit env({0.3, 0.1, 0.9, 0.2, 0.8, 0.4, 0.5, 0.6});
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
     const GumbelRoot root({.considered = 8, .c_visit = 1e6});
@@ -86,7 +86,8 @@ TEST_CASE("without sigma the noise and the priors decide, and the seed decides t
 TEST_CASE("no more actions are tried than are to be considered, the first among them") {
   toy::Bandit env({0.3, 0.1, 0.9, 0.2, 0.8, 0.4, 0.5, 0.6});
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const Counts n = visits(Mcts({.simulations = 12, .width = 8}, pays, GumbelRoot({.considered = 2})).search(env, env.root(), Seed(seed)));
+    const Counts n = visits(
+        Mcts({.simulations = 12, .width = 8}, pays, GumbelRoot({.considered = 2})).search(env, env.root(), Seed(seed)));
     CHECK(n[0] == 6);
     CHECK(std::count(n.begin(), n.end(), 6U) == 2);
     CHECK(std::count(n.begin(), n.end(), 0U) == 6);
@@ -105,7 +106,8 @@ TEST_CASE("with eight pulls under way each arm gets what it gets with one") {
 }
 
 TEST_CASE("bad options of a Gumbel root name themselves") {
-  CHECK_THROWS_WITH_AS(GumbelRoot({.considered = 0}), "option 'considered' is 0, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(GumbelRoot({.considered = 0}), "option 'considered' is 0, allowed: 1 or more",
+                       std::invalid_argument);
   CHECK_THROWS_AS(GumbelRoot({.c_visit = -1}), std::invalid_argument);
   CHECK_THROWS_AS(GumbelRoot({.c_scale = std::nan("")}), std::invalid_argument);
 }

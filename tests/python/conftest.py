@@ -25,7 +25,7 @@ import pytest
 for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[name]  # the tests' servers are on the loopback
 
-PARTS = esp.build_info()["parts"]
+PARTS = esp.doctor.build_info()["parts"]
 JOURNAL = PARTS["journal"] is None
 if PARTS["json"] is not None:  # nothing can be read: what holds all the same stands in test_parts.py
     collect_ignore = [
@@ -111,7 +111,7 @@ def expanded(folder: Path, out: Path, **settings: Any) -> esp.Run:
     """A finished run over the questions and the corpus of a folder."""
     data = {name: folder / f"{name}.jsonl" for name in ("questions", "corpus")}
     esp.expand(**data, out=out, journal=None if JOURNAL else False, **settings)
-    return esp.load_run(out)
+    return esp.Run(out)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

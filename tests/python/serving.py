@@ -15,8 +15,8 @@ from espalier import cli
 from espalier.serve.host import Door, Listening
 
 
-def door(*, key: bytes | None = None, max_body: int = 10_000, seconds: float = 5) -> Door:
-    return Door("127.0.0.1", 0, key, max_body, seconds)
+def door(*, key: bytes | None = None, max_body: int = 10_000, seconds: float = 5, header_seconds: float = 5) -> Door:
+    return Door("127.0.0.1", 0, key, max_body, header_seconds, body_seconds=seconds, seconds=seconds)
 
 
 class Client:

@@ -74,7 +74,7 @@ def collection() -> QdrantClient:
     return client
 
 
-def directions(requests: list[esp.EncodeRequest]) -> list[list[float]]:
+def directions(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
     assert {request.role for request in requests} == {"query"}
     return [[1, 0] if request.text == "east" else [0, 1] for request in requests]
 
@@ -94,7 +94,7 @@ def test_qdrant_is_asked_once_for_all_queries(collection: QdrantClient):
 
 
 def test_a_point_of_qdrant_without_a_text_is_named(collection: QdrantClient):
-    with pytest.raises(esp.InputError, match="towns: point 1 has no text under 'contents'"):
+    with pytest.raises(esp.errors.InputError, match="towns: point 1 has no text under 'contents'"):
         QdrantRetriever(collection, "towns", directions, text="contents")([esp.Query("east", 1)])
 
 
@@ -106,7 +106,7 @@ def test_failures_of_qdrant_are_those_of_a_backend(status: int | None, permanent
         raise exceptions.UnexpectedResponse(status, "no", b"", httpx.Headers())
 
     retriever = QdrantRetriever(SimpleNamespace(query_batch_points=fail), "towns", directions)
-    with pytest.raises(esp.BackendError, match="Qdrant") as caught:
+    with pytest.raises(esp.errors.BackendError, match="Qdrant") as caught:
         retriever([esp.Query("east", 1)])
     assert caught.value.permanent == permanent
 
@@ -121,7 +121,7 @@ class Encoder:
 
 
 def test_sentence_encoders_put_the_models_own_prefixes_first():
-    requests = [esp.EncodeRequest("abc", "query"), esp.EncodeRequest("abc", "passage")]
+    requests = [esp.parts.EncodeRequest("abc", "query"), esp.parts.EncodeRequest("abc", "passage")]
     assert SentenceEncoder(Encoder())(requests).tolist() == [[10, 1], [12, 0]]
     assert SentenceEncoder(Encoder(), query_prefix="", passage_prefix="x")(requests).tolist() == [[3, 0], [4, 0]]
     dense = esp.Dense(PASSAGES, SentenceEncoder(Encoder()))
@@ -181,5 +181,5 @@ def test_vllm_continues_bare_text_without_a_template(vllm: None):
 
 def test_without_vllm_the_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(esp.MissingPart, match="vllm"):
+    with pytest.raises(esp.errors.MissingPart, match="vllm"):
         VllmModel(Llm())

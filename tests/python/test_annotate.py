@@ -62,9 +62,55 @@ def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Pa
     assert rows(finished / "prm.jsonl") == []
 
 
+@needs_http
+@pytest.mark.parametrize("journal", [True, False])
+def test_a_server_that_fails_on_the_way_leaves_the_run_as_it_was(finished: Path, tmp_path: Path, journal: bool):
+    run = Path(shutil.copytree(finished, tmp_path / "run"))
+    data = [path for path in run.iterdir() if "journal" not in path.name]
+    before = {path.name: path.read_bytes() for path in data}
+    verdict = completion("<preference> 1 over 2 </preference>")
+    settings = {"in_flight": 1} if journal else {"in_flight": 1, "journal": False}
+    with ModelServer(lambda request: verdict if len(server.requests) <= 2 else (401, b"{}")) as server:
+        with_ = {"judge": (server.url, "failing")}
+        failed = esp.annotate(run, with_, **settings)
+        assert failed.open == 5 - failed.summary["done"] > 0
+        assert {path.name: path.read_bytes() for path in data} == before
+        told = espalier("annotate", run, "--with", f"judge={server.url},failing", "--in-flight", 1)
+        assert told.returncode == 1 and "the run's files stay as they were" in told.stderr
+        assert {path.name: path.read_bytes() for path in data} == before
+        partial = esp.annotate(run, with_, out=tmp_path / "partial", in_flight=1)
+        assert partial.open and len(rows(tmp_path / "partial" / "answers.jsonl")) == 5
+        server.respond = lambda request: verdict
+        assert esp.annotate(run, with_, **settings).open == 0
+    assert rows(run / "prm.jsonl") and not (run / "run.part").exists()
+
+
+@needs_http
+def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice(finished: Path, tmp_path: Path):
+    run = Path(shutil.copytree(finished, tmp_path / "run"))
+
+    def said(request: dict[str, object]) -> str:
+        return "<score> 0.5 </score>" if "score" in json.dumps(request) else "<preference> 2 over 1 </preference>"
+
+    searched = json.loads((run / "summary.json").read_text())["calls"]
+    seen = []
+    with ModelServer(lambda request: completion(said(request))) as server:
+        command = ["annotate", run, *(f"--with={name}={server.url},strict" for name in ("judge", "prm")), "--json"]
+        for _ in range(3):
+            done = espalier(*command)
+            assert done.returncode == 0, done.stderr
+            data = {path.name: path.read_bytes() for path in run.glob("*.jsonl") if path.stem != "costs"}
+            seen.append((len(server.requests), json.loads(done.stdout)["calls"], data))
+    assert seen[0] == seen[1] == seen[2]
+    costs = [tree["annotation_costs"] for tree in rows(run / "trees.jsonl")]
+    own = sum(tree[name][purpose]["completions"] for tree in costs for name in tree for purpose in tree[name])
+    assert seen[0][1] == searched + own > searched
+    assert all(tree.keys() == {"judge", "prm"} for tree in costs)
+
+
 @pytest.mark.parametrize(
     ("run", "with_", "words"),
-    [("run", "jury", "allowed: judge, prm, embedding"), ("none", "judge", "no run in this folder")],
+    [("run", "jury", "allowed: judge, prm, cold_start, embedding"), ("none", "judge", "no run in this folder")],
 )
 def test_what_cannot_be_annotated_is_refused_in_one_line(
     finished: Path, tmp_path: Path, run: str, with_: str, words: str

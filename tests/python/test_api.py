@@ -8,12 +8,13 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from conftest import needs_journal
+from espalier.search import F1, Agreement, Beam, Environment, ExactMatch, Mcts, Puct, Rollout, Uct
 
 SEARCHES = [
     esp.DecExRag(k=2, n=2, T_max=2),
-    esp.Mcts(esp.Rollout(esp.F1(), n=2), select=esp.Puct(c=1.0), simulations=8, width=3),
-    esp.Mcts(esp.Rollout(esp.ExactMatch(), n=2), select=esp.Uct(w=1.0), simulations=8, width=2, window=4),
-    esp.Beam(esp.Rollout(esp.Agreement(), n=2), beam=2, width=2, max_depth=3),
+    Mcts(Rollout(F1(), n=2), select=Puct(c=1.0), simulations=8, width=3),
+    Mcts(Rollout(ExactMatch(), n=2), select=Uct(w=1.0), simulations=8, width=2, window=4),
+    Beam(Rollout(Agreement(), n=2), beam=2, width=2, max_depth=3),
 ]
 
 
@@ -101,7 +102,7 @@ def test_ask_and_tell_keeps_a_failure_beside_the_other_trees(world, simulated, b
     session = SEARCHES[0].start(world.questions[:2], retriever=bm25)
     for ticket, prompt in session.pending():
         if prompt.slots["question"] == world.questions[0].text:
-            session.resume({ticket: esp.BackendError("the model went away", permanent=True)})
+            session.resume({ticket: esp.errors.BackendError("the model went away", permanent=True)})
     while not session.done:
         session.resume({ticket: simulated([prompt])[0] for ticket, prompt in session.pending()})
     assert session.trees[0] is None and session.trees[1] is not None
@@ -142,20 +143,20 @@ def test_a_journal_is_asked_before_the_model(world, simulated, bm25, tmp_path: P
         (lambda: esp.DecExRag(k=0), "'k' is 0, allowed: 1 or more"),
         (lambda: esp.DecExRag(threshold=7), "'threshold' is 7"),
         (lambda: esp.DecExRag(search="pruend"), "'search' is pruend, allowed: pruned, no_pruning, full_node"),
-        (lambda: esp.Environment(documents=0), "'documents' is 0"),
-        (lambda: esp.Environment(temperature=-1), "'temperature' is -1"),
-        (lambda: esp.Rollout(esp.F1(), n=0), "'n' is 0"),
-        (lambda: esp.Mcts(esp.Rollout(esp.F1()), simulations=0), "'simulations' is 0"),
-        (lambda: esp.Mcts(esp.Rollout(esp.F1()), expand="some"), "'expand' is some"),
-        (lambda: esp.Beam(esp.Rollout(esp.F1()), beam=0), "'beam' is 0"),
-        (lambda: esp.Puct(c=-1), "'c' is -1"),
-        (lambda: esp.F1("comon"), "comon"),
+        (lambda: Environment(documents=0), "'documents' is 0"),
+        (lambda: Environment(temperature=-1), "'temperature' is -1"),
+        (lambda: Rollout(F1(), n=0), "'n' is 0"),
+        (lambda: Mcts(Rollout(F1()), simulations=0), "'simulations' is 0"),
+        (lambda: Mcts(Rollout(F1()), expand="some"), "'expand' is some"),
+        (lambda: Beam(Rollout(F1()), beam=0), "'beam' is 0"),
+        (lambda: Puct(c=-1), "'c' is -1"),
+        (lambda: F1("comon"), "comon"),
         (lambda: esp.Bm25([], k1=-1), "'k1' is -1"),
         (lambda: esp.Bm25([], analyzer="simpel"), "simple"),
         (lambda: esp.Simulated([], recall=2), "'recall' is 2"),
         (lambda: esp.World(passages=3), "'passages' is 3"),
         (lambda: esp.Completion("x", finish="sudden"), "'finish' is sudden"),
-        (lambda: esp.EncodeRequest("x", "both"), "'role' is both"),
+        (lambda: esp.parts.EncodeRequest("x", "both"), "'role' is both"),
         (lambda: (esp.sft_rows([], chain="best") and None) or esp.dpo_pairs([], margin=-1), "'margin' is -1"),
     ],
 )
@@ -183,7 +184,7 @@ def test_dense_and_faiss_find_the_nearest_rows(tmp_path: Path):
     def encoder(requests):
         return numpy.array([[0.1, 0.2, 0.9, 0.3]] * len(requests))
 
-    parts = esp.build_info()["parts"]
+    parts = esp.doctor.build_info()["parts"]
     found = [
         esp.Dense(passages, encoder, vectors=vectors)([esp.Query("?", 2)])[0],
         esp.Dense(passages, encoder, vectors=vectors.tolist())([esp.Query("?", 2)])[0],
@@ -199,10 +200,10 @@ def test_dense_and_faiss_find_the_nearest_rows(tmp_path: Path):
 
 
 def test_faiss_names_the_package_where_there_is_none(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("espalier._faiss.build_info", lambda: {"parts": {"faiss": "libfaiss-dev"}})
+    monkeypatch.setattr("espalier.adapters.faiss.build_info", lambda: {"parts": {"faiss": "libfaiss-dev"}})
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    with pytest.raises(esp.MissingPart, match="faiss-cpu"):
-        esp.faiss_retriever([], tmp_path / "index", lambda requests: [])
+    with pytest.raises(esp.errors.MissingPart, match="faiss-cpu"):
+        esp.adapters.faiss_retriever([], tmp_path / "index", lambda requests: [])
 
 
 def test_write_jsonl_leaves_nothing_half_behind(tmp_path: Path):

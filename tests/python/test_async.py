@@ -13,8 +13,9 @@ import traceback
 import espalier as esp
 import pytest
 from conftest import completion, contents, needs_http, needs_journal, sensible
-from espalier import _tasks, problem
-from espalier._awaited import awaited
+from espalier import problem
+from espalier.bridge import tasks as _tasks
+from espalier.bridge.awaited import awaited
 
 SEARCH = esp.DecExRag(k=2, n=2, T_max=2)
 
@@ -43,7 +44,7 @@ class Model:
         self.simulated, self.before = simulated, before
         self.asked, self.open, self.most_open, self.cancelled = 0, 0, 0, 0
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def ask(self, prompt):
         number, self.asked = self.asked, self.asked + 1
         self.open += 1
@@ -97,13 +98,13 @@ def test_python_is_entered_once_a_batch(world, simulated, bm25, monkeypatch):
 
 
 def test_retrievers_rewards_and_encoders_too(world, simulated, bm25, expected):
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def retriever(query):
         return bm25([query])[0]
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def reward(state):
-        return esp.F1()([state])[0]
+        return esp.search.F1()([state])[0]
 
     trees = esp.run(SEARCH, world.questions, model=simulated, retriever=retriever, reward=reward)
     assert texts(trees) == texts(expected)
@@ -111,7 +112,7 @@ def test_retrievers_rewards_and_encoders_too(world, simulated, bm25, expected):
     def encode(requests):
         return [[float(len(request.text)), 1.0] for request in requests]
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def encoder(request):
         return encode([request])[0]
 
@@ -134,21 +135,21 @@ class Countdown:
 
 
 class SingleCountdown:
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def kinds(self, left):
         return [0] if left > 0 else []
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def propose(self, left, kind, count):
         return list(range(1, min(left, 3) + 1))
 
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def step(self, left, taken, seed):
         return left - taken + seed % 2
 
 
 def test_problems_too():
-    @esp.PerRequest
+    @esp.aio.PerRequest
     async def near(left):
         return 1 / (2 + left)
 
@@ -169,8 +170,8 @@ def test_a_wrong_reply_is_named(world, bm25, reply, message):
     async def ask(prompt):
         return reply
 
-    with pytest.raises(esp.BackendError, match=message) as caught:
-        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask), retriever=bm25)
+    with pytest.raises(esp.errors.BackendError, match=message) as caught:
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask), retriever=bm25)
     assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
 
 
@@ -178,17 +179,17 @@ def test_a_number_that_is_none_is_named(world, simulated, bm25):
     async def reward(state):
         return float("nan")
 
-    with pytest.raises(esp.BackendError, match="the reward must return a finite float"):
-        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=esp.PerRequest(reward))
+    with pytest.raises(esp.errors.BackendError, match="the reward must return a finite float"):
+        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=esp.aio.PerRequest(reward))
 
 
 def test_a_function_that_is_not_async_is_named(world, bm25):
-    with pytest.raises(esp.BackendError, match="the model must be an async function, but it returned str"):
-        esp.run(SEARCH, world.questions, model=esp.PerRequest(lambda prompt: "text"), retriever=bm25)
+    with pytest.raises(esp.errors.BackendError, match="the model must be an async function, but it returned str"):
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(lambda prompt: "text"), retriever=bm25)
     with pytest.raises(TypeError, match="takes an async function, not str"):
-        esp.PerRequest("text")
+        esp.aio.PerRequest("text")
     with pytest.raises(ValueError, match="option 'deadline': 0 is not allowed"):
-        esp.PerRequest(lambda prompt: "text", deadline=0)
+        esp.aio.PerRequest(lambda prompt: "text", deadline=0)
 
 
 def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, simulated, bm25, expected):
@@ -202,8 +203,8 @@ def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, sim
                 ends.append("cancelled")
         return simulated([prompt])[0]
 
-    with pytest.raises(esp.BackendError, match=r"the model did not answer within 0\.2 s") as caught:
-        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask, deadline=0.2), retriever=bm25)
+    with pytest.raises(esp.errors.BackendError, match=r"the model did not answer within 0\.2 s") as caught:
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask, deadline=0.2), retriever=bm25)
     trees = caught.value.trees
     assert trees[3] is None and soon(lambda: set(ends) == {"cancelled"})
     assert texts(trees[:3] + trees[4:]) == texts(expected[:3] + expected[4:])
@@ -213,12 +214,12 @@ def test_a_deadline_counts_from_its_own_request():
     async def ask(text):
         return text if text == "quick" else await asyncio.Event().wait()
 
-    tasks = _tasks.Tasks(esp.PerRequest(ask, deadline=0.2), "model")
+    tasks = _tasks.Tasks(esp.aio.PerRequest(ask, deadline=0.2), "model")
     assert tasks.exchange([(1, "quick")], 60) == [(1, "quick")]
     time.sleep(0.1)
     asked = time.monotonic()
     [(ticket, reply)] = tasks.exchange([(2, "never")], 60)
-    assert ticket == 2 and isinstance(reply, esp.BackendError) and not reply.permanent
+    assert ticket == 2 and isinstance(reply, esp.errors.BackendError) and not reply.permanent
     assert time.monotonic() - asked > 0.19
     tasks.stop()
 
@@ -229,20 +230,20 @@ def test_transport_is_tried_again_and_what_is_permanent_is_not(world, simulated,
     async def ask(prompt):
         if len(failures) < 2:
             failures.append(1)
-            raise esp.BackendError("connection reset")
+            raise esp.errors.BackendError("connection reset")
         return simulated([prompt])[0]
 
-    trees = esp.run(SEARCH, world.questions[:2], model=esp.PerRequest(ask), retriever=bm25)
+    trees = esp.run(SEARCH, world.questions[:2], model=esp.aio.PerRequest(ask), retriever=bm25)
     assert texts(trees) == texts(expected[:2]) and len(failures) == 2
 
     asked = []
 
     async def refuse(prompt):
         asked.append(prompt.key)
-        return esp.BackendError("no such model", permanent=True)
+        return esp.errors.BackendError("no such model", permanent=True)
 
-    with pytest.raises(esp.BackendError, match="no such model"):
-        esp.run(SEARCH, world.questions[:2], model=esp.PerRequest(refuse), retriever=bm25)
+    with pytest.raises(esp.errors.BackendError, match="no such model"):
+        esp.run(SEARCH, world.questions[:2], model=esp.aio.PerRequest(refuse), retriever=bm25)
     assert len(asked) == len(set(asked))
 
 
@@ -269,7 +270,7 @@ def test_what_is_no_exception_ends_the_run_but_not_the_loop(world, simulated, bm
         raise stop
 
     with pytest.raises(stop):
-        esp.run(SEARCH, world.questions, model=esp.PerRequest(ask), retriever=bm25)
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask), retriever=bm25)
     model = Model(simulated)
     assert texts(esp.run(SEARCH, world.questions[:1], model=model.ask, retriever=bm25)) == texts(expected[:1])
 
@@ -297,8 +298,8 @@ def test_a_run_can_be_awaited(world, simulated, bm25, expected):
 
     async def main():
         name.set("mine")
-        model = esp.PerRequest(ask)
-        runs = [esp.arun(SEARCH, half, model=model, retriever=retriever) for half in halves]
+        model = esp.aio.PerRequest(ask)
+        runs = [esp.aio.run(SEARCH, half, model=model, retriever=retriever) for half in halves]
         first, second = await asyncio.gather(*runs)
         assert seen == {(asyncio.get_running_loop(), "mine")}
         return first + second
@@ -316,7 +317,7 @@ def test_a_run_blocks_a_loop_that_does_not_await_it_but_ends(world, simulated, b
         return simulated(prompts)
 
     assert texts(asyncio.run(main())) == texts(expected[:1])
-    awaited = esp.arun(SEARCH, world.questions[1:2], model=nested, retriever=bm25)
+    awaited = esp.aio.run(SEARCH, world.questions[1:2], model=nested, retriever=bm25)
     assert texts(asyncio.run(awaited)) == texts(expected[1:2])
 
 
@@ -325,7 +326,7 @@ def test_an_awaited_run_keeps_the_traceback(world, bm25):
         raise KeyError("no such model")
 
     with pytest.raises(KeyError) as caught:
-        asyncio.run(esp.arun(SEARCH, world.questions, model=lambda prompts: innermost(), retriever=bm25))
+        asyncio.run(esp.aio.run(SEARCH, world.questions, model=lambda prompts: innermost(), retriever=bm25))
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
 
 
@@ -334,7 +335,7 @@ def test_waiting_for_replies_ends_when_the_time_is_over():
 
     def wait():
         for number in range(20000):
-            _tasks.Tasks(esp.PerRequest(print), "model").exchange([], (0.0, 1e-6)[number % 2])
+            _tasks.Tasks(esp.aio.PerRequest(print), "model").exchange([], (0.0, 1e-6)[number % 2])
         ended.append(True)
 
     ended = []
@@ -357,7 +358,7 @@ def test_cancelling_stops_a_run_that_can_be_gone_on_with(world, simulated, bm25,
     model = Model(simulated, answer_some)
 
     async def main():
-        awaited = esp.arun(SEARCH, world.questions, model=model.ask, retriever=bm25, in_flight=8, **kept)
+        awaited = esp.aio.run(SEARCH, world.questions, model=model.ask, retriever=bm25, in_flight=8, **kept)
         run = asyncio.create_task(awaited)
         await stuck.wait()
         while model.asked < 58:  # all 50 replies have been taken
@@ -394,7 +395,7 @@ def test_cancelling_stops_batches_too(world, simulated, bm25, batches):
             await asyncio.Event().wait()
 
         chosen = model if batches == "sync" else never
-        run = asyncio.create_task(esp.arun(SEARCH, world.questions, model=chosen, retriever=bm25, in_flight=1))
+        run = asyncio.create_task(esp.aio.run(SEARCH, world.questions, model=chosen, retriever=bm25, in_flight=1))
         await asked.wait()
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -416,7 +417,7 @@ def test_a_cancelled_expand_goes_on_where_it_was_stopped(files, server, tmp_path
         "in_flight": 2,
         "set": {"k": 2, "n": 1, "T_max": 2},
     }
-    assert asyncio.run(esp.aexpand(out=tmp_path / "whole", **settings)).open == 0
+    assert asyncio.run(esp.aio.expand(out=tmp_path / "whole", **settings)).open == 0
     all_asked = len(server.requests)
     server.requests.clear()
 
@@ -430,7 +431,7 @@ def test_a_cancelled_expand_goes_on_where_it_was_stopped(files, server, tmp_path
     server.respond = answer_some
 
     async def main():
-        run = asyncio.create_task(esp.aexpand(out=tmp_path / "broken", **settings))
+        run = asyncio.create_task(esp.aio.expand(out=tmp_path / "broken", **settings))
         while len(server.requests) < 10 and not run.done():
             await asyncio.sleep(0.001)
         run.cancel()

@@ -47,7 +47,7 @@ def test_bad_questions_are_named_by_file_line_and_field(tmp_path: Path, question
     assert done.returncode == 3 and where in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1 and done.stdout == ""
     assert not (tmp_path / "out" / "trees.jsonl").exists()
-    with pytest.raises(esp.InputError):
+    with pytest.raises(esp.errors.InputError):
         esp.read_questions(tmp_path / "questions.jsonl", require_gold=True)
 
 
@@ -111,7 +111,7 @@ def test_a_completion_without_its_tags_is_a_recorded_failure(files: Path, tmp_pa
         done = espalier(
             "expand", *inputs(files), "--limit", 2, "--model", server.url, "--model-name", "m", "--out", tmp_path
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4 and "could not be read" in done.stderr.splitlines()[-1], done.stderr
     answers = rows(tmp_path / "answers.jsonl")
     assert [(row["status"], row["answer"], row["em"]) for row in answers] == [("failed", None, 0)] * 2
     assert answers[0]["completions"] == 9  # k = 3 samples, each drawn again twice

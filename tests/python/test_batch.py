@@ -87,6 +87,15 @@ def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path,
     assert set(ids) & asked == set(ids[:2])
 
 
+def test_a_response_that_was_cut_while_it_thought_is_an_answer(files: Path, tmp_path: Path):
+    out = tmp_path / "run"
+    assert espalier("batch", "prepare", *job(files, out)).returncode == 1
+    silent = {"choices": [{"index": 0, "message": {"content": None}, "finish_reason": "length"}]}
+    responses = answered(out / "batch" / "requests-0001.jsonl", lambda request: (200, json.dumps(silent).encode()))
+    told = json.loads(espalier("batch", "ingest", out, responses, "--json").stdout)
+    assert told == {"stored": len(rows(responses)), "failed": {}, "unknown": 0}
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -8,7 +8,7 @@ import traceback
 
 import espalier as esp
 import pytest
-from espalier import _calls
+from espalier.bridge import call as _calls
 
 SEARCH = esp.DecExRag(k=2, n=2, T_max=2)
 
@@ -67,7 +67,7 @@ def test_retriever_and_reward_are_called_once_a_batch(world, simulated, bm25):
     def reward(batch):
         states.append(len(batch))
         assert all(state.question.gold for state in batch)
-        return esp.F1()(batch)
+        return esp.search.F1()(batch)
 
     own = esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
     trees = esp.run(SEARCH, world.questions, model=simulated, retriever=retriever, reward=reward, in_flight=10_000)
@@ -100,7 +100,7 @@ def test_a_coroutine_that_never_returns_is_cancelled(world, bm25, monkeypatch):
             cancelled.set()
             raise
 
-    with pytest.raises(esp.BackendError, match=r"the model did not answer within 0\.6 s") as caught:
+    with pytest.raises(esp.errors.BackendError, match=r"the model did not answer within 0\.6 s") as caught:
         esp.run(SEARCH, world.questions[:3], model=model, retriever=bm25)
     assert caught.value.permanent and caught.value.trees == [None] * 3
     assert cancelled.wait(30)
@@ -139,7 +139,7 @@ def test_a_function_that_does_not_return_is_told_of(world, simulated, bm25, monk
     ],
 )
 def test_a_wrong_reply_of_a_model_is_named(world, bm25, reply, message):
-    with pytest.raises(esp.BackendError, match=message) as caught:
+    with pytest.raises(esp.errors.BackendError, match=message) as caught:
         esp.run(SEARCH, world.questions, model=lambda prompts: reply(len(prompts)), retriever=bm25)
     assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
 
@@ -156,7 +156,7 @@ def test_a_wrong_reply_of_a_model_is_named(world, bm25, reply, message):
     ],
 )
 def test_a_wrong_reply_of_a_retriever_is_named(world, simulated, reply, message):
-    with pytest.raises(esp.BackendError, match=message):
+    with pytest.raises(esp.errors.BackendError, match=message):
         esp.run(SEARCH, world.questions, model=simulated, retriever=lambda queries: reply(len(queries)))
 
 
@@ -172,17 +172,17 @@ def test_a_wrong_reply_of_a_retriever_is_named(world, simulated, reply, message)
     ],
 )
 def test_a_wrong_reply_of_a_reward_is_named(world, simulated, bm25, reply, message):
-    with pytest.raises(esp.BackendError, match=message):
+    with pytest.raises(esp.errors.BackendError, match=message):
         esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=lambda states: reply(len(states)))
 
 
 def test_a_wrong_reply_of_an_encoder_is_named():
     passages = [esp.Passage("p", "t", "x")]
     with pytest.raises(
-        esp.BackendError, match=r"the encoder must return a row of floats .* returned str for request 0"
+        esp.errors.BackendError, match=r"the encoder must return a row of floats .* returned str for request 0"
     ):
         esp.Dense(passages, lambda requests: ["vector"])
-    with pytest.raises(esp.BackendError, match="a list of 1, but it returned a list of 2"):
+    with pytest.raises(esp.errors.BackendError, match="a list of 1, but it returned a list of 2"):
         esp.Dense(passages, lambda requests: [[1.0], [2.0]])
     with pytest.raises(TypeError, match="the encoder must be a function"):
         esp.Dense(passages, "encoder")
@@ -241,12 +241,12 @@ def test_a_backend_error_in_place_of_an_item_leaves_that_question_open(world, si
     lost = world.questions[3].text
 
     def model(prompts):
-        gone = esp.BackendError("this prompt is too long", permanent=True)
+        gone = esp.errors.BackendError("this prompt is too long", permanent=True)
         return [
             gone if lost in prompt.text else reply for prompt, reply in zip(prompts, simulated(prompts), strict=True)
         ]
 
-    with pytest.raises(esp.BackendError, match="this prompt is too long") as caught:
+    with pytest.raises(esp.errors.BackendError, match="this prompt is too long") as caught:
         esp.run(SEARCH, world.questions, model=model, retriever=bm25)
     expected = esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
     for i, (tree, whole) in enumerate(zip(caught.value.trees, expected, strict=True)):
@@ -259,7 +259,7 @@ def test_a_failure_in_transport_is_tried_again(world, simulated, bm25):
     def model(prompts):
         if len(failures) < 2:
             failures.append(1)
-            raise esp.BackendError("connection reset")
+            raise esp.errors.BackendError("connection reset")
         return simulated(prompts)
 
     trees = esp.run(SEARCH, world.questions[:2], model=model, retriever=bm25)

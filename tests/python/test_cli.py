@@ -139,12 +139,19 @@ def test_answer_is_the_same_with_and_without_gold_in_the_file(files: Path, tmp_p
     assert row["em"] is None and row["id"] == "wq-0000000"
 
 
-def test_a_method_that_had_nothing_to_search_is_told(files: Path, tmp_path: Path):
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_method_that_has_nothing_to_search_is_refused_at_once(files: Path, tmp_path: Path, more: list[str]):
     given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
-    one_search = espalier("answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag")
-    assert one_search.returncode == 0 and "2 retrievals found nothing: there is neither a --corpus" in one_search.stderr
-    none = espalier("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
-    assert none.returncode == 0 and "found nothing" not in none.stderr
+    refused = espalier("answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag", *more)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert "name a --corpus, an --index or the URL of a --retriever" in refused.stderr
+    assert not (tmp_path / "rag").exists()
+
+
+def test_a_method_that_never_searches_needs_nothing_to_search(files: Path, tmp_path: Path):
+    given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
+    done = espalier("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
+    assert done.returncode == 0, done.stderr
 
 
 def test_json_prints_the_summary(files: Path, tmp_path: Path):
@@ -193,8 +200,9 @@ def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monke
     from espalier import cli
 
     assert cli.main(["--version"]) == 0
-    assert f"espalier {esp.__version__}" in capsys.readouterr().out
-    info = {**esp.build_info(), "parts": {"http": "libcurl4-openssl-dev", "journal": None}}
+    out = capsys.readouterr().out
+    assert f"espalier {esp.__version__}" in out and "espalier-rag" in out
+    info = {**esp.doctor.build_info(), "parts": {"http": "libcurl4-openssl-dev", "journal": None}}
     monkeypatch.setattr(cli._core, "build_info", lambda: info)
     cli.main(["--version"])
     out = capsys.readouterr().out
@@ -261,8 +269,8 @@ def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path, rich: bool):
     if rich:
         pytest.importorskip("rich")
     master, slave = pty.openpty()
-    hide = "" if rich else "_progress.find_spec = lambda name: None"
-    code = f"from espalier import _progress, cli\n{hide}\nraise SystemExit(cli.main())"
+    hide = "" if rich else "progress.find_spec = lambda name: None"
+    code = f"from espalier import cli\nfrom espalier.runs import progress\n{hide}\nraise SystemExit(cli.main())"
     arguments = ["expand", *inputs(files), "--out", str(tmp_path)]
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)
@@ -283,10 +291,11 @@ def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path, rich: bool):
 def test_progress_lines_come_every_ten_seconds():
     import io
 
-    from espalier._progress import Bar, Lines, describe, eta
+    from espalier.runs.progress import Bar, Lines, describe, eta
 
     class Told:
         questions_done, questions, calls, tokens, best_reward, seconds = 3, 12, 1234, 5678, 0.5, 0.0
+        trouble = ""
 
     told, stream = Told(), io.StringIO()
     lines, bar = Lines(stream), Bar(io.StringIO())

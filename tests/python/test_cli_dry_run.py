@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ModelServer, espalier, inputs, needs_http
 from espalier import cli
-from espalier._estimate import Estimate, usd_of
+from espalier.runs.estimate import Estimate, usd_of
 
 
 def dry(capsys, *words: object) -> dict:

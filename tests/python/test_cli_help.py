@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from espalier.cli import main, make_parser
-from espalier.commands.parser import EXIT_CODES, Parser
+from espalier.commands.shared.parser import EXIT_CODES, Parser
 
 
 def leaves(parser: Parser) -> Iterator[Parser]:
@@ -56,7 +56,7 @@ def test_the_table_of_exit_codes_says_the_same_as_the_help():
     page = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
     codes = re.findall(r"^  (\d+) +(.*)$", EXIT_CODES, re.M)
     assert codes == re.findall(r"^\| (\d+) \| (.*) \|$", page, re.M)
-    assert [code for code, _ in codes] == ["0", "1", "2", "3", "130"]
+    assert [code for code, _ in codes] == ["0", "1", "2", "3", "4", "130"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -92,4 +92,4 @@ def test_bash_completes_commands_options_choices_and_folders(capsys, tmp_path: P
 def test_completion_without_its_library_names_the_extra(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 2
-    assert "espalier[cli]" in capsys.readouterr().err
+    assert "espalier-rag[cli]" in capsys.readouterr().err

@@ -260,7 +260,7 @@ def test_flashrag_gives_musique_a_paragraph_a_step(tmp_path: Path):
     steps[1]["support_paragraph"] = {"idx": 1, "title": "Eve"}
     broken = put(tmp_path / "broken.jsonl", [row])
     with pytest.raises(
-        esp.InputError, match=r"'metadata.question_decomposition.support_paragraph': .* 'paragraph_text'"
+        esp.errors.InputError, match=r"'metadata.question_decomposition.support_paragraph': .* 'paragraph_text'"
     ):
         one(broken)
 
@@ -284,7 +284,7 @@ def test_triviaqa_keeps_the_aliases(tmp_path: Path):
     assert one(put(tmp_path / "test.jsonl", [hidden])).answers == []
     halves = [TRIVIA_HUB, TRIVIA_HUB | {"entity_pages": {"title": []}}]
     assert one(put(tmp_path / "rc.jsonl", halves)).metadata["entity_titles"] == ["Kay Lee"]
-    with pytest.raises(esp.InputError, match=r"rc.jsonl:2: field 'id': 'tc_1' stands in .*:1 too"):
+    with pytest.raises(esp.errors.InputError, match=r"rc.jsonl:2: field 'id': 'tc_1' stands in .*:1 too"):
         list(read_examples(put(tmp_path / "rc.jsonl", [TRIVIA_HUB, TRIVIA_HUB | {"question": "Where?"}])))
 
 
@@ -308,7 +308,7 @@ def test_sets_of_questions_and_answers_alone(tmp_path: Path):
     hub = {"url": "http://f/en/hal", "question": "q?", "answers": ["Ida", "Jo"]}
     assert one(put(tmp_path / "hub.jsonl", [hub])).answers == ["Ida", "Jo"]
     table = 'Question,Answer\n"Who, then?",Kim\nWhere?,[Paris\n'
-    with pytest.raises(esp.InputError, match=r"bamboogle.csv:3: field 'Answer'"):
+    with pytest.raises(esp.errors.InputError, match=r"bamboogle.csv:3: field 'Answer'"):
         list(read_examples(put(tmp_path / "bamboogle.csv", table)))
     bamboogle = one(put(tmp_path / "bamboogle.csv", table[: table.index("Where")]))
     assert (bamboogle.id, bamboogle.question, bamboogle.answers) == ("bamboogle-0", "Who, then?", ["Kim"])
@@ -332,7 +332,7 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "dev.parquet")
     assert one(tmp_path / "dev.parquet") == one(put(tmp_path / "dev.jsonl", [row]))
     (tmp_path / "dev.parquet").write_bytes((tmp_path / "dev.parquet").read_bytes()[:-9])
-    with pytest.raises(esp.InputError, match="no Parquet file that can be read"):
+    with pytest.raises(esp.errors.InputError, match="no Parquet file that can be read"):
         one(tmp_path / "dev.parquet")
 
 
@@ -373,7 +373,7 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, value: object, message: str):
-    with pytest.raises(esp.InputError, match=message):
+    with pytest.raises(esp.errors.InputError, match=message):
         esp.read_questions(put(tmp_path / name, value), "nq_open" if "surrogate" in message else None)
 
 
@@ -385,18 +385,18 @@ def test_damaged_bytes_are_named(tmp_path: Path):
         ("latin.json", '[{"question": "\xe9"}]'.encode("latin-1"), "is not UTF-8"),
     ]:
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(esp.InputError, match=message):
+        with pytest.raises(esp.errors.InputError, match=message):
             list(read_examples(tmp_path / name))
 
 
 def test_gold_is_required_on_request_and_formats_are_checked(tmp_path: Path):
     file = put(tmp_path / "test.json", [{"_id": "h", "question": "q", "context": []}])
     assert esp.read_questions(file)[0].gold == []
-    with pytest.raises(esp.InputError, match=r"test.json: row 1: has no gold answer"):
+    with pytest.raises(esp.errors.InputError, match=r"test.json: row 1: has no gold answer"):
         esp.read_questions(file, require_gold=True)
     with pytest.raises(ValueError, match="unknown format 'hotpot', did you mean 'hotpotqa'"):
         esp.read_questions(file, "hotpot")
-    with pytest.raises(esp.InputError, match=r"row 1: field 'paragraphs'|field 'id': is missing"):
+    with pytest.raises(esp.errors.InputError, match=r"row 1: field 'paragraphs'|field 'id': is missing"):
         esp.read_questions(file, "musique")
 
 

@@ -48,6 +48,17 @@ def test_all_is_well_with_files_and_the_simulated_model(doctor, files: Path, tmp
     assert not (tmp_path / "out").exists()
 
 
+def test_another_distribution_under_our_name_is_a_problem(doctor, files: Path, monkeypatch, tmp_path: Path):
+    info = tmp_path / "site" / "espalier-1.4.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: espalier\nVersion: 1.4\n")
+    assert states(doctor(*inputs(files))[1])["package"] == "ok"
+    monkeypatch.syspath_prepend(info.parent)
+    code, found = doctor(*inputs(files))
+    assert code == 1 and found["package"][0]["found"] == "espalier 1.4 installs a package of the same name"
+    assert "espalier-rag" in found["package"][0]["advice"]
+
+
 @needs_http
 def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -60,7 +71,8 @@ def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: 
         "begun answers: yes, token ids: yes",
     ]
     assert found["key"][0]["found"] == "OPENAI_API_KEY is set"
-    assert len(server.requests) == 3 and {request["model"] for request in server.requests} == {"m"}
+    prompts = [part for part in found if part.startswith("prompt ")]
+    assert len(server.requests) == 3 + len(prompts) and {request["model"] for request in server.requests} == {"m"}
 
 
 @needs_http

@@ -8,12 +8,13 @@ import espalier as esp
 import pytest
 from conftest import needs_journal
 from espalier import _core
+from espalier.search import F1, Beam, Mcts, NodeEvent, PrunedEvent, Rollout, SimulationEvent
 
-MCTS = esp.Mcts(esp.Rollout(esp.F1(), n=2), simulations=12, width=2, window=3)
+MCTS = Mcts(Rollout(F1(), n=2), simulations=12, width=2, window=3)
 SEARCHES = {
     "mcts": MCTS,
-    "grafted": esp.Mcts(esp.Rollout(esp.F1(), n=2), simulations=12, width=2, graft=True),
-    "beam": esp.Beam(esp.Rollout(esp.F1(), n=2), beam=2, width=2, max_depth=3),
+    "grafted": Mcts(Rollout(F1(), n=2), simulations=12, width=2, graft=True),
+    "beam": Beam(Rollout(F1(), n=2), beam=2, width=2, max_depth=3),
     "decex": esp.DecExRag(k=2, n=2, T_max=2),
     "airrag": esp.Method("airrag", set={"rollouts": 8}),
     "reasonrag": esp.Method("reasonrag", set={"simulations": 8}),
@@ -36,15 +37,15 @@ def replay(events):
     nodes, visits, cut, ends = {}, Counter(), {}, {}
     for event in events:
         assert event.question not in ends
-        if isinstance(event, esp.NodeEvent):
+        if isinstance(event, NodeEvent):
             assert event.node == len(nodes.setdefault(event.question, []))
             nodes[event.question].append((event.parent, event.kind, event.text, event.prior))
-        elif isinstance(event, esp.SimulationEvent):
+        elif isinstance(event, SimulationEvent):
             node = event.node
             while node is not None:
                 visits[event.question, node] += 1
                 node = nodes[event.question][node][0]
-        elif isinstance(event, esp.PrunedEvent):
+        elif isinstance(event, PrunedEvent):
             assert cut.setdefault((event.question, event.node), event.reason) == event.reason
         else:
             ends[event.question] = event
@@ -114,7 +115,7 @@ def test_leaving_early_stops_the_search_which_can_be_gone_on_with(world, simulat
 
     kept = {"journal": tmp_path / "journal.sqlite", "fingerprint": "simulated", "retriever": bm25, "in_flight": 4}
     events = MCTS.events(world.questions[:3], model=model, **kept)
-    assert next(events) == esp.NodeEvent(0, 0, None, None, "", 1.0)
+    assert next(events) == NodeEvent(0, 0, None, None, "", 1.0)
     events.close()
     first = len(asked)
     trees = esp.run(MCTS, world.questions[:3], model=model, **kept)
@@ -127,7 +128,7 @@ def test_a_failed_backend_ends_its_tree_and_other_errors_end_all(world, simulate
     lost = world.questions[1].text
 
     def model(prompts):
-        gone = esp.BackendError("too long", permanent=True)
+        gone = esp.errors.BackendError("too long", permanent=True)
         return [gone if lost in p.text else reply for p, reply in zip(prompts, simulated(prompts), strict=True)]
 
     *_, ends = replay(MCTS.events(world.questions[:3], model=model, retriever=bm25))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import espalier as command
 from conftest import inputs, rows
-from espalier import InputError, MissingPart
+from espalier.errors import InputError, MissingPart
 from espalier.export import FORMATS, export
 from exported_run import CHAT, HOSTILE, JUDGED, PAIR, PROMPT, ROLLOUT, SCORED, SFT, STEP, write_run
 from hypothesis import given, settings
@@ -343,9 +343,9 @@ def test_parts_that_are_not_there_are_named(run: Path, monkeypatch: pytest.Monke
 
     for name in ("pyarrow", "pyarrow.parquet", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingPart, match=r"espalier\[train\]"):
+    with pytest.raises(MissingPart, match=r"espalier-rag\[train\]"):
         export(run, "rl.verl", out=run / "out")
-    with pytest.raises(MissingPart, match=r"espalier\[train\]"):
+    with pytest.raises(MissingPart, match=r"espalier-rag\[train\]"):
         export(run, "sft.messages", out=run / "out", tokenizer="any")
     for trainer in TRAINERS:
         monkeypatch.setitem(sys.modules, trainer, None)

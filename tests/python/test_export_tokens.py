@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import rows
-from espalier import InputError
+from espalier.errors import InputError
 from espalier.export import export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
 from espalier.export.tokenizer import Tokenizer

@@ -60,7 +60,7 @@ def test_a_gz_and_any_number_of_threads_give_the_same_bytes(index: Path, files: 
     assert all(0 <= done <= of_all for _, done, of_all in told)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(esp.InputError, match=r"cut\.gz"):
+    with pytest.raises(esp.errors.InputError, match=r"cut\.gz"):
         esp.build_index(cut, tmp_path / "none")
 
 
@@ -238,7 +238,7 @@ def test_what_a_journal_holds_is_not_encoded_again(files: Path, tmp_path: Path):
 
 
 def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tmp_path: Path):
-    def encoder(requests: list[esp.EncodeRequest]) -> list[list[float]]:
+    def encoder(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
         return letters([request.text for request in requests])
 
     build = {"encoder": encoder, "metric": "l2", "vectors": "float16"}
@@ -254,10 +254,10 @@ def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tm
     queries = [esp.Query(question.text, 7) for question in world.questions]
     assert dense(queries) == memory(queries)  # whole numbers below 2048 are the same in 16 bits
 
-    def fails(requests: list[esp.EncodeRequest]) -> list[list[float]]:
-        raise esp.BackendError("no encoder today")
+    def fails(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
+        raise esp.errors.BackendError("no encoder today")
 
-    with pytest.raises(esp.BackendError, match="no encoder today"):
+    with pytest.raises(esp.errors.BackendError, match="no encoder today"):
         esp.build_index(files / "corpus.jsonl", tmp_path / "other", encoder=fails, encoder_name="x")
     assert not (tmp_path / "other/index.json").exists()
 

@@ -140,6 +140,10 @@ def test_prune_spares_what_a_run_needs(run: Path, files: Path):
 
     forced = espalier("journal", "prune", run, "--model", "simulated", "--force")
     assert forced.returncode == 0 and stats(run)["groups"] == []
+    left = espalier(*replay)
+    assert left.returncode == 1 and "left 4 questions open" in left.stderr
+    assert contents(run) == before, "a finished run keeps its files where the journal has no answer"
+    assert json.loads((run / "summary.json").read_text())["open"] == 0
 
 
 def test_prune_leaves_a_journal_alone_that_is_in_use(run: Path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import pickle
+
 import espalier as esp
 import pytest
 from espalier import _core
@@ -48,13 +52,17 @@ def test_an_own_reward_and_a_model_of_its_own_for_the_judge(world, simulated, bm
         judged.extend(prompts)
         return ["Fine. <score> 50 </score>"] * len(prompts)
 
-    search = esp.Method("reasonrag", set={"simulations": 4}, models={"judge": judge})
-    trees = esp.run(
-        search, world.questions[:2], model=simulated, retriever=bm25, reward=lambda states: [0.25] * len(states)
-    )
+    def values_of_ends(**options):
+        search = esp.Method("reasonrag", set={"simulations": 4, **options}, models={"judge": judge})
+        trees = esp.run(
+            search, world.questions[:2], model=simulated, retriever=bm25, reward=lambda states: [0.25] * len(states)
+        )
+        return [node.value for tree in trees for node in tree.nodes if node.status == "terminal"]
+
+    assert set(values_of_ends()) == {0.5}  # the judge values answers too
     assert judged and {prompt.purpose for prompt in judged} == {"judge"}
-    ends = [value for tree in trees for node in tree.nodes for value in [node.value] if node.status == "terminal"]
-    assert all(value <= 0.25 for value in ends)
+    ends = values_of_ends(value="rollouts")
+    assert ends and all(0 < value <= 0.25 for value in ends)
 
 
 def test_values_of_ones_own_steer_decouple(world, simulated, bm25):
@@ -69,3 +77,46 @@ def test_values_of_ones_own_steer_decouple(world, simulated, bm25):
     assert asked and asked[0].startswith("Question: ")
     with pytest.raises(ValueError, match="'values' is server"):
         esp.run(esp.Method("decouple", set={"values": "server"}), world.questions[:1], model=simulated, retriever=bm25)
+
+
+TYPED = {"decex": esp.DecExRag, "decouple": esp.DecoupleRag, "airrag": esp.AirRag, "prorag": esp.ProRag}
+TYPED["reasonrag"] = esp.ReasonRag
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_typed_class_is_the_method_of_its_name(name, world, simulated, bm25):
+    chosen = small(name)
+    typed = TYPED[name](**chosen, sampling={"forced_answer": {"max_tokens": 99}} if name != "airrag" else None)
+    named = esp.Method(name, set=chosen | ({"sampling.forced_answer.max_tokens": 99} if name != "airrag" else {}))
+    assert typed.options == named.options
+    trees = [esp.run(s, world.questions[:2], model=simulated, retriever=bm25) for s in (typed, named)]
+    assert [tree.to_json() for tree in trees[0]] == [tree.to_json() for tree in trees[1]]
+    again = pickle.loads(pickle.dumps(typed))
+    assert type(again) is TYPED[name] and again.options == typed.options
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_the_keywords_of_a_typed_class_are_its_options(name):
+    parts = {"self", "sampling", "preset", "answer", "prompts", "models", "encoder", "score"}
+    options = {row[0] for row in _core.method_options(name) if not row[0].startswith("sampling.")}
+    assert set(inspect.signature(TYPED[name].__init__).parameters) - parts == options
+    for row in _core.method_options(name):
+        said = f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}."
+        assert row[0].startswith("sampling.") or said in " ".join(TYPED[name].__doc__.split())
+
+
+def test_a_typed_class_takes_a_preset_and_a_reward_of_ones_own(world, simulated, bm25):
+    assert esp.ProRag(preset="code").options == esp.Method("prorag", preset="code").options
+    assert esp.ProRag(reward="f1").options == esp.Method("prorag", set={"reward": "f1"}).options
+    seen = []
+
+    def half(states):
+        seen.extend(states)
+        return [0.5] * len(states)
+
+    [tree] = esp.run(esp.ProRag(simulations=4, reward=half), world.questions[:1], model=simulated, retriever=bm25)
+    assert seen and all(node.value <= 0.5 for node in tree.nodes)
+    with pytest.raises(TypeError, match="simulatons"):
+        esp.ProRag(simulatons=3)
+    with pytest.raises(ValueError, match="'simulations' is 0, allowed: 1 or more"):
+        esp.ProRag(simulations=0)

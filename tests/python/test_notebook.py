@@ -164,7 +164,7 @@ def test_hostile_text_in_a_picture_is_only_drawn(hostile: esp.Tree):
 
 def test_pictures_name_what_they_need(run: esp.Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(esp.MissingPart, match=r"pip install 'espalier\[viz\]'"):
+    with pytest.raises(esp.errors.MissingPart, match=r"pip install 'espalier-rag\[viz\]'"):
         run.trees[0].plot()
 
 
@@ -184,7 +184,7 @@ def test_progress_renews_one_output_of_a_notebook(monkeypatch: pytest.MonkeyPatc
     python.display, part.display = part, display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", python)
     monkeypatch.setitem(sys.modules, "IPython.display", part)
-    with esp.progress_view() as view:
+    with esp.runs.progress_view() as view:
         assert isinstance(view, Live)
         for i in range(5):
             view.show(i, 10, i * 0.1, f"<b>{i}</b>")
@@ -197,6 +197,6 @@ def test_progress_is_plain_text_elsewhere(monkeypatch: pytest.MonkeyPatch):
     assert not in_notebook()
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with esp.progress_view() as view:
+    with esp.runs.progress_view() as view:
         view.show(1, 2, 11.0, "half")
     assert stream.getvalue() == "half\n"

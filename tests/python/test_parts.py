@@ -16,11 +16,11 @@ USES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("part", USES)
 def test_a_part_is_there_or_names_its_package(part: str):
-    package = esp.build_info()["parts"][part]
+    package = esp.doctor.build_info()["parts"][part]
     if package is None:
         USES[part]()
     else:
-        with pytest.raises(esp.MissingPart, match=package):
+        with pytest.raises(esp.errors.MissingPart, match=package):
             USES[part]()
 
 

@@ -12,6 +12,7 @@ import espalier as esp
 import numpy as np
 import pytest
 from espalier.problem import Proposal, Verdict, layered, mcts
+from espalier.search import Uct
 
 
 class Bandit:
@@ -165,7 +166,7 @@ def visits(tree):
 def test_a_bandit_is_pulled_where_uct_says_by_hand():
     """w = 1, arms 0, 1: after one pull each, 1 + sqrt(ln N / n) against 0 + sqrt(ln N / n)."""
     bandit = Bandit([0.0, 1.0])
-    [tree] = mcts(bandit, [None], bandit.value, selection=esp.Uct(w=1.0), simulations=12, width=2)
+    [tree] = mcts(bandit, [None], bandit.value, selection=Uct(w=1.0), simulations=12, width=2)
     n = [1, 1]
     while sum(n) < 12:
         scores = [i + (np.log(sum(n)) / n[i]) ** 0.5 for i in (0, 1)]
@@ -182,7 +183,7 @@ def test_a_selection_of_ones_own_grows_the_tree_of_the_native_one():
         return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(N.sum()) / np.maximum(N, 1)))
 
     [own] = mcts(bandit, [None], bandit.value, selection=uct, simulations=300)
-    [native] = mcts(bandit, [None], bandit.value, selection=esp.Uct(), simulations=300)
+    [native] = mcts(bandit, [None], bandit.value, selection=Uct(), simulations=300)
     assert visits(own) == visits(native) and np.argmax(visits(own)) == 1
 
 
@@ -403,7 +404,7 @@ def test_kinds_are_any_sequence_of_numbers(kinds):
 )
 def test_a_wrong_reply_names_the_part_and_the_lengths(search, name, function, message):
     problem, value = with_part(name, function)
-    with pytest.raises(esp.BackendError, match=message):
+    with pytest.raises(esp.errors.BackendError, match=message):
         search(problem, [None] * 3, value, width=2)
 
 
@@ -481,10 +482,10 @@ def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
             return [[0] if isinstance(state, str) else [] for state in states]
 
         def step(self, states, actions):
-            gone = esp.BackendError("the second is lost", permanent=True)
+            gone = esp.errors.BackendError("the second is lost", permanent=True)
             return [gone if state == "second" else a for state, a in zip(states, actions, strict=True)]
 
-    with pytest.raises(esp.BackendError, match="the second is lost") as caught:
+    with pytest.raises(esp.errors.BackendError, match="the second is lost") as caught:
         mcts(Two([0.1, 0.2]), ["first", "second", "third"], bandit.value)
     first, second, third = caught.value.trees
     assert second is None and visits(first) == visits(third) and first.root.visits == 32
@@ -496,7 +497,7 @@ def test_a_failure_in_transport_is_tried_again():
     def value(states):
         if len(failures) < 2:
             failures.append(1)
-            raise esp.BackendError("connection reset")
+            raise esp.errors.BackendError("connection reset")
         return bandit.value(states)
 
     [tree] = mcts(bandit, [None], value)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import expanded
 from espalier import cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,6 +37,13 @@ def test_the_page_of_one_run_or_two_is_written_where_it_is_said(tmp_path, capsys
     assert both == a / "compared.html" and "answer two" in both.read_text(encoding="utf-8")
     assert cli.main(["report", str(a), str(b), "--out", str(tmp_path / "c.html")]) == 0
     assert (tmp_path / "c.html").read_text(encoding="utf-8") == both.read_text(encoding="utf-8")
+
+
+def test_runs_of_equal_trees_have_equal_pages(files, tmp_path):
+    for name, in_flight in (("slow", 1), ("fast", 64)):
+        run = expanded(files, tmp_path / name, limit=4, in_flight=in_flight)
+        assert run.summary["seconds"] > 0
+    assert (tmp_path / "slow" / "report.html").read_bytes() == (tmp_path / "fast" / "report.html").read_bytes()
 
 
 @pytest.mark.parametrize("missing", ["answers.jsonl", "trees.jsonl", "summary.json"])

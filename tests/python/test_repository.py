@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ def test_hooks_before_a_commit_are_our_own_and_exist():
     for hook in repository["hooks"]:
         assert hook["language"] == "system"
         program, *words = shlex.split(hook["entry"])
-        assert program in ("ruff", "mypy") or (ROOT / words[0]).is_file()
+        assert program in ("clang-format", "ruff", "mypy") or (ROOT / words[0]).is_file()
 
 
 def test_extras_that_are_named_exist():
@@ -40,7 +43,7 @@ def test_extras_that_are_named_exist():
     files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
     named = {}
     for file in [*files, *(ROOT / "python").rglob("*.py")]:
-        for names in re.findall(r"\bespalier(?:-\S*\.whl)?\[([a-z,]+)\]", file.read_text(encoding="utf-8")):
+        for names in re.findall(r"\bespalier-rag(?:-\S*\.whl)?\[([a-z,]+)\]", file.read_text(encoding="utf-8")):
             named |= dict.fromkeys(names.split(","), file)
     assert len(named) > 4 and named.keys() <= extras, named
 
@@ -69,6 +72,25 @@ def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
     [table] = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
     extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "python").rglob("*.py")]
-    named = {page: re.findall(r"espalier\[([\w,]+)\]", page.read_text(encoding="utf-8")) for page in pages}
+    named = {page: re.findall(r"espalier-rag\[([\w,]+)\]", page.read_text(encoding="utf-8")) for page in pages}
     assert {word for names in named.values() for name in names for word in name.split(",")} <= extras
     assert extras == set(named[ROOT / "docs/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
+
+
+def test_the_picture_of_the_search_loop_is_what_its_tool_draws():
+    tool = ROOT / "tools/make_search_diagram.py"
+    check = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert check.returncode == 0, check.stderr
+
+
+def test_the_python_reference_shows_every_public_name_once(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    reference = importlib.import_module("python_reference")
+    shown = [entry for page in reference.PAGES.glob("*.md") for entry in reference.names(page.read_text("utf-8"))]
+    assert len(set(shown)) == len(shown)
+    elsewhere = {"__version__", "FORMATS", "Problem"}  # plain data, and what `protocols` shows
+    rooms = "adapters aio batch doctor errors eval export parts problem protocols runs search tables tracking"
+    for module in ("espalier", *(f"espalier.{room}" for room in rooms.split())):
+        public = set(importlib.import_module(module).__all__)
+        here = {name for place, name in shown if place == module}
+        assert here <= public <= here | elsewhere, module

@@ -77,7 +77,7 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, files: Path,
     assert same.returncode == 0, same.stderr
     del record["model"]["name"]
     (older / "run.json").write_text(json.dumps(record))
-    with pytest.raises(esp.InputError, match=r"field 'model\.name': is missing"):
+    with pytest.raises(esp.errors.InputError, match=r"field 'model\.name': is missing"):
         esp.rescore(older, {}, out=tmp_path / "none")
 
 

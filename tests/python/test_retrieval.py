@@ -21,7 +21,7 @@ PASSAGES = [
 ]
 
 
-def letters(requests: list[esp.EncodeRequest]) -> np.ndarray:
+def letters(requests: list[esp.parts.EncodeRequest]) -> np.ndarray:
     """A count of each letter."""
     rows = [[request.text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for request in requests]
     return np.array(rows, dtype="float32")
@@ -58,7 +58,7 @@ def server(reply: Callable[[str, Any], Any]) -> Iterator[str]:
         running.server_close()
 
 
-def ids(retriever: esp.Retriever, text: str, k: int = 3) -> list[str]:
+def ids(retriever: esp.parts.Retriever, text: str, k: int = 3) -> list[str]:
     return [passage.id for passage in retriever([esp.Query(text, k)])[0]]
 
 
@@ -80,7 +80,7 @@ def test_vectors_in_a_file_are_searched_as_in_memory(tmp_path: Path, metric: str
     data = bytearray(Path(file).read_bytes())
     data[5000] ^= 1
     Path(file).write_bytes(data)
-    with pytest.raises(esp.InputError, match="vectors"):
+    with pytest.raises(esp.errors.InputError, match="vectors"):
         esp.Dense(PASSAGES, letters, file=file)(queries)
     with pytest.raises(ValueError, match="2 passages"):
         esp.write_vectors(file, PASSAGES, letters, metric=metric)
@@ -114,17 +114,17 @@ def test_hybrid_sums_reciprocal_ranks() -> None:
 
 
 def test_a_failing_part_fails_the_query() -> None:
-    def broken(queries: list[esp.Query]) -> list[esp.BackendError]:
-        return [esp.BackendError("no index", permanent=True) for _ in queries]
+    def broken(queries: list[esp.Query]) -> list[esp.errors.BackendError]:
+        return [esp.errors.BackendError("no index", permanent=True) for _ in queries]
 
-    with pytest.raises(esp.BackendError, match="no index"):
+    with pytest.raises(esp.errors.BackendError, match="no index"):
         esp.Hybrid([esp.Bm25(PASSAGES), broken])([esp.Query("q", 1)])
 
 
 def test_a_function_reranks() -> None:
-    seen: list[esp.RerankRequest] = []
+    seen: list[esp.parts.RerankRequest] = []
 
-    def by_length(requests: list[esp.RerankRequest]) -> list[list[float]]:
+    def by_length(requests: list[esp.parts.RerankRequest]) -> list[list[float]]:
         seen.extend(requests)
         return [[float(len(text)) for text in request.texts] for request in requests]
 
@@ -141,7 +141,7 @@ def test_a_server_reranks_inside_a_hybrid() -> None:
 
     with server(reply) as url:
         reranker = esp.HttpReranker(f"{url}/v1/rerank", "m")
-        assert reranker([esp.RerankRequest("q", ["x", "y"])]) == [[0.0, 1.0]]
+        assert reranker([esp.parts.RerankRequest("q", ["x", "y"])]) == [[0.0, 1.0]]
         reranked = esp.Reranked(esp.Bm25(PASSAGES), reranker, depth=2)
         last = esp.Bm25(PASSAGES)([esp.Query("capital", 2)])[0][-1].id
         assert ids(esp.Hybrid([reranked, reranked]), "capital", 1) == [last]
@@ -158,10 +158,10 @@ def test_encoders_know_profiles_by_name() -> None:
 
     with server(reply) as url:
         encoder = esp.HttpEncoder(f"{url}/v1", "m", profile="e5")
-        assert encoder([esp.EncodeRequest("who", "query")]) == [pytest.approx([0.6, 0.8])]
+        assert encoder([esp.parts.EncodeRequest("who", "query")]) == [pytest.approx([0.6, 0.8])]
         assert sent[-1]["input"] == ["query: who"]
         cut = esp.HttpEncoder(f"{url}/v1", "m", profile="minilm", max_tokens=4, normalise=False, cut="llamacpp")
-        assert cut([esp.EncodeRequest("a long text", "passage")]) == [[3.0, 4.0]]
+        assert cut([esp.parts.EncodeRequest("a long text", "passage")]) == [[3.0, 4.0]]
         assert sent[-1]["input"] == [[0, 1, 2, 8]]
     with pytest.raises(ValueError, match="profile"):
         esp.HttpEncoder("http://127.0.0.1:1/v1", "m", profile="e6")
@@ -174,7 +174,7 @@ def test_scorers_read_numbers() -> None:
         return {"data": [{"index": i, "probs": [0.5, -1.0]} for i in range(len(body["input"]))]}
 
     with server(reply) as url:
-        assert esp.HttpScorer(f"{url}/classify", "m")([esp.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+        assert esp.HttpScorer(f"{url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
     with pytest.raises(ValueError, match="classify"):
         esp.HttpScorer("http://127.0.0.1:1/other", "m")
 

@@ -375,7 +375,7 @@ def test_searches_that_cannot_go_on_end_the_server_with_their_error(files: Path,
 
         def run(self, done: object) -> None:
             assert self.asked.wait(60)
-            raise esp.Error("journal.sqlite: the disk is full")
+            raise esp.errors.Error("journal.sqlite: the disk is full")
 
         def ask(self, *question: object) -> None:
             self.asked.set()
@@ -393,7 +393,7 @@ def test_searches_that_cannot_go_on_end_the_server_with_their_error(files: Path,
         assert status == 500 and reply["error"]["type"] == "server_error"
         client.stopped = True  # by itself
 
-    with pytest.raises(esp.Error, match="the disk is full"):
+    with pytest.raises(esp.errors.Error, match="the disk is full"):
         check(test, simulated(files))
 
 

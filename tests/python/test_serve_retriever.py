@@ -205,7 +205,7 @@ def test_a_call_takes_as_many_queries_as_it_may():
 def test_nobody_fails_for_anothers_sake(caplog: pytest.LogCaptureFixture):
     def search(queries: Sequence[esp.Query]) -> list[list[esp.Passage]]:
         if any("poison" in query.text for query in queries):
-            raise esp.BackendError("the encoder is gone")
+            raise esp.errors.BackendError("the encoder is gone")
         return passages(queries)
 
     async def test(client: Client) -> None:

@@ -43,7 +43,7 @@ def test_an_answer_may_be_begun_and_a_prompt_may_be_token_ids():
         model = esp.OpenAi(server.url, model="m")
         assert [c.text for c in model([begun])] == ["Paris"]
         assert [c.text for c in model([esp.Prompt("", ids=[1, 2, 3])])] == ["a"]
-        with pytest.raises(esp.BackendError, match="'ollama' cannot be asked for a prompt of token ids"):
+        with pytest.raises(esp.errors.BackendError, match="'ollama' cannot be asked for a prompt of token ids"):
             esp.OpenAi(server.url, model="m", server="ollama")([esp.Prompt("", ids=[1])])
     chat, plain = server.requests
     assert chat["messages"][-1] == {"role": "assistant", "content": "<answer>"} and chat["continue_final_message"]

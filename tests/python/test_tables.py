@@ -25,7 +25,7 @@ def folder(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(folder: Path) -> esp.Run:
-    return esp.load_run(folder)
+    return esp.Run(folder)
 
 
 def test_answers_hold_scores_and_costs(run: esp.Run, folder: Path):
@@ -49,7 +49,7 @@ def test_nodes_are_those_of_the_trees(run: esp.Run, folder: Path):
             assert (row["visits"], row["value"], row["text"]) == (node["visits"], node["value"], node.get("text"))
             assert row["documents"] == [document["id"] for document in node.get("documents", [])]
             assert row["annotation_judged"] == tree["annotations"]["judged"][number]
-    assert list(esp.nodes_of(run.trees)) == nodes
+    assert list(esp.tables.nodes_of(run.trees)) == nodes
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,20 @@ def test_damaged_rows_are_named(folder: Path, tmp_path: Path, table: str, file: 
     lines = rows(folder / f"{file}.jsonl")
     change(lines[1])
     esp.write_jsonl(damaged / f"{file}.jsonl", lines)
-    with pytest.raises(esp.InputError, match=message):
-        getattr(esp.load_run(damaged), table)
+    with pytest.raises(esp.errors.InputError, match=message):
+        getattr(esp.Run(damaged), table)
 
 
 def test_costs_add_up_to_the_summary(run: esp.Run):
     for purpose, spent in run.summary["by_purpose"].items():
         tokens = sum(row["prompt_tokens"] for row in run.costs if row["purpose"] == purpose)
         assert tokens == spent["prompt_tokens"]
+        unread = sum(row["unread"] for row in run.costs if row["purpose"] == purpose)
+        assert unread == spent["calls"] - spent["readable"]
 
 
 def test_products_are_the_training_rows(run: esp.Run, folder: Path):
-    assert set(run.products) == {"sft", "prm", "rft", "rollouts"}
+    assert set(run.products) == {"sft", "prm", "rft", "rollouts", "cold_start"}
     written = rows(folder / "prm.jsonl")
     assert len(run.products["prm"]) == len(written) > 0
     row = next(iter(run.products["prm"]))
@@ -110,10 +112,10 @@ def test_arrow_and_parquet_keep_every_value(run: esp.Run, tmp_path: Path):
     assert pyarrow.parquet.read_table(tmp_path / "tables" / "nodes.parquet").to_pylist() == list(run.nodes)
     assert not list(tmp_path.rglob("*.part"))
     # Columns have their types where nothing is in them.
-    empty = esp.Table("empty", [{"a": None}], {"a": "float", "b": "texts"}).to_arrow()
+    empty = esp.tables.Table("empty", [{"a": None}], {"a": "float", "b": "texts"}).to_arrow()
     assert [str(t) for t in empty.schema.types] == ["double", "list<item: string>"]
-    with pytest.raises(esp.InputError, match="mixed: column 'a'"):
-        esp.Table("mixed", [{"a": 1}, {"a": "x"}]).to_arrow()
+    with pytest.raises(esp.errors.InputError, match="mixed: column 'a'"):
+        esp.tables.Table("mixed", [{"a": 1}, {"a": "x"}]).to_arrow()
 
 
 @NEEDS["datasets"]
@@ -123,13 +125,13 @@ def test_datasets_gets_the_same_rows(run: esp.Run):
 
 
 def test_what_is_absent_is_named(tmp_path: Path, run: esp.Run, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(esp.InputError, match=r"no finished run"):
-        esp.load_run(tmp_path)
+    with pytest.raises(esp.errors.InputError, match=r"no finished run"):
+        esp.Run(tmp_path)
     for package, convert in [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("datasets", "to_datasets")]:
         monkeypatch.setitem(__import__("sys").modules, package, None)
-        with pytest.raises(esp.MissingPart, match=rf"needs {package}: pip install 'espalier\[data\]'"):
+        with pytest.raises(esp.errors.MissingPart, match=rf"needs {package}: pip install 'espalier-rag\[data\]'"):
             getattr(run.answers, convert)()
     (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "answers.jsonl").write_text('{"id": "q"}\n{oops\n')
-    with pytest.raises(esp.InputError, match=r"answers.jsonl:2: is not JSON"):
-        _ = esp.load_run(tmp_path).answers
+    with pytest.raises(esp.errors.InputError, match=r"answers.jsonl:2: is not JSON"):
+        _ = esp.Run(tmp_path).answers

@@ -76,6 +76,11 @@ def test_everything_public_is_exported_and_explained():
         assert name == "__version__" or getattr(esp, name).__doc__, name
 
 
+def test_the_root_shows_what_most_programs_need_and_hides_no_module():
+    assert len(esp.__all__) <= 50
+    assert [file.stem for file in Path(esp.__file__).parent.glob("_[a-z]*.py*")] == ["_core"]
+
+
 def test_importing_brings_nothing_heavy():
     heavy = ("numpy", "rich", "asyncio", "faiss", "argparse")
     code = f"import sys, espalier; print([m for m in {heavy} if m in sys.modules])"

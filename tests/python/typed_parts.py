@@ -8,6 +8,7 @@ import espalier as esp
 import numpy as np
 from espalier import protocols
 from espalier.problem import Verdict, layered, mcts
+from espalier.search import F1, Mcts, Rollout, State
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -18,11 +19,11 @@ def model(prompts: list[esp.Prompt]) -> list[str]:
     return ["yes"] * len(prompts)
 
 
-async def later(prompts: Sequence[esp.Prompt]) -> list[esp.Completion | esp.BackendError]:
+async def later(prompts: Sequence[esp.Prompt]) -> list[esp.Completion | esp.errors.BackendError]:
     return [esp.Completion("yes") for _ in prompts]
 
 
-@esp.PerRequest
+@esp.aio.PerRequest
 async def one_by_one(prompt: esp.Prompt) -> esp.Completion:
     return esp.Completion(prompt.text)
 
@@ -31,20 +32,20 @@ def retriever(queries: list[esp.Query]) -> list[list[esp.Passage]]:
     return [[] for _ in queries]
 
 
-def encoder(requests: list[esp.EncodeRequest]) -> Floats:
+def encoder(requests: list[esp.parts.EncodeRequest]) -> Floats:
     return np.zeros((len(requests), 2))
 
 
-async def encoder_elsewhere(requests: list[esp.EncodeRequest]) -> Floats:
+async def encoder_elsewhere(requests: list[esp.parts.EncodeRequest]) -> Floats:
     return encoder(requests)
 
 
 class Reranker:
-    async def __call__(self, requests: list[esp.RerankRequest]) -> list[list[float]]:
+    async def __call__(self, requests: list[esp.parts.RerankRequest]) -> list[list[float]]:
         return [[0.0 for _ in request.texts] for request in requests]
 
 
-def reward(states: list[esp.State]) -> list[float]:
+def reward(states: list[State]) -> list[float]:
     return [1.0 if state.answer else 0.0 for state in states]
 
 
@@ -76,8 +77,8 @@ def last_value(value: float, N: Ints, W: Floats) -> Floats:
 
 
 questions = [esp.Question("Who?")]
-search = esp.Mcts(esp.Rollout(reward))
-esp.run(search, questions, model=model, retriever=retriever, reward=esp.F1())
+search = Mcts(Rollout(reward))
+esp.run(search, questions, model=model, retriever=retriever, reward=F1())
 esp.run(search, questions, model=later, retriever=esp.Bm25([]))
 esp.Method("prorag", models={"judge": one_by_one}, encoder=encoder_elsewhere)
 esp.Reranked(esp.Hybrid([retriever, esp.Dense([], encoder)]), Reranker())
@@ -90,7 +91,7 @@ def one_prompt(prompt: esp.Prompt) -> str:
     return prompt.text
 
 
-@esp.PerRequest
+@esp.aio.PerRequest
 async def by_query(query: esp.Query) -> list[esp.Passage]:
     return []
 
@@ -103,7 +104,7 @@ def of_texts(requests: list[str]) -> Floats:
     return np.zeros((len(requests), 2))
 
 
-def words(states: list[esp.State]) -> list[str]:
+def words(states: list[State]) -> list[str]:
     return [str(state.answer) for state in states]
 
 
@@ -119,7 +120,7 @@ class NoSteps:
 esp.run(search, questions, model=one_prompt)  # type: ignore[arg-type]  # not a batch
 esp.run(search, questions, model=model, retriever=no_passages)  # type: ignore[arg-type]  # not passages
 esp.Dense([], of_texts)  # type: ignore[arg-type]  # takes other requests
-esp.Rollout(words)  # type: ignore[arg-type]  # not numbers
+Rollout(words)  # type: ignore[arg-type]  # not numbers
 esp.Reranked(retriever, retriever)  # type: ignore[arg-type]  # no reranker
 esp.Method("prorag", models={"judge": reward})  # type: ignore[dict-item]  # no language model
 esp.run(search, questions, model=by_query)  # type: ignore[arg-type]  # not text

@@ -13,8 +13,8 @@ using namespace espalier::rag;
 
 namespace {
 
-constexpr Profile all_profiles[] = {Profile::squad2,    Profile::hotpot, Profile::musique,   Profile::flashrag,
-                                    Profile::search_r1, Profile::prorag, Profile::reasonrag, Profile::hiprag,
+constexpr Profile all_profiles[] = {Profile::squad2,    Profile::hotpot,  Profile::musique,   Profile::flashrag,
+                                    Profile::search_r1, Profile::prorag,  Profile::reasonrag, Profile::hiprag,
                                     Profile::search_o1, Profile::decouple};
 
 Scores score(Profile p, const std::string& prediction, const std::string& gold) {
@@ -52,6 +52,7 @@ TEST_CASE("a sentence that starts with yes is no exact yes") {
                  [](Profile p) { CHECK(score(p, "yes, they are", "yes").em == 0); });
   CHECK(score(Profile::hotpot, "yes, they are", "yes").f1 == 0);
   CHECK(score(Profile::flashrag, "yes, they are", "yes").f1 == 0);
+  CHECK(score(Profile::reasonrag, "yes, they are", "yes").f1 == 0);
   CHECK(score(Profile::musique, "yes, they are", "yes").f1 == 0.5);  // precision 1/3, recall 1
   CHECK(score(Profile::squad2, "yes, they are", "yes").f1 == 0.5);
   CHECK(score(Profile::search_r1, "yes, they are", "yes").acc == 1);

@@ -1,4 +1,4 @@
-#include <espalier/method/decex_prompts.hpp>
+#include <espalier/method/decex/prompts.hpp>
 #include <espalier/rag/parse.hpp>
 
 #include <doctest/doctest.h>
@@ -18,7 +18,9 @@ std::optional<rag::Reply> read(const std::string& text, const char* purpose) {
 }  // namespace
 
 TEST_CASE("a reply is its first complete tag of those that the purpose returns, and the words before it") {
-  const auto reply = read("<reasoning> both are known </reasoning> <answer> Paris </answer> and more <question>x</question>", "termination");
+  const auto reply =
+      read("<reasoning> both are known </reasoning> <answer> Paris </answer> and more <question>x</question>",
+           "termination");
   REQUIRE(reply);
   CHECK(reply->tag == "answer");
   CHECK(reply->content == "Paris");
@@ -27,7 +29,9 @@ TEST_CASE("a reply is its first complete tag of those that the purpose returns, 
   CHECK(read("t <search> a query </search>", "rollout")->content == "a query");
 }
 
-TEST_CASE("the tag that is complete first wins, as it would at a server that stops there; marks that are only mentioned do not count") {
+TEST_CASE(
+    "the tag that is complete first wins, as it would at a server that stops there; marks that are only mentioned do "
+    "not count") {
   CHECK(read("I could <search> but need not. <answer>Paris</answer>", "rollout")->content == "Paris");
   CHECK(read("I end with <answer> when done. <answer>Paris</answer>", "rollout")->content == "Paris");
   CHECK(read("<answer>Paris</answer> <answer>Rome</answer>", "rollout")->content == "Paris");
@@ -41,8 +45,8 @@ TEST_CASE("the tag that is complete first wins, as it would at a server that sto
 }
 
 TEST_CASE("tags of other methods, missing, empty and unclosed tags are no reply") {
-  for (const char* text : {"", "   ", "Paris", "<answer></answer>", "<answer>  </answer>", "<answer>Paris", "</answer>Paris<answer>",
-                           "Finish(Paris)", "<subanswer>Paris</subanswer>", "\\boxed{Paris}"})
+  for (const char* text : {"", "   ", "Paris", "<answer></answer>", "<answer>  </answer>", "<answer>Paris",
+                           "</answer>Paris<answer>", "Finish(Paris)", "<subanswer>Paris</subanswer>", "\\boxed{Paris}"})
     CHECK_FALSE(read(text, "termination"));
   CHECK_FALSE(read("<search>x</search>", "termination"));
   CHECK_FALSE(read("<question>x</question>", "rollout"));
@@ -53,11 +57,32 @@ TEST_CASE("a reasoning model's think block is part of the thought and never sear
   REQUIRE(reply);
   CHECK(reply->content == "Paris");
   CHECK(reply->thought == "maybe <answer>Rome</answer>?\nso");
-  CHECK_FALSE(read("<think> never ends <answer>Rome</answer>", "rollout"));
   const auto twice = read("<think>a</think> <think>or <search>b</search></think><answer>Paris</answer>", "rollout");
   REQUIRE(twice);
   CHECK(twice->content == "Paris");
   CHECK(twice->thought == "a\nor <search>b</search>");
+}
+
+TEST_CASE(
+    "of a think block that is never closed the action behind its last opening mark is read, if a mark of its own "
+    "closes it") {
+  const auto one = read("<think> I must look it up. <search>Rome</search>", "rollout");
+  REQUIRE(one);
+  CHECK(one->tag == "search");
+  CHECK(one->content == "Rome");
+  CHECK(one->thought == "I must look it up.");
+  const auto two =
+      read("<think>a</think><think> perhaps <answer>b</answer> <think> c <answer>Paris</answer>", "rollout");
+  REQUIRE(two);
+  CHECK(two->content == "Paris");
+  CHECK(two->thought == "a\nperhaps <answer>b</answer>\nc");
+  CHECK_FALSE(read("<think> never ends", "rollout"));
+  CHECK_FALSE(read("<think> never ends <answer>Ro", "rollout"));
+  CHECK_FALSE(read("<think> a query", "sub_query"));  // a bare reply has no mark
+  const Protocol lines{
+      "m", {{"p", {}, {"question", "answer"}}}, {{"question", "Follow up:", "\n"}, {"answer", "", ""}}};
+  CHECK_FALSE(parse(ModelText("<think> so I ask. Follow up: who"), lines, *lines.purpose("p")));
+  CHECK_FALSE(parse(ModelText("<think> so I ask. Follow up: who\n and"), lines, *lines.purpose("p")));
 }
 
 TEST_CASE("a bare reply is its first line; one with a tag in it is none") {
@@ -70,15 +95,22 @@ TEST_CASE("what a model copied from a neutralised prompt is restored") {
   CHECK(read("<answer>a &lt; b &amp;lt; c</answer>", "forced_answer")->content == "a < b &lt; c");
 }
 
-TEST_CASE("brackets are balanced, a line ends with the text, a tag without marks takes the whole reply if no other does") {
-  const Protocol protocol{"m",
-                          {{"act", {}, {"search", "answer"}}, {"ask", {}, {"question", "sub_answer"}}, {"boxed", {}, {"final"}}},
-                          {{"search", "Search(", ")"}, {"answer", "Finish(", ")"}, {"question", "Follow up:", "\n"}, {"sub_answer", "", ""}, {"final", "\\boxed{", "}"}}};
+TEST_CASE(
+    "brackets are balanced, a line ends with the text, a tag without marks takes the whole reply if no other does") {
+  const Protocol protocol{
+      "m",
+      {{"act", {}, {"search", "answer"}}, {"ask", {}, {"question", "sub_answer"}}, {"boxed", {}, {"final"}}},
+      {{"search", "Search(", ")"},
+       {"answer", "Finish(", ")"},
+       {"question", "Follow up:", "\n"},
+       {"sub_answer", "", ""},
+       {"final", "\\boxed{", "}"}}};
   const auto read = [&](const char* purpose, const char* text) {
     const auto reply = parse(ModelText(text), protocol, *protocol.purpose(purpose));
     return reply ? reply->tag + "|" + reply->content + "|" + reply->thought : "none";
   };
-  CHECK(read("act", "Let me see. Search(Titanic (1997 film) director) and more") == "search|Titanic (1997 film) director|Let me see.");
+  CHECK(read("act", "Let me see. Search(Titanic (1997 film) director) and more") ==
+        "search|Titanic (1997 film) director|Let me see.");
   CHECK(read("act", "Finish(Paris (France))") == "answer|Paris (France)|");
   CHECK(read("act", "Finish(Paris (France)") == "none");
   CHECK(read("ask", "Hm.\nFollow up: who is it?\nIntermediate answer: me") == "question|who is it?|Hm.");

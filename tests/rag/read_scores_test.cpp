@@ -13,7 +13,8 @@ TEST_CASE("scores are numbers in the declared range, as many as declared, and no
   CHECK(read_scores(" 7.5\n", percent) == std::vector<double>{7.5});
   CHECK(read_scores("+0", percent) == std::vector<double>{0});
   CHECK(read_scores("-0.25 , 1", pair) == std::vector<double>{-0.25, 1});
-  for (const char* text : {"", "85/100", "about 7", "seven", "nan", "inf", "101", "-1", "8 5", "85%", "85,", ",85", "85, 3", "1e400"}) {
+  for (const char* text :
+       {"", "85/100", "about 7", "seven", "nan", "inf", "101", "-1", "8 5", "85%", "85,", ",85", "85, 3", "1e400"}) {
     CAPTURE(text);
     CHECK_FALSE(read_scores(text, percent));
   }

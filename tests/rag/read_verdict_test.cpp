@@ -19,8 +19,9 @@ TEST_CASE("a preference is two different positions, or none") {
   is("2over1", 2, 1);
   is("none", 0, 0);
   is(" None ", 0, 0);
-  for (const char* text : {"", "over", "2", "2 over", "over 1", "2 over 2", "0 over 1", "1 over 0", "-1 over 2", "1.5 over 2", "1 over 2.5", "1 over 2 over 3",
-                           "first over second", "85/100", "nan over 1", "none at all", "nonexistent", "99999999999999999999999 over 1", "1 > 2"}) {
+  for (const char* text : {"", "over", "2", "2 over", "over 1", "2 over 2", "0 over 1", "1 over 0", "-1 over 2",
+                           "1.5 over 2", "1 over 2.5", "1 over 2 over 3", "first over second", "85/100", "nan over 1",
+                           "none at all", "nonexistent", "99999999999999999999999 over 1", "1 > 2"}) {
     CAPTURE(text);
     CHECK_FALSE(read_preference(text));
   }

@@ -25,11 +25,13 @@ Transcript every_kind() {
 
 TEST_CASE("a history without tags is plain lines") {
   const Protocol plain{"m", {}, {}};
-  CHECK(render_history(every_kind(), plain).text ==
-        "a?\nb?\nSub-question 1: who\nwho (early)\nDocs 1: \"T&lt;\"\nx\nDocs 2: \"U\"\ny\nAnswer: her\nbe brief\nshe\n");
+  CHECK(
+      render_history(every_kind(), plain).text ==
+      "a?\nb?\nSub-question 1: who\nwho (early)\nDocs 1: \"T&lt;\"\nx\nDocs 2: \"U\"\ny\nAnswer: her\nbe brief\nshe\n");
 }
 
-TEST_CASE("a history stands in the marks of the protocol, its documents in the protocol's form, without what it hides") {
+TEST_CASE(
+    "a history stands in the marks of the protocol, its documents in the protocol's form, without what it hides") {
   Protocol protocol{"m",
                     {},
                     {{"sub_question", "Follow up:", "\n"},
@@ -41,10 +43,13 @@ TEST_CASE("a history stands in the marks of the protocol, its documents in the p
   protocol.hidden = {"notice", "queries"};
   const Rendering out = render_history(every_kind(), protocol);
   CHECK(out.text ==
-        "Follow up: who\nSearch[who (early)]\n<docs>\nDoc 1(Title: T&lt;) x\nDoc 2(Title: U) y\n</docs>\n<sub> her </sub>\nFinish(she)\n");
+        "Follow up: who\nSearch[who (early)]\n<docs>\nDoc 1(Title: T&lt;) x\nDoc 2(Title: U) y\n</docs>\n<sub> her "
+        "</sub>\nFinish(she)\n");
   std::vector<std::string> spans;
-  for (const Span& span : out.spans) spans.push_back(span.name + "=" + out.text.substr(span.begin, span.end - span.begin));
-  CHECK(spans == std::vector<std::string>{"sub_question=who", "query=who (early)", "document=T&lt;) x", "document=U) y", "sub_answer=her", "answer=she"});
+  for (const Span& span : out.spans)
+    spans.push_back(span.name + "=" + out.text.substr(span.begin, span.end - span.begin));
+  CHECK(spans == std::vector<std::string>{"sub_question=who", "query=who (early)", "document=T&lt;) x", "document=U) y",
+                                          "sub_answer=her", "answer=she"});
 }
 
 TEST_CASE("a retriever that found nothing says so") {

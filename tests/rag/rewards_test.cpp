@@ -44,7 +44,8 @@ TEST_CASE("any reward may stand behind one type, also one that waits for a backe
   Scheduler scheduler;
   const std::vector<State> states{answered("Curie"), answered("nobody")};
   CHECK(scheduler.run(AnyReward(F1()).group(states)) == std::vector<double>{1, 0});
-  const ModelPort judge = scheduler.model([](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "7"); });
+  const ModelPort judge =
+      scheduler.model([](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "7"); });
   struct Judged {
     static Task<std::vector<double>> value(ModelPort port, std::vector<State> all) {
       std::vector<double> values;

@@ -1,5 +1,4 @@
 #include "bench.hpp"
-
 #include <doctest/doctest.h>
 
 #include <set>
@@ -9,7 +8,8 @@ namespace sampler_test {
 using namespace espalier;
 using namespace espalier::testing;
 
-TEST_CASE("a reply that cannot be read is drawn again under new sample indices, twice, and then recorded with its text") {
+TEST_CASE(
+    "a reply that cannot be read is drawn again under new sample indices, twice, and then recorded with its text") {
   std::vector<std::uint32_t> samples;
   Scripted model;
   model.on("sub_query", [&](const Prompt& p) {
@@ -17,7 +17,8 @@ TEST_CASE("a reply that cannot be read is drawn again under new sample indices, 
     return p.sample() == 1 ? "good" : "<bad>";
   });
   Bench bench(model);
-  const auto drawn = bench.scheduler.run(bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  const auto drawn = bench.scheduler.run(
+      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
   REQUIRE(drawn.size() == 2);
   CHECK_FALSE(drawn[0].reply);
   CHECK(drawn[0].raw.str() == "<bad>");
@@ -31,17 +32,19 @@ TEST_CASE("a greedy reply that cannot be read is not drawn again, because it wou
   Scripted model;
   model.on("sub_query", [&](const Prompt&) { return ++calls, "<bad>"; });
   Bench bench(model, {.sampling = {.temperature = 0}});
-  const auto drawn = bench.scheduler.run(bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 3, bench.context()));
+  const auto drawn = bench.scheduler.run(
+      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 3, bench.context()));
   CHECK(drawn.size() == 3);
-  CHECK(calls == 1);                                // three equal requests share one answer
-  CHECK(bench.ledger.total().completions == 3);     // and the tree counts all three
+  CHECK(calls == 1);                             // three equal requests share one answer
+  CHECK(bench.ledger.total().completions == 3);  // and the tree counts all three
 }
 
 TEST_CASE("each purpose has its own sampling, stop strings and, if wanted, model") {
   Scripted model;
   std::set<std::string> seen;
   const auto note = [&](const Prompt& p) {
-    seen.insert(p.purpose() + " T=" + std::to_string(p.sampling().temperature).substr(0, 3) + " stops=" + std::to_string(p.sampling().stop.size()));
+    seen.insert(p.purpose() + " T=" + std::to_string(p.sampling().temperature).substr(0, 3) +
+                " stops=" + std::to_string(p.sampling().stop.size()));
     return "<answer>x</answer>";
   };
   model.on("own_answer", note).on("rollout", note);
@@ -54,21 +57,25 @@ TEST_CASE("each purpose has its own sampling, stop strings and, if wanted, model
     return std::vector<std::string>(prompts.size(), "<answer>other</answer>");
   }));
   for (const char* purpose : {"own_answer", "rollout", "forced_answer"}) {
-    const auto drawn = bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+    const auto drawn = bench.scheduler.run(bench.sampler.draw(
+        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
     CHECK(drawn.front().reply);
   }
   CHECK(seen == std::set<std::string>{"own_answer T=0.2 stops=1", "rollout T=0.7 stops=2"});
   CHECK(others == 1);
 }
 
-TEST_CASE("a sample's seed and index say which one it is: later samples of a place are others, other purposes and places too") {
+TEST_CASE(
+    "a sample's seed and index say which one it is: later samples of a place are others, other purposes and places "
+    "too") {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> asked;
   Scripted model;
   const auto note = [&](const Prompt& p) { return asked.emplace_back(p.seed(), p.sample()), "<answer>x</answer>"; };
   model.on("own_answer", note).on("forced_answer", note);
   Bench bench(model);
   const auto draw = [&](const char* purpose, Context context) {
-    (void)bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 2, std::move(context)));
+    (void)bench.scheduler.run(bench.sampler.draw(
+        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 2, std::move(context)));
   };
   const Context here = bench.context(), below(Seed(1).child(0), 0, &bench.ledger);
   draw("own_answer", here);
@@ -88,13 +95,48 @@ TEST_CASE("the ledger counts every completion by purpose, those that could not b
   Scripted model;
   model.on("own_answer", [](const Prompt& p) { return p.sample() == 0 ? "no tag" : "<answer>x</answer>"; });
   Bench bench(model, {.sampling = {.temperature = 1}, .resample = 5});
-  const auto drawn = bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, bench.context()));
+  const auto drawn =
+      bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, bench.context()));
   CHECK(drawn[0].reply);
   const Costs& costs = bench.ledger.by_purpose().at("own_answer");  // three, and one again; each 10 + 2 tokens
   CHECK(costs.completions == 4);
   CHECK(costs.prompt_tokens == 40);
   CHECK(costs.completion_tokens == 8);
   CHECK(bench.ledger.by_purpose().size() == 1);
+}
+
+TEST_CASE(
+    "the ledger keeps how the first completion begins that could not be read, and counts apart those that max_tokens "
+    "cut") {
+  Scheduler scheduler;
+  std::vector<std::string> said{"first", "<answer>x</answer>", "cut", "again", ""};
+  std::size_t next = 0;
+  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      replies.emplace_back(said.at(next++));
+      if (replies.back().text == "cut" || replies.back().text.empty()) replies.back().finish = Finish::length;
+    }
+    return replies;
+  });
+  const rag::Sampler sampler(port, method::decex_prompts(),
+                             {.sampling = {.temperature = 1, .max_tokens = 9}, .resample = 1});
+  Ledger ledger;
+  (void)scheduler.run(
+      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
+  const Costs& costs = ledger.by_purpose().at("own_answer");
+  CHECK(costs.completions == 5);  // three, and the two that could not be read once more
+  CHECK(costs.unread == 4);
+  CHECK(costs.cut == 2);
+  CHECK(ledger.first_unread().at("own_answer") == Unread("first", 0, Seed(), 0));
+  said = {"cut", "cut"}, next = 0;
+  (void)scheduler.run(
+      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 3, &ledger)));
+  CHECK(ledger.first_unread().at("own_answer").text == "first");
+  (void)scheduler.run(sampler.draw("forced_answer",
+                                   {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 0,
+                                   Context(Seed(1), 3, &ledger)));
+  CHECK(ledger.first_unread().size() == 1);
 }
 
 TEST_CASE("stop strings are the closing marks that a purpose returns, unless one has its own") {
@@ -106,7 +148,8 @@ TEST_CASE("stop strings are the closing marks that a purpose returns, unless one
   options.by_purpose["forced_answer"].stop = {"###"};
   Bench bench(model, options);
   for (const char* purpose : {"termination", "forced_answer", "sub_query"})
-    (void)bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+    (void)bench.scheduler.run(bench.sampler.draw(
+        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
   CHECK(stops.at("termination") == std::vector<std::string>{"</answer>", "</question>"});
   CHECK(stops.at("forced_answer") == std::vector<std::string>{"###"});
   CHECK(stops.at("sub_query").empty());

@@ -16,7 +16,9 @@ TEST_CASE("split cuts at every white space character that Python knows") {
   CHECK(split("") == Parts{});
   CHECK(split(" \t\n") == Parts{});
   CHECK(split("  one two ") == Parts{"one", "two"});
-  CHECK(split("a\u00A0b\u2003c\u3000d\u0085" "e\x1C" "f\u2028g") == Parts{"a", "b", "c", "d", "e", "f", "g"});
+  CHECK(split("a\u00A0b\u2003c\u3000d\u0085"
+              "e\x1C"
+              "f\u2028g") == Parts{"a", "b", "c", "d", "e", "f", "g"});
   CHECK(split("zero\u200Bwidth") == Parts{"zero\u200Bwidth"});
 }
 
@@ -35,7 +37,11 @@ TEST_CASE("punctuation is the 32 marks of ASCII") {
 TEST_CASE("words are replaced only where they stand alone") {
   CHECK(replace_words("a an the and tha", {"a", "an", "the"}, "#") == "# # # and tha");
   CHECK(replace_words("the", {"the"}, "") == "");
-  CHECK(replace_words("a\u00E9 \u00E9" "a a_ a1", {"a"}, "#") == "a\u00E9 \u00E9" "a a_ a1");
+  CHECK(replace_words("a\u00E9 \u00E9"
+                      "a a_ a1",
+                      {"a"}, "#") ==
+        "a\u00E9 \u00E9"
+        "a a_ a1");
   CHECK(replace_words("\u2013a\u2013", {"a"}, "#") == "\u2013#\u2013");
 }
 
@@ -54,11 +60,14 @@ TEST_CASE("the common normal form lowers, deletes punctuation, drops articles, j
 TEST_CASE("the common normal form keeps what is not ASCII") {
   CHECK(normalise("\u201CA\u201D\u2013team") == "\u201C \u201D\u2013team");
   CHECK(normalise("a\u2013team an\u00E9 a\u0301 b") == "\u2013team an\u00E9 \u0301 b");
-  CHECK(normalise("the\u00A0\u3000" "cat\x1C" "sat") == "cat sat");
+  CHECK(normalise("the\u00A0\u3000"
+                  "cat\x1C"
+                  "sat") == "cat sat");
   CHECK(normalise("\uFF21 \uFF22") == "\uFF41 \uFF42");
   CHECK(normalise("\u0130 \u03A3\u0391\u03A3") == "i\u0307 \u03C3\u03B1\u03C2");
   CHECK(normalise("x\u200Ba y") == "x\u200B y");
-  CHECK(normalise("na\u00EFve\u2014the\u2014" "end") == "na\u00EFve\u2014 \u2014end");
+  CHECK(normalise("na\u00EFve\u2014the\u2014"
+                  "end") == "na\u00EFve\u2014 \u2014end");
 }
 
 }  // namespace text_test

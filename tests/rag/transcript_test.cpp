@@ -10,7 +10,8 @@ using namespace espalier::rag;
 TEST_CASE("appending changes no other transcript and shares what came before") {
   const Transcript root;
   const Transcript a = root.append(Segment(SegmentKind::thought, ModelText("a")));
-  const Transcript b = a.append(Segment(SegmentKind::query, ModelText("b"))), c = a.append(Segment(SegmentKind::answer, ModelText("c")));
+  const Transcript b = a.append(Segment(SegmentKind::query, ModelText("b"))),
+                   c = a.append(Segment(SegmentKind::answer, ModelText("c")));
   CHECK(root.segments().empty());
   REQUIRE(b.segments().size() == 2);
   REQUIRE(c.segments().size() == 2);
@@ -52,7 +53,8 @@ TEST_CASE("a state counts rounds and retrievals and knows its open sub-question 
 TEST_CASE("a search without gold cannot be rewarded by it") {
   const State state(Question{"q7", "Who?"});
   CHECK_FALSE(state.has_gold());
-  CHECK_THROWS_WITH_AS((void)state.gold(), "question 'q7' has no gold answer: choose a reward that needs none", std::invalid_argument);
+  CHECK_THROWS_WITH_AS((void)state.gold(), "question 'q7' has no gold answer: choose a reward that needs none",
+                       std::invalid_argument);
 }
 
 }  // namespace transcript_test

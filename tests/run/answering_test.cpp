@@ -2,7 +2,6 @@
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -21,7 +20,8 @@ class Asked {
  public:
   Asked() {
     run::write_world(folder_.path().string(), {200, 6, 3, 3});
-    for (const auto& example : output::read_questions((folder_.path() / "questions.jsonl").string())) questions.push_back(example.question);
+    for (const auto& example : output::read_questions((folder_.path() / "questions.jsonl").string()))
+      questions.push_back(example.question);
   }
   [[nodiscard]] run::Settings settings() const {
     run::Settings s;

@@ -1,8 +1,7 @@
-#include "../backend/temporary_folder.hpp"
-
 #include <espalier/run/expand.hpp>
 #include <espalier/run/world.hpp>
 
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <map>
@@ -23,7 +22,8 @@ std::string content(const std::filesystem::path& path) {
 /// What has to be the same bytes, by file.
 std::map<std::string, std::string> results(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
-  for (const char* name : {"trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl"}) files[name] = content(folder / name);
+  for (const char* name : {"trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl"})
+    files[name] = content(folder / name);
   const std::string summary = content(folder / "summary.json");
   files["summary.json"] = summary.substr(0, summary.find("\"seconds\""));
   return files;
@@ -52,11 +52,14 @@ run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = n
   return job(hook);
 }
 
-std::uint64_t number(const std::map<std::string, std::string>& fields, const std::string& name) { return std::stoull(fields.at(name)); }
+std::uint64_t number(const std::map<std::string, std::string>& fields, const std::string& name) {
+  return std::stoull(fields.at(name));
+}
 
 }  // namespace
 
-TEST_CASE("a run writes the same bytes for any number in flight, any number of open questions, with and without a journal") {
+TEST_CASE(
+    "a run writes the same bytes for any number in flight, any number of open questions, with and without a journal") {
   const World world;
   run_job(world.settings("reference"));
   const auto reference = results(world / "reference");
@@ -85,14 +88,19 @@ TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays 
     settings.in_flight = 16;
     for (int round = 0; round < 3; ++round) {
       int left = turns;
-      CHECK_THROWS_AS(run_job(settings, [&](const run::Progress&) { if (--left < 0) throw Stop(); }), Stop);
+      CHECK_THROWS_AS(run_job(settings,
+                              [&](const run::Progress&) {
+                                if (--left < 0) throw Stop();
+                              }),
+                      Stop);
       for (const char* file : {"trees.jsonl", "answers.jsonl", "sft.jsonl", "summary.json", "trees.jsonl.part"})
         CHECK_FALSE(std::filesystem::exists(world / name / file));
     }
     run_job(settings);
     CHECK(results(world / name) == results(world / "reference"));
     const auto accounts = output::read_flat_json((world / name / "accounts.json").string());
-    CHECK(number(accounts, "model.paid_applied") + number(accounts, "model.cached") + number(accounts, "model.shared") ==
+    CHECK(number(accounts, "model.paid_applied") + number(accounts, "model.cached") +
+              number(accounts, "model.shared") ==
           number(accounts, "model.logical"));
     CHECK((turns < 9 || number(accounts, "model.cached") > 0));
 
@@ -104,7 +112,8 @@ TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays 
   }
 }
 
-TEST_CASE("a finished run is recognised; another option, seed or input is refused by name unless it is to be overwritten") {
+TEST_CASE(
+    "a finished run is recognised; another option, seed or input is refused by name unless it is to be overwritten") {
   const World world;
   const auto settings = world.settings("run");
   CHECK_FALSE(run_job(settings).recognised);
@@ -130,14 +139,17 @@ TEST_CASE("a finished run is recognised; another option, seed or input is refuse
   changed = settings;
   changed.limit = 3;
   refused(changed, "limit");
-  std::ofstream(world / "world/corpus.jsonl", std::ios::app) << "{\"id\":\"new\",\"title\":\"New\",\"contents\":\"New\\ntext\"}\n";
+  std::ofstream(world / "world/corpus.jsonl", std::ios::app)
+      << "{\"id\":\"new\",\"title\":\"New\",\"contents\":\"New\\ntext\"}\n";
   refused(settings, "inputs.corpus");
   changed = settings;
   changed.overwrite = true;
   CHECK_FALSE(run_job(changed).recognised);
 }
 
-TEST_CASE("a server that refuses leaves questions open, with the reason, and a run with the journal alone says what it lacks") {
+TEST_CASE(
+    "a server that refuses leaves questions open, with the reason, and a run with the journal alone says what it "
+    "lacks") {
   const World world;
   auto settings = world.settings("open");
   settings.model = "http://127.0.0.1:9/v1";
@@ -175,7 +187,9 @@ TEST_CASE("single purposes may ask other models") {
   CHECK(run_job(settings).open == 2);
   CHECK(content(world / "two/answers.jsonl").find("127.0.0.1:9") != std::string::npos);
   settings.models.front().purpose = "own_anser";
-  CHECK_THROWS_WITH_AS(run::Run{settings}, "option 'model-for': decex has no purpose 'own_anser'", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(run::Run{settings},
+                       "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
+                       std::invalid_argument);
 }
 
 TEST_CASE("answering without gold gives no score and needs none") {
@@ -190,9 +204,24 @@ TEST_CASE("answering without gold gives no score and needs none") {
     const std::string row = content(world / (std::string("answer-") + inference) / "answers.jsonl");
     CHECK(row.find("\"em\":null") != std::string::npos);
     CHECK(row.find("\"status\":\"done\"") != std::string::npos);
-    CHECK(content(world / (std::string("answer-") + inference) / "summary.json").find("\"oracle\":false") != std::string::npos);
+    CHECK(content(world / (std::string("answer-") + inference) / "summary.json").find("\"oracle\":false") !=
+          std::string::npos);
     CHECK_FALSE(std::filesystem::exists(world / (std::string("answer-") + inference) / "sft.jsonl"));
   }
+}
+
+TEST_CASE("trees grow without gold where the reward needs none, and are no oracle's") {
+  const World world;
+  std::ofstream(world / "plain.jsonl") << R"({"id":"a","question":"Who directed The Frozen Bratot?"})" << '\n';
+  auto settings = world.settings("plain");
+  settings.questions = (world / "plain.jsonl").string();
+  CHECK_THROWS_AS(run_job(settings), InputError);  // the F1 needs gold
+  settings.set.emplace_back("reward", "agreement");
+  CHECK(run_job(settings).open == 0);
+  CHECK(content(world / "plain/answers.jsonl").find("\"em\":null") != std::string::npos);
+  CHECK(content(world / "plain/trees.jsonl").find("\"oracle\":false") != std::string::npos);
+  CHECK(content(world / "plain/summary.json").find("\"oracle\":false") != std::string::npos);
+  CHECK(content(world / "plain/sft.jsonl").empty());  // no chain is known to be right
 }
 
 TEST_CASE("bad settings are refused before anything is written") {

@@ -1,8 +1,7 @@
-#include "../backend/fault_server.hpp"
-#include "../backend/temporary_folder.hpp"
-
 #include <espalier/run/expand.hpp>
 
+#include "../backend/fault_server.hpp"
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -27,7 +26,8 @@ constexpr const char* reply =
     R"x(Final Answer: a ship\n<answer> a ship </answer> \\boxed{a ship} Finish(a ship)"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":9}})x";
 
 /// How many requests of a run show the gold answer, and how many there were.
-std::pair<std::size_t, std::size_t> requests(const test::TemporaryFolder& folder, const std::string& name, run::Settings::Task task) {
+std::pair<std::size_t, std::size_t> requests(const test::TemporaryFolder& folder, const std::string& name,
+                                             run::Settings::Task task) {
   std::atomic<std::size_t> leaks = 0, all = 0;
   FaultServer server([&](const Received& request, std::size_t) {
     ++all;
@@ -58,10 +58,13 @@ TEST_CASE("`answer` shows no model the gold answers of its question file, whatev
   const test::TemporaryFolder folder;
   {
     std::ofstream questions(folder / "questions.jsonl"), corpus(folder / "corpus.jsonl");
-    questions << R"({"id":"q","question":"What is the name of the ship?","golden_answers":["Zzyzx"],"metadata":{}})" << '\n';
-    for (int i = 0; i < 5; ++i) corpus << R"({"id":"d)" << i << R"(","title":"Ship )" << i << R"(","contents":"Ship )" << i << R"(\nIt sails."})" << '\n';
+    questions << R"({"id":"q","question":"What is the name of the ship?","golden_answers":["Zzyzx"],"metadata":{}})"
+              << '\n';
+    for (int i = 0; i < 5; ++i)
+      corpus << R"({"id":"d)" << i << R"(","title":"Ship )" << i << R"(","contents":"Ship )" << i << R"(\nIt sails."})"
+             << '\n';
   }
-  for (const std::string& name : run::method_names()) {
+  for (const std::string& name : method::method_names()) {
     CAPTURE(name);
     const auto [leaks, all] = requests(folder, name, run::Settings::Task::answer);
     CHECK(leaks == 0);

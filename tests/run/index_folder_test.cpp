@@ -82,18 +82,25 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK(index.dense().encoder() == Hash{1, 2});
   CHECK(index.dense().metric() == backend::Metric::l2);
   std::vector<float> room;
-  CHECK(index.dense().vectors().row(2, room)[0] == 11);          // "Loom\nweaves"
+  CHECK(index.dense().vectors().row(2, room)[0] == 11);           // "Loom\nweaves"
   CHECK(index.dense().vectors().row(2, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
   CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
   CHECK_NOTHROW(index.check_encoder("", std::nullopt));
   CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
-  CHECK(refusal([&] { index.check_encoder("lengths", Hash{1, 3}); }).find("\"lengths\" with profile \"none\"") != std::string::npos);
+  CHECK(refusal([&] { index.check_encoder("lengths", Hash{1, 3}); }).find("\"lengths\" with profile \"none\"") !=
+        std::string::npos);
   CHECK_THROWS_AS(index.check_encoder("widths", std::nullopt), std::invalid_argument);
   CHECK(index.hash(true) != index.hash(false));
   CHECK(run::describe(index).find(R"("dense":{"encoder":"lengths")") != std::string::npos);
 
-  encoding.encoder = [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), {0, 7e4F}); };
-  const run::IndexOptions again{.corpus = folder / "corpus.jsonl", .out = folder / "index", .lexical = {}, .overwrite = true, .encoding = encoding};
+  encoding.encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), {0, 7e4F});
+  };
+  const run::IndexOptions again{.corpus = folder / "corpus.jsonl",
+                                .out = folder / "index",
+                                .lexical = {},
+                                .overwrite = true,
+                                .encoding = encoding};
   CHECK(refusal([&] { build_index(again); }) == "row 0: an embedding holds 70000.000000, float16 no more than 65504");
   CHECK_THROWS_AS(IndexFolder{folder / "index"}, InputError);
   build_index({folder / "corpus.jsonl", folder / "index", {}});
@@ -104,9 +111,8 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
 TEST_CASE("a build that was not finished is no index, and one that is there is kept") {
   const TemporaryFolder folder;
   const std::string path = built(folder);
-  CHECK(refusal([&] {
-          build_index({folder / "corpus.jsonl", path, {}});
-        }).find("holds an index already") != std::string::npos);
+  CHECK(refusal([&] { build_index({folder / "corpus.jsonl", path, {}}); }).find("holds an index already") !=
+        std::string::npos);
   std::filesystem::rename(path + "/index.json", path + "/kept");
   CHECK(refusal([&] { IndexFolder{path}; }) == path + ": is not the folder of a finished index: it has no index.json");
   std::filesystem::rename(path + "/kept", path + "/index.json");

@@ -1,7 +1,6 @@
-#include "../backend/temporary_folder.hpp"
-
 #include <espalier/run/known_servers.hpp>
 
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 namespace known_servers_test {
@@ -19,7 +18,8 @@ TEST_CASE("what servers are is kept by address, and the last word holds") {
   known.keep("http://c/v1", Server::vllm);
   known.keep("http://c/v1", Server::llamacpp_python);
   known.keep("http://d/v1", Server::other);  // says nothing
-  CHECK(test::read_bytes(folder / "servers.json") == "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"llamacpp-python\"}\n");
+  CHECK(test::read_bytes(folder / "servers.json") ==
+        "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"llamacpp-python\"}\n");
   CHECK(known.at("http://a.b:8000/v1") == Server::vllm);
   CHECK(KnownServers(folder / "servers.json").at("http://c/v1") == Server::llamacpp_python);
 }
@@ -31,7 +31,8 @@ TEST_CASE("a damaged file is named") {
   test::write_bytes(file, "{\"http://a/v1\":\"vllm");
   CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("servers.json"), InputError);
   test::write_bytes(file, "{\"http://a/v1\":\"auto\"}");
-  CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("field 'http://a/v1': no sort of server is called \"auto\""), InputError);
+  CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"),
+                       doctest::Contains("field 'http://a/v1': no sort of server is called \"auto\""), InputError);
 }
 
 TEST_CASE("without a file nothing is kept") {

@@ -1,11 +1,10 @@
-#include "../backend/fault_server.hpp"
-#include "../backend/temporary_folder.hpp"
-
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/run/expand.hpp>
 
+#include "../backend/fault_server.hpp"
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -49,10 +48,13 @@ class Files {
     std::string questions, corpus;
     for (int i = 0; i < 4; ++i) {
       const std::string n = std::to_string(i);
-      questions += R"({"id":"q)" + n + R"(","question":"Which town lies north of number )" + n + R"(?","golden_answers":["secret town )" + n +
-                   R"("],"metadata":{"type":"secret","supporting_titles":["secret title"],"decomposition":[{"question":"secret step","answer":"secret )" +
-                   n + "\"}]}}\n";
-      corpus += R"({"id":"p)" + n + R"(","title":"Town )" + n + R"(","contents":"Town )" + n + R"(\nTown number )" + n + " lies north of the other.\"}\n";
+      questions +=
+          R"({"id":"q)" + n + R"(","question":"Which town lies north of number )" + n +
+          R"(?","golden_answers":["secret town )" + n +
+          R"("],"metadata":{"type":"secret","supporting_titles":["secret title"],"decomposition":[{"question":"secret step","answer":"secret )" +
+          n + "\"}]}}\n";
+      corpus += R"({"id":"p)" + n + R"(","title":"Town )" + n + R"(","contents":"Town )" + n + R"(\nTown number )" + n +
+                " lies north of the other.\"}\n";
     }
     test::write_bytes(folder_ / "questions.jsonl", questions);
     test::write_bytes(folder_ / "corpus.jsonl", corpus);
@@ -81,7 +83,8 @@ run::RunResult run_job(run::Settings settings) {
 
 }  // namespace
 
-TEST_CASE("what a failing server left open is finished by the next run, in the same bytes, and no reply is paid for twice") {
+TEST_CASE(
+    "what a failing server left open is finished by the next run, in the same bytes, and no reply is paid for twice") {
   const Files files;
   std::atomic<bool> failing = true;
   std::map<std::string, int> paid;
@@ -93,7 +96,9 @@ TEST_CASE("what a failing server left open is finished by the next run, in the s
     ++paid[request.body];
     return chat(reply_to(request.body));
   });
-  FaultServer steady([](const Received& request, std::size_t) { return request.path == "/v1/models" ? models : chat(reply_to(request.body)); });
+  FaultServer steady([](const Received& request, std::size_t) {
+    return request.path == "/v1/models" ? models : chat(reply_to(request.body));
+  });
 
   CHECK(run_job(files.settings(steady, "whole")).open == 0);
   auto settings = files.settings(flaky, "broken");

@@ -1,7 +1,6 @@
-#include "../backend/temporary_folder.hpp"
-
 #include <espalier/run/stops.hpp>
 
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 namespace stops_test {

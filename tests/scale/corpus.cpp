@@ -1,10 +1,11 @@
-// 5 million passages on disk: built by one process, searched by another that holds less than 300 MB. What stands in a passage is
-// arithmetic, so that every answer is known without an index. All passages have the same length: of equal words, equal scores.
-#include <backend/temporary_folder.hpp>
+// 5 million passages on disk: built by one process, searched by another that holds less than 300 MB. What stands in a
+// passage is arithmetic, so that every answer is known without an index. All passages have the same length: of equal
+// words, equal scores.
 #include <espalier/core/hash.hpp>
 #include <espalier/run/build_index.hpp>
 #include <espalier/run/index_folder.hpp>
 
+#include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -11,9 +11,9 @@
 
 namespace espalier::testing {
 
-/// An environment whose every answer comes over a port: actions from a model, states from a retriever. It proposes equal
-/// actions and unreadable ones now and then, and its requests depend on the node's seed, so a search that is not a function
-/// of its inputs shows.
+/// An environment whose every answer comes over a port: actions from a model, states from a retriever. It proposes
+/// equal actions and unreadable ones now and then, and its requests depend on the node's seed, so a search that is not
+/// a function of its inputs shows.
 class AskedTree {
  public:
   struct State {
@@ -41,13 +41,18 @@ class AskedTree {
     std::vector<Proposal<Action>> proposals;
     for (const Completion& c : texts) {
       const std::uint64_t word = std::stoull(c.text);
-      proposals.emplace_back(static_cast<Action>(word % 5), kind, 1.0F, word % 7 == 0 ? Reason::malformed : Reason::none);
+      proposals.emplace_back(static_cast<Action>(word % 5), kind, 1.0F,
+                             word % 7 == 0 ? Reason::malformed : Reason::none);
+      if (word % 7 == 0)
+        context.ledger->enter(
+            "propose", Unread(c.text, 0, context.seed, context.first + static_cast<std::uint32_t>(proposals.size())));
     }
     co_return proposals;
   }
   Task<State> step(State s, Action a, Context context) const {
     ++context.ledger->operator[]("step").retrievals;
-    const Passages found = co_await retriever_(Query(std::to_string(s.hash) + " " + std::to_string(a) + " " + std::to_string(context.seed.value()), 1));
+    const Passages found = co_await retriever_(
+        Query(std::to_string(s.hash) + " " + std::to_string(a) + " " + std::to_string(context.seed.value()), 1));
     State next;
     next.hash = std::stoull(found.front().text());
     next.depth = s.depth + 1;
@@ -55,7 +60,9 @@ class AskedTree {
   }
 
   /// What the model says to a prompt: a number made of all that is in its key.
-  static Outcome<Completion> say(const Prompt& prompt) { return Completion(std::to_string(mix64(prompt.key().low) >> 8)); }
+  static Outcome<Completion> say(const Prompt& prompt) {
+    return Completion(std::to_string(mix64(prompt.key().low) >> 8));
+  }
   static Outcome<Passages> find(const Query& query) {
     return Passages(1, Passage("0", "", std::to_string(mix64(query.key().low) >> 8)));
   }
@@ -73,6 +80,7 @@ class AskedTree {
       const std::uint64_t word = std::stoull(c.text);
       Evaluation<State, double> evaluation(static_cast<double>(word % 1000) / 1000);
       evaluation.known = word % 7 != 0;
+      if (!evaluation.known) context.ledger->enter("judge", Unread(c.text, 0, context.seed, 0));
       evaluation.terminals.emplace_back(s, evaluation.value);
       co_return evaluation;
     }

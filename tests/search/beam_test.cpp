@@ -1,12 +1,10 @@
-#include <espalier/search/beam.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/beam.hpp>
 #include <espalier/toy/corridor.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <string>
 #include <vector>
@@ -75,7 +73,8 @@ TEST_CASE("a beam as wide as the tree visits all of it") {
 TEST_CASE("a beam of one on the corridor leaves the tree that is written here") {
   // values: walking 1/2 and 1, leaving 0. Depth 1: walk is kept. Depth 2: the end (terminal) is kept, the door is not.
   toy::Corridor env(2);
-  Beam search({.beam = 1, .width = 2, .max_depth = 5}, [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
+  Beam search({.beam = 1, .width = 2, .max_depth = 5},
+              [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
   Scheduler scheduler;
   const auto tree = scheduler.run(search(env, env.root(), Seed(3)));
   REQUIRE(tree.size() == 5);
@@ -90,7 +89,7 @@ TEST_CASE("a beam of one on the corridor leaves the tree that is written here") 
   CHECK(tree[0].total == 1.5);
   CHECK(tree[0].visits == 4);
   CHECK(tree[1].total == 1.5);
-  expect(1, 0, 0.5, Status::expanded, Reason::none);        // 0.5 + 1 + 0 over three
+  expect(1, 0, 0.5, Status::expanded, Reason::none);  // 0.5 + 1 + 0 over three
   expect(2, 0, 0, Status::pruned, Reason::not_best);
   expect(3, 1, 1, Status::terminal, Reason::none);
   expect(4, 1, 0, Status::pruned, Reason::not_best);
@@ -98,7 +97,8 @@ TEST_CASE("a beam of one on the corridor leaves the tree that is written here") 
 
 TEST_CASE("a beam follows a corridor of 100,000 steps") {
   toy::Corridor env(100'000);
-  Beam search({.beam = 1, .width = 1, .max_depth = 200'000}, [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
+  Beam search({.beam = 1, .width = 1, .max_depth = 200'000},
+              [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
   Scheduler scheduler;
   const auto tree = scheduler.run(search(env, env.root(), Seed(1)));
   CHECK(tree.size() == 100'001);

@@ -1,12 +1,10 @@
-#include <espalier/search/best_first.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/best_first.hpp>
 #include <espalier/toy/corridor.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,9 @@
+#include <espalier/core/scheduler.hpp>
 #include <espalier/search/best_of_n.hpp>
 #include <espalier/search/self_consistency.hpp>
 
-#include <espalier/core/scheduler.hpp>
-
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <string>
 #include <vector>
@@ -23,7 +21,9 @@ struct Script {
   };
   using Action = int;
   std::vector<int> last;
-  static std::vector<Kind> kinds(const State& s) { return s.said.size() == 2 ? std::vector<Kind>() : std::vector<Kind>{0}; }
+  static std::vector<Kind> kinds(const State& s) {
+    return s.said.size() == 2 ? std::vector<Kind>() : std::vector<Kind>{0};
+  }
   std::vector<Proposal<int>> propose(const State& s, Kind kind, std::uint32_t, const Context& context) const {
     if (s.said.empty()) return {Proposal<int>(static_cast<int>(context.first), kind)};
     const int word = last[static_cast<std::size_t>(s.said[0])];
@@ -36,7 +36,9 @@ struct Script {
   }
 };
 const auto word = [](const Script&, const Script::State& s) { return static_cast<double>(s.said.back()); };
-const auto key = [](const Script::State& s) { return s.said.back() < 0 ? std::string() : std::to_string(s.said.back()); };
+const auto key = [](const Script::State& s) {
+  return s.said.back() < 0 ? std::string() : std::to_string(s.said.back());
+};
 
 template <class Engine>
 auto run(Engine engine, std::vector<int> last) {

@@ -9,9 +9,8 @@
 #include <espalier/search/self_consistency.hpp>
 #include <espalier/toy/corridor.hpp>
 
-#include <search/executions.hpp>
-
 #include <doctest/doctest.h>
+#include <search/executions.hpp>
 
 #include <string>
 #include <vector>
@@ -81,11 +80,19 @@ TEST_CASE("each option of MCTS gives the same tree for any execution") {
     CAPTURE(window);
     const MctsOptions base{.simulations = 60, .width = 3, .window = window};
     const auto with = [](MctsOptions options, auto select, bool several = false) {
-      same_for_every_execution([=](AskedTree::Judge judge) { return Mcts(options, std::move(judge), select); }, several);
+      same_for_every_execution([=](AskedTree::Judge judge) { return Mcts(options, std::move(judge), select); },
+                               several);
     };
     MctsOptions options = base;
     options.solve = true;
     with(options, Uct());
+    for (const auto values : {MctsOptions::Values::each, MctsOptions::Values::all})
+      for (const bool solve : {false, true}) {
+        options = base;
+        options.values = values;
+        options.solve = solve;
+        with(options, Uct());
+      }
     options = base;
     options.collision = MctsOptions::Collision::evaluate;
     with(options, Uct(), true);
@@ -116,13 +123,17 @@ TEST_CASE("MCTS over rollouts gives the same tree for any execution, whether the
   for (const auto expand : {MctsOptions::Expand::all, MctsOptions::Expand::one})
     for (const std::uint32_t window : {1u, 8u, 32u}) {
       const MctsOptions options{.simulations = 40, .width = 3, .window = window, .expand = expand};
-      same_for_every_execution([&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward)); });
-      same_for_every_execution([&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward, Grafted())); });
+      same_for_every_execution(
+          [&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward)); });
+      same_for_every_execution(
+          [&](AskedTree::Judge) { return Mcts(options, Rollout({.n = 2, .max_steps = 4}, reward, Grafted())); });
     }
 }
 
-TEST_CASE("best-first search, best of N, self-consistency and hierarchical beams give the same tree for any execution") {
-  same_for_every_execution([](AskedTree::Judge judge) { return BestFirst({.width = 3, .expansions = 20, .answers = 3}, std::move(judge)); });
+TEST_CASE(
+    "best-first search, best of N, self-consistency and hierarchical beams give the same tree for any execution") {
+  same_for_every_execution(
+      [](AskedTree::Judge judge) { return BestFirst({.width = 3, .expansions = 20, .answers = 3}, std::move(judge)); });
   same_for_every_execution([](AskedTree::Judge judge) { return BestOfN({.n = 6}, std::move(judge)); });
   const auto last_digit = [](const AskedTree::State& s) { return std::to_string(s.hash % 3); };
   same_for_every_execution([&](AskedTree::Judge) { return SelfConsistency({.n = 6}, last_digit); });
@@ -131,20 +142,22 @@ TEST_CASE("best-first search, best of N, self-consistency and hierarchical beams
   using Search = HierarchicalBeam<AskedTree::Judge, decltype(rank), decltype(text)>;
   same_for_every_execution([&](AskedTree::Judge judge) {
     Search::Options options;
-    options.levels = {{0, {.width = 3, .keep = 2, .oversample = 2, .diversity = Diversity::none}}, {1, {.width = 2, .keep = 3}}};
+    options.levels = {{0, {.width = 3, .keep = 2, .oversample = 2, .diversity = Diversity::none}},
+                      {1, {.width = 2, .keep = 3}}};
     return Search(options, std::move(judge), rank, text);
   });
 }
 
-TEST_CASE("a search that its budget ended is replayed to the byte by its steps, with every engine") {
+TEST_CASE("a search that its clock ended is replayed to the byte by its steps, with every engine") {
   const auto replayed = [](auto make) {
-    Budget calls;
-    calls.calls = 25;
+    Budget clock;  // each look at it is a second later
+    clock.seconds = 3;
+    clock.clock = [now = 0.0]() mutable { return now++; };
     World world(executions[0]);
-    auto engine = make(calls, AskedTree::Judge(world.model));
+    auto engine = make(clock, AskedTree::Judge(world.model));
     const auto tree = world.scheduler.run(engine(world.env, AskedTree::State(), Seed(3)));
     CHECK(tree.ending == Ending::budget);
-    CHECK(tree.ledger.total().completions >= 25);
+    CHECK(tree.steps > 0);
     Budget steps;
     steps.steps = tree.steps;
     auto again = make(steps, AskedTree::Judge(world.model));
@@ -153,11 +166,19 @@ TEST_CASE("a search that its budget ended is replayed to the byte by its steps, 
     CHECK(same.steps == tree.steps);
   };
   using Judge = AskedTree::Judge;
-  replayed([](const Budget& budget, Judge judge) { return Mcts({.simulations = 60, .width = 3, .window = 4, .budget = budget}, std::move(judge)); });
-  replayed([](const Budget& budget, Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge)); });
-  replayed([](const Budget& budget, Judge judge) { return BestFirst({.width = 3, .expansions = 50, .answers = 99, .budget = budget}, std::move(judge)); });
+  replayed([](const Budget& budget, Judge judge) {
+    return Mcts({.simulations = 60, .width = 3, .window = 4, .budget = budget}, std::move(judge));
+  });
+  replayed([](const Budget& budget, Judge judge) {
+    return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge));
+  });
+  replayed([](const Budget& budget, Judge judge) {
+    return BestFirst({.width = 3, .expansions = 50, .answers = 99, .budget = budget}, std::move(judge));
+  });
   replayed([](const Budget& budget, Judge judge) { return BestOfN({.n = 10, .budget = budget}, std::move(judge)); });
-  replayed([](const Budget& budget, Judge judge) { return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2)); });
+  replayed([](const Budget& budget, Judge judge) {
+    return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2));
+  });
   const auto rank = [](Kind, double value) { return value; };
   const auto text = [](std::uint32_t action) { return std::to_string(action); };
   using Search = HierarchicalBeam<Judge, decltype(rank), decltype(text)>;
@@ -175,7 +196,9 @@ TEST_CASE("a tree is seen between the steps of its search, at the same moments i
       World world(execution);
       std::vector<std::size_t> shown;
       Budget budget;
-      budget.watch = [&](const SearchFacts& tree) { shown.push_back(static_cast<const Tree<AskedTree::State, std::uint32_t>&>(tree).size()); };
+      budget.watch = [&](const SearchFacts& tree) {
+        shown.push_back(static_cast<const Tree<AskedTree::State, std::uint32_t>&>(tree).size());
+      };
       auto engine = make(budget, AskedTree::Judge(world.model));
       shown.push_back(world.scheduler.run(engine(world.env, AskedTree::State(), Seed(3))).size());
       return shown;
@@ -188,11 +211,19 @@ TEST_CASE("a tree is seen between the steps of its search, at the same moments i
   };
   using Judge = AskedTree::Judge;
   // After each simulation; before each of four depths, and of the two kinds of each; before each expansion.
-  seen(30, [](const Budget& budget, Judge judge) { return Mcts({.simulations = 30, .width = 3, .window = 4, .budget = budget}, std::move(judge)); });
-  seen(4, [](const Budget& budget, Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge)); });
-  seen(12, [](const Budget& budget, Judge judge) { return BestFirst({.width = 3, .expansions = 12, .answers = 99, .budget = budget}, std::move(judge)); });
+  seen(30, [](const Budget& budget, Judge judge) {
+    return Mcts({.simulations = 30, .width = 3, .window = 4, .budget = budget}, std::move(judge));
+  });
+  seen(4, [](const Budget& budget, Judge judge) {
+    return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge));
+  });
+  seen(12, [](const Budget& budget, Judge judge) {
+    return BestFirst({.width = 3, .expansions = 12, .answers = 99, .budget = budget}, std::move(judge));
+  });
   seen(4, [](const Budget& budget, Judge judge) { return BestOfN({.n = 10, .budget = budget}, std::move(judge)); });
-  seen(8, [](const Budget& budget, Judge judge) { return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2)); });
+  seen(8, [](const Budget& budget, Judge judge) {
+    return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2));
+  });
   const auto rank = [](Kind, double value) { return value; };
   const auto text = [](std::uint32_t action) { return std::to_string(action); };
   using Search = HierarchicalBeam<Judge, decltype(rank), decltype(text)>;
@@ -217,7 +248,8 @@ TEST_CASE("an answer that is told again changes nothing, with every engine") {
       return testing::tree_text(drive(scheduler, model, std::move(task)), testing::shown);
     };
     const auto run = [](Scheduler& scheduler, ModelPort&, auto task) { return scheduler.run(std::move(task)); };
-    const std::string once = grown([](Scheduler& s) { return s.model(testing::answer_all<Prompt, Completion>(&AskedTree::say)); }, run);
+    const std::string once =
+        grown([](Scheduler& s) { return s.model(testing::answer_all<Prompt, Completion>(&AskedTree::say)); }, run);
     const std::string twice = grown([](Scheduler& s) { return s.model(std::make_unique<Repeating>()); }, run);
     CHECK(twice == once);
     const auto tell = [](Scheduler& scheduler, ModelPort& model, auto task) {
@@ -246,7 +278,9 @@ TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion"
     using Corridor::Corridor;
     mutable std::uint64_t asked = 0;
     auto kinds(const State& s) const { return ++asked, Corridor::kinds(s); }
-    auto propose(const State& s, Kind k, std::uint32_t n, const Context& c) const { return ++asked, Corridor::propose(s, k, n, c); }
+    auto propose(const State& s, Kind k, std::uint32_t n, const Context& c) const {
+      return ++asked, Corridor::propose(s, k, n, c);
+    }
     State step(const State& s, Action a) const { return ++asked, Corridor::step(s, a); }
   };
   const std::uint32_t n = 100'000;
@@ -274,7 +308,8 @@ TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion"
 }
 
 TEST_CASE("beam search gives the same tree for any execution") {
-  same_for_every_execution([](AskedTree::Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4}, std::move(judge)); });
+  same_for_every_execution(
+      [](AskedTree::Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4}, std::move(judge)); });
 }
 
 TEST_CASE("layered search gives the same tree for any execution") {
@@ -334,7 +369,8 @@ TEST_CASE("a failed call reaches the task that made it, and no other; nothing wa
             return AskedTree::say(prompt);
           };
           testing::Traffic traffic;
-          ModelPort model = scheduler.model(testing::shuffled<Prompt, Completion>(say, static_cast<std::uint64_t>(fatal), &traffic), 16);
+          ModelPort model = scheduler.model(
+              testing::shuffled<Prompt, Completion>(say, static_cast<std::uint64_t>(fatal), &traffic), 16);
           RetrieverPort retriever = scheduler.retriever(testing::shuffled<Query, Passages>(&AskedTree::find, 3));
           AskedTree env(model, retriever, 4);
           Mcts engine({.simulations = 30, .width = 3, .window = window, .expand = expand}, AskedTree::Judge(model));

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <core/shuffled_service.hpp>
+#include <doctest/doctest.h>
 #include <search/asked_tree.hpp>
 #include <search/tree_text.hpp>
-
-#include <doctest/doctest.h>
 
 #include <span>
 #include <string>
@@ -23,7 +22,8 @@ struct Execution {
   std::size_t limit = 1000;
   std::uint64_t order = 0;
 };
-inline const Execution executions[] = {{true, 1000, 0}, {true, 1, 0}, {true, 7, 0}, {false, 1, 1}, {false, 7, 2}, {false, 7, 3}, {false, 64, 4}, {false, 64, 5}};
+inline const Execution executions[] = {{true, 1000, 0}, {true, 1, 0},  {true, 7, 0},   {false, 1, 1},
+                                       {false, 7, 2},   {false, 7, 3}, {false, 64, 4}, {false, 64, 5}};
 
 /// A batch function that answers each request by itself.
 template <class In, class Out>
@@ -54,22 +54,26 @@ struct World {
 /// What tree_text leaves out.
 template <class Tree>
 std::string rest_of(const Tree& tree) {
-  std::string text = "steps " + std::to_string(tree.steps) + " " + std::to_string(tree.choices) + " " + std::to_string(tree.explored) + " " + tree.prior_source;
+  std::string text = "steps " + std::to_string(tree.steps) + " " + std::to_string(tree.choices) + " " +
+                     std::to_string(tree.explored) + " " + tree.prior_source;
   text += " " + exact(tree.lowest) + " " + exact(tree.highest) + "\n";
+  for (const auto& [purpose, unread] : tree.ledger.first_unread())
+    text += purpose + " " + std::to_string(tree.ledger.by_purpose().at(purpose).unread) + " " + unread.text + "\n";
   for (const auto& [name, numbers] : tree.annotations)
     for (const double number : numbers) text += name + " " + exact(number) + "\n";
   for (NodeId id = 0; id < tree.size(); ++id) text += tree[id].solved ? "s" : "-";
   return text;
 }
 
-/// Grows three trees side by side and returns their texts; checks the rules that each must keep, and that the trees count
-/// all that the backends were asked. `several`: nodes may be valued more than once.
+/// Grows three trees side by side and returns their texts; checks the rules that each must keep, and that the trees
+/// count all that the backends were asked. `several`: nodes may be valued more than once.
 template <class Make>
 std::vector<std::string> grow(const Execution& execution, Make make, bool several = false) {
   World world(execution);
   auto engine = make(AskedTree::Judge(world.model));
   std::vector<Task<typename decltype(engine)::template TreeOf<AskedTree>>> tasks;
-  for (const char* question : {"a", "b", "c"}) tasks.push_back(engine(world.env, AskedTree::State(), Seed(7, question)));
+  for (const char* question : {"a", "b", "c"})
+    tasks.push_back(engine(world.env, AskedTree::State(), Seed(7, question)));
   std::vector<std::string> texts;
   Costs counted;
   for (const auto& tree : world.scheduler.run(std::move(tasks))) {

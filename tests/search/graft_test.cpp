@@ -1,12 +1,10 @@
 // Rollouts whose steps become nodes.
-#include <espalier/search/mcts.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <map>
 #include <set>
@@ -44,8 +42,8 @@ auto grow(Counting& env, MctsOptions options, std::uint32_t n, Policy policy) {
 }  // namespace
 
 TEST_CASE("a rollout's steps are nodes without visits below the node that it values") {
-  // The first simulation adds child 0 of the root and rolls out twice: samples 0 and 1 are the actions 0 and 1 here, and each
-  // rollout goes on with its own number.
+  // The first simulation adds child 0 of the root and rolls out twice: samples 0 and 1 are the actions 0 and 1 here,
+  // and each rollout goes on with its own number.
   Counting env({.branching = 3, .depth = 3});
   const auto tree = grow(env, {.simulations = 1, .width = 3, .expand = Expand::one}, 2, Grafted());
   REQUIRE(tree.size() == 6);
@@ -96,11 +94,14 @@ TEST_CASE("grafts keep to the depth limit and to the widths") {
 TEST_CASE("widening over several kinds cannot be grafted, and says so") {
   struct TwoKinds : UniformTree {
     using UniformTree::UniformTree;
-    std::vector<Kind> kinds(const State& s) const { return s.depth < 4 ? std::vector<Kind>{0, 1} : std::vector<Kind>(); }
+    std::vector<Kind> kinds(const State& s) const {
+      return s.depth < 4 ? std::vector<Kind>{0, 1} : std::vector<Kind>();
+    }
   };
   TwoKinds env({.branching = 3, .depth = 4});
   Scheduler scheduler;
-  Mcts engine({.simulations = 9, .width = 3, .expand = Expand::one, .widen_k = 1}, Rollout({.n = 1}, &UniformTree::value, Grafted()));
+  Mcts engine({.simulations = 9, .width = 3, .expand = Expand::one, .widen_k = 1},
+              Rollout({.n = 1}, &UniformTree::value, Grafted()));
   CHECK_THROWS_AS(scheduler.run(engine(env, env.root(), Seed(1))), std::invalid_argument);
 }
 

@@ -84,18 +84,24 @@ TEST_CASE("all beams 1 is the greedy agent") {
 }
 
 TEST_CASE("a level keeps so many of all its children at a depth, not of each parent's") {
-  const auto tree = grow({.levels = {{plan, {.width = 2, .keep = 2}}, {query, {.width = 2, .keep = 3}}}, .max_depth = 4});
-  // a, b; a1 a2 b1 b2, of which a2 b2 (0.7) and the older of a1, b1 (0.3); then two of six plans: b after a1, a2, b2 (0.8)
+  const auto tree =
+      grow({.levels = {{plan, {.width = 2, .keep = 2}}, {query, {.width = 2, .keep = 3}}}, .max_depth = 4});
+  // a, b; a1 a2 b1 b2, of which a2 b2 (0.7) and the older of a1, b1 (0.3); then two of six plans: b after a1, a2, b2
+  // (0.8)
   CHECK(paths(tree, Status::pruned).substr(0, 3) == "b1 ");
   std::size_t at_four = 0;
-  for (NodeId id = 0; id < tree.size(); ++id) at_four += tree.state(id).size() == 4 && tree[id].status != Status::pruned;
+  for (NodeId id = 0; id < tree.size(); ++id)
+    at_four += tree.state(id).size() == 4 && tree[id].status != Status::pruned;
   CHECK(at_four == 3);
 }
 
 TEST_CASE("oversampled queries are thinned out by how different they are") {
   TwoLevels env;
   env.queries = "1123";
-  const auto tree = grow({.levels = {{plan, {.width = 1}}, {query, {.width = 2, .oversample = 2, .diversity = Diversity::charset}}}, .max_depth = 2}, env);
+  const auto tree =
+      grow({.levels = {{plan, {.width = 1}}, {query, {.width = 2, .oversample = 2, .diversity = Diversity::charset}}},
+            .max_depth = 2},
+           env);
   CHECK(tree.size() == 4);  // a, a1 (twice drawn), a2: all single characters differ alike, so the earlier ones
   CHECK(tree[2].prior == doctest::Approx(0.5));
   CHECK(tree.action(3) == '2');

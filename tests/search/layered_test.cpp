@@ -1,11 +1,9 @@
-#include <espalier/search/layered.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/layered.hpp>
 #include <espalier/toy/corridor.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <map>
 #include <string>
@@ -58,7 +56,8 @@ struct Shaky {  // sample i of three: i readable ones, as the state says
   std::vector<Kind> kinds(int s) const { return s < 0 ? std::vector<Kind>() : std::vector<Kind>{0}; }
   std::vector<Proposal<int>> propose(int s, Kind kind, std::uint32_t n) const {
     std::vector<Proposal<int>> all;
-    for (int i = 0; i < static_cast<int>(n); ++i) all.emplace_back(i, kind, 1.0F, i < s ? Reason::none : Reason::malformed);
+    for (int i = 0; i < static_cast<int>(n); ++i)
+      all.emplace_back(i, kind, 1.0F, i < s ? Reason::none : Reason::malformed);
     return all;
   }
   int step(int, int a) const { return -1 - a; }
@@ -68,7 +67,9 @@ struct Coins {
   using State = int;
   using Action = State;
   std::vector<Kind> kinds(int s) const { return s ? std::vector<Kind>() : std::vector<Kind>{0}; }
-  std::vector<Proposal<int>> propose(int, Kind kind, std::uint32_t) const { return {{1, kind}, {2, kind}, {1, kind}, {1, kind}}; }
+  std::vector<Proposal<int>> propose(int, Kind kind, std::uint32_t) const {
+    return {{1, kind}, {2, kind}, {1, kind}, {1, kind}};
+  }
   int step(int, int a) const { return a; }
 };
 
@@ -81,7 +82,8 @@ auto grown(Engine engine, Questions& env) {
 }
 
 template <class Tree>
-void expect(const Tree& tree, NodeId id, NodeId parent, const std::string& state, double value, double share, Status status, Reason reason) {
+void expect(const Tree& tree, NodeId id, NodeId parent, const std::string& state, double value, double share,
+            Status status, Reason reason) {
   CAPTURE(id);
   REQUIRE(id < tree.size());
   CHECK(tree[id].parent == parent);
@@ -104,8 +106,9 @@ TEST_CASE("memory above the threshold skips the search; the whole tree") {
   //   2 stop "a"    1/3      outvoted; valued all the same, as an end costs nothing: 0.25
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.9}, {"qm2", 0.2}, {"qm1a", 1.0}}};
-  const auto tree =
-      grown(Layered({.width = 3}, table, Vote(Questions::stop), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)), env);
+  const auto tree = grown(Layered({.width = 3}, table, Vote(Questions::stop),
+                                  ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)),
+                          env);
   REQUIRE(tree.size() == 7);
   expect(tree, 1, 0, "q", (0.5 + 0.9 + 0.2 + 1.0) / 4, 2.0 / 3, Status::expanded, Reason::none);
   expect(tree, 2, 0, "a", 0.25, 1.0 / 3, Status::pruned, Reason::outvoted);
@@ -128,8 +131,9 @@ TEST_CASE("memory below the threshold is cut and the search is drawn; what canno
   // as above, but 3 and 4 are cut, then: 5 s1 2/3 value 0.4, 6 unreadable; from "qs1": 7 stop 2/3, 8 go 1/3
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
-  const auto tree =
-      grown(Layered({.width = 3}, table, Vote(Questions::stop), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)), env);
+  const auto tree = grown(Layered({.width = 3}, table, Vote(Questions::stop),
+                                  ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)),
+                          env);
   REQUIRE(tree.size() == 9);
   expect(tree, 3, 1, "qm1", 0.6, 2.0 / 3, Status::pruned, Reason::below_threshold);
   expect(tree, 4, 1, "qm2", 0.2, 1.0 / 3, Status::pruned, Reason::below_threshold);
@@ -144,7 +148,9 @@ TEST_CASE("samples that an earlier kind gave are not drawn again") {
   // `decide` gives two sub-questions of three; a second kind `go` tops them up by one.
   struct TopUp : Questions {
     std::string topped = "r";
-    std::vector<Kind> kinds(const State& s) const { return s.empty() ? std::vector<Kind>{decide, go} : std::vector<Kind>(); }
+    std::vector<Kind> kinds(const State& s) const {
+      return s.empty() ? std::vector<Kind>{decide, go} : std::vector<Kind>();
+    }
     std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) {
       auto given = Questions::propose(s, kind, n, context);
       if (kind == go) given = {Proposal<Action>(topped, go)};
@@ -172,11 +178,33 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
   for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 100u}) {
     env.drawn.clear();
-    Layered engine({.width = 3, .budget = {.calls = calls}}, table, Vote(Questions::stop), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));
+    Layered engine({.width = 3, .budget = {.calls = calls}}, table, Vote(Questions::stop),
+                   ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));
     const auto tree = grown(std::move(engine), env);
     // a stage of three calls is begun as long as less than the budget is spent
     CHECK(tree.ledger.total().completions == std::min<std::uint64_t>(12, (calls + 2) / 3 * 3));
     CHECK((tree.ending == Ending::budget) == (calls < 12));
+  }
+}
+
+TEST_CASE("samples that a spent budget leaves without a value are cut, but for one in a tree that has none") {
+  Questions env;
+  std::vector<std::string> valued;
+  const auto value = [&](const Questions&, const std::string& state) {
+    valued.push_back(state);
+    return 0.5;
+  };
+  const auto all = [](const auto&, std::span<const NodeId>) { return Verdict(); };
+  for (const std::uint64_t calls : {3u, 6u}) {
+    valued.clear();
+    Layered engine({.width = 3, .budget = {.calls = calls}}, value, all, all, all);
+    const auto tree = grown(std::move(engine), env);
+    CHECK(tree.ending == Ending::budget);
+    // 3 calls: the first stage's likeliest sample. 6: all of the first stage, none of the second.
+    std::size_t cut = 0;
+    for (NodeId id = 1; id < tree.size(); ++id) cut += tree[id].reason == Reason::budget;
+    CHECK(cut > 0);
+    CHECK((valued.size() == 1) == (calls == 3));
   }
 }
 
@@ -235,7 +263,9 @@ TEST_CASE("rewards may be given to a group of ends at once") {
     double operator()(int) const { return -1; }
     std::vector<double> group(std::span<const int> ends) const {
       std::vector<double> values;
-      for (int e : ends) values.push_back(static_cast<double>(std::count(ends.begin(), ends.end(), e)) / static_cast<double>(ends.size()));
+      for (int e : ends)
+        values.push_back(static_cast<double>(std::count(ends.begin(), ends.end(), e)) /
+                         static_cast<double>(ends.size()));
       return values;
     }
   };

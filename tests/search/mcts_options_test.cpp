@@ -1,15 +1,13 @@
 // What each option of the tree search does, on problems small enough to say beforehand what must come out.
-#include <espalier/search/mcts.hpp>
-
 #include <espalier/core/scheduler.hpp>
 #include <espalier/policy/sequential_halving.hpp>
+#include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 #include <espalier/toy/corridor.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <cmath>
 #include <map>
@@ -69,7 +67,8 @@ TEST_CASE("virtual loss is removed exactly: visits are own evaluations and the v
       for (const auto collision : {Collision::wait, Collision::evaluate}) {
         CAPTURE(window);
         CAPTURE(int(collision));
-        const MctsOptions options{.simulations = 400, .width = 3, .window = window, .expand = expand, .collision = collision};
+        const MctsOptions options{
+            .simulations = 400, .width = 3, .window = window, .expand = expand, .collision = collision};
         const Counting<> run(options, UniformTree({.branching = 3, .depth = 12}));
         const auto& tree = run.tree;
         CHECK(tree[0].visits == 400);
@@ -99,17 +98,60 @@ TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each ot
   CHECK(child_visits(scheduler.run(serial(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{7, 1, 1});
 }
 
+TEST_CASE("which nodes get values of their own") {
+  // Three children of the root, each with three. The root is never valued, and a node grows at a simulation of its own.
+  const auto grow = [](MctsOptions::Values values, std::uint32_t simulations, std::uint32_t window = 1) {
+    MctsOptions options{.simulations = simulations, .width = 3, .window = window, .values = values};
+    UniformTree env({.branching = 3, .depth = 2});
+    Mcts engine(options, uniform_value);
+    Scheduler scheduler;
+    auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    if (window == 1)
+      CHECK(testing::tree_text(tree, shown) == testing::tree_text(engine.search(env, env.root(), Seed(1)), shown));
+    return tree;
+  };
+  using Values = MctsOptions::Values;
+  CHECK(child_visits(grow(Values::first, 3)) == std::vector<std::uint32_t>{1, 1, 1});
+  CHECK(grow(Values::first, 3).size() == 10);  // the second and third grew, and their first children were valued
+  CHECK(child_visits(grow(Values::each, 3)) == std::vector<std::uint32_t>{1, 1, 1});
+  CHECK(grow(Values::each, 3).size() == 4);
+  CHECK(child_visits(grow(Values::all, 1)) == std::vector<std::uint32_t>{1, 1, 1});
+  CHECK(grow(Values::all, 1)[0].visits == 3);
+  CHECK(grow(Values::all, 2)[0].visits == 6);
+  for (const auto values : {Values::each, Values::all})
+    for (const std::uint32_t window : {1u, 4u, 16u}) {
+      const auto tree = grow(values, 9, window);
+      for (NodeId id = 1; id < tree.size(); ++id)
+        if (tree[id].first_child != no_node) CHECK(tree[id].evaluated);
+    }
+}
+
+TEST_CASE("with `solve` each value enters once, whatever was under way") {
+  for (const std::uint32_t window : {1u, 4u, 16u})
+    for (const auto values : {MctsOptions::Values::first, MctsOptions::Values::each, MctsOptions::Values::all}) {
+      CAPTURE(window);
+      const Counting<> run({.simulations = 1000, .width = 2, .window = window, .values = values, .solve = true},
+                           UniformTree({.branching = 2, .depth = 3}));
+      CHECK(run.tree[0].visits == run.calls.size());
+      CHECK(run.tree[0].visits == (values == MctsOptions::Values::first ? 11 : 14));
+      for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
+    }
+}
+
 TEST_CASE("progressive widening grows max(1, floor(k N^alpha)) children for N visits") {
   toy::Bandit env(std::vector<double>(20, 0.5));
   const auto children = [&](std::uint32_t simulations, double k, double alpha) {
-    Mcts engine({.simulations = simulations, .width = 20, .expand = Expand::one, .widen_k = k, .widen_alpha = alpha}, pays);
+    Mcts engine({.simulations = simulations, .width = 20, .expand = Expand::one, .widen_k = k, .widen_alpha = alpha},
+                pays);
     const auto tree = engine.search(env, env.root(), Seed(1));
     CHECK(tree[0].visits == simulations);
     return tree.children(0).size();
   };
   // Simulation i sees N = i - 1 visits; k = 1, alpha = 1/2: a second child at N = 4, a third at 9, a fourth at 16.
-  const std::size_t expected[][2] = {{1, 1}, {4, 1}, {5, 2}, {9, 2}, {10, 3}, {16, 3}, {17, 4}, {400, 19}, {401, 20}, {1000, 20}};
-  for (const auto& [simulations, count] : expected) CHECK(children(static_cast<std::uint32_t>(simulations), 1, 0.5) == count);
+  const std::size_t expected[][2] = {{1, 1},  {4, 1},  {5, 2},    {9, 2},    {10, 3},
+                                     {16, 3}, {17, 4}, {400, 19}, {401, 20}, {1000, 20}};
+  for (const auto& [simulations, count] : expected)
+    CHECK(children(static_cast<std::uint32_t>(simulations), 1, 0.5) == count);
   CHECK(children(10, 2, 0.5) == 6);  // floor(2 sqrt(9))
   CHECK(children(6, 1, 1) == 5);     // floor(5)
 }
@@ -136,7 +178,8 @@ TEST_CASE("widening gives the kinds their turns") {
 
 TEST_CASE("with `solve` a finite tree is seen through: each leaf is visited once, then the search ends") {
   for (const auto expand : {Expand::all, Expand::one}) {
-    const Counting<> run({.simulations = 1000, .width = 2, .expand = expand, .solve = true}, UniformTree({.branching = 2, .depth = 3}));
+    const Counting<> run({.simulations = 1000, .width = 2, .expand = expand, .solve = true},
+                         UniformTree({.branching = 2, .depth = 3}));
     const auto& tree = run.tree;
     CHECK(tree.size() == 15);
     CHECK(tree.ending == Ending::done);
@@ -167,7 +210,8 @@ TEST_CASE("a solved arm is not pulled again, and its value stays") {
 
 TEST_CASE("with a window a solved tree ends too, whatever was under way") {
   for (const std::uint32_t window : {4u, 16u}) {
-    const Counting<> run({.simulations = 1000, .width = 2, .window = window, .solve = true}, UniformTree({.branching = 2, .depth = 3}));
+    const Counting<> run({.simulations = 1000, .width = 2, .window = window, .solve = true},
+                         UniformTree({.branching = 2, .depth = 3}));
     CHECK(run.tree[0].solved);
     CHECK(run.tree.steps < 11 * window);
     CHECK(testing::broken_rule(run.tree) == "");
@@ -219,8 +263,10 @@ TEST_CASE("a search that its clock ended is replayed to the byte by its steps") 
 }
 
 TEST_CASE("a budget that cannot be kept is refused") {
-  CHECK_THROWS_WITH_AS(Mcts({.budget = {.usd = 1}}, uniform_value), "option 'usd' is 1.000000, allowed: 0 without a price", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(Mcts({.budget = {.seconds = 1}}, uniform_value), "option 'seconds' is 1.000000, allowed: 0 without a clock", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.budget = {.usd = 1}}, uniform_value),
+                       "option 'usd' is 1.000000, allowed: 0 without a price", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.budget = {.seconds = 1}}, uniform_value),
+                       "option 'seconds' is 1.000000, allowed: 0 without a clock", std::invalid_argument);
   CHECK_THROWS_AS(Mcts({.budget = {.usd = -1}}, uniform_value), std::invalid_argument);
   CHECK_THROWS_AS(Mcts({.widen_k = 1}, uniform_value), std::invalid_argument);
   CHECK_THROWS_AS(Mcts({.expand = Expand::one, .widen_alpha = 0}, uniform_value), std::invalid_argument);
@@ -230,7 +276,8 @@ TEST_CASE("a budget that cannot be kept is refused") {
 TEST_CASE("a value outside the declared range ends the search with an error that names both") {
   toy::Bandit env({0.25, 1.5});
   const char* said = "a value of 1.500000 lies outside the declared range [0.000000, 1.000000]";
-  CHECK_THROWS_WITH_AS(Mcts({.simulations = 9, .width = 2, .range = {0, 1}}, pays).search(env, env.root(), Seed(1)), said, Error);
+  CHECK_THROWS_WITH_AS(Mcts({.simulations = 9, .width = 2, .range = {0, 1}}, pays).search(env, env.root(), Seed(1)),
+                       said, Error);
   Scheduler scheduler;
   Mcts windowed({.simulations = 9, .width = 2, .window = 4, .range = {0, 1}}, pays);
   CHECK_THROWS_WITH_AS(scheduler.run(windowed(env, env.root(), Seed(1))), said, Error);
@@ -250,7 +297,7 @@ TEST_CASE("first play decides how soon the other arms are tried") {
   CHECK(visits({.w = 0}) == Counts{8, 1, 1});
   CHECK(visits({.w = 0, .unvisited = 0, .first_play = FirstPlay::constant}) == Counts{10, 0, 0});
   CHECK(visits({.w = 0, .unvisited = 0.95, .first_play = FirstPlay::constant}) == Counts{8, 1, 1});
-  CHECK(visits({.w = 0, .first_play = FirstPlay::prior}) == Counts{10, 0, 0});        // 1/3
+  CHECK(visits({.w = 0, .first_play = FirstPlay::prior}) == Counts{10, 0, 0});  // 1/3
   CHECK(visits({.w = 0, .unvisited = 0.1, .first_play = FirstPlay::reduced}) == Counts{10, 0, 0});
   // The parent's mean is 0.9 after the first pull: a tie, which the older wins.
   CHECK(visits({.w = 0, .first_play = FirstPlay::parent}) == Counts{10, 0, 0});
@@ -259,12 +306,14 @@ TEST_CASE("first play decides how soon the other arms are tried") {
 TEST_CASE("normalised means make a weight mean the same whatever the values' unit is") {
   const auto visits = [](double unit, Normalise normalise) {
     toy::Bandit env({0.2 * unit, 0.5 * unit, 0.9 * unit});
-    return child_visits(Mcts({.simulations = 200, .width = 3}, pays, Uct({.normalise = normalise})).search(env, env.root(), Seed(1)));
+    return child_visits(
+        Mcts({.simulations = 200, .width = 3}, pays, Uct({.normalise = normalise})).search(env, env.root(), Seed(1)));
   };
   CHECK(visits(1, Normalise::tree) == visits(1024, Normalise::tree));
   CHECK(visits(1, Normalise::siblings) == visits(1024, Normalise::siblings));
   CHECK(visits(1, Normalise::none) != visits(1024, Normalise::none));
-  CHECK(visits(1024, Normalise::none) == std::vector<std::uint32_t>{1, 1, 198});  // the weight can change nothing any more
+  CHECK(visits(1024, Normalise::none) ==
+        std::vector<std::uint32_t>{1, 1, 198});  // the weight can change nothing any more
 }
 
 TEST_CASE("choices that did not follow the highest mean are counted, so that it shows when none can") {

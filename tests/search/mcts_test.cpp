@@ -1,14 +1,12 @@
-#include <espalier/search/mcts.hpp>
-
 #include <espalier/core/scheduler.hpp>
+#include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 #include <espalier/toy/corridor.hpp>
 #include <espalier/toy/tic_tac_toe.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -74,8 +72,8 @@ TEST_CASE("the plain loop grows the tree that a task grows with window 1") {
 }
 
 TEST_CASE("the first simulations on the uniform tree are these") {
-  // One child a simulation: 1 adds child 0 of the root, 2 adds child 1, 3 goes below the better of the two, as both have
-  // one visit. Each adds its own value to the root.
+  // One child a simulation: 1 adds child 0 of the root, 2 adds child 1, 3 goes below the better of the two, as both
+  // have one visit. Each adds its own value to the root.
   UniformTree env({.branching = 2, .depth = 3});
   Mcts engine({.simulations = 5, .width = 2, .expand = Expand::one}, uniform_value);
   const auto tree = engine.search(env, env.root(), Seed(1));
@@ -124,7 +122,8 @@ TEST_CASE("a corridor is walked to its end") {
   const auto tree = Mcts({.simulations = 400, .width = 2}, value).search(env, env.root(), Seed(1));
   CHECK(favourite(tree) == toy::Corridor::Action::walk);
   bool prize = false;
-  for (NodeId id = 0; id < tree.size(); ++id) prize = prize || (tree.state(id).position == 6 && tree[id].mean() == doctest::Approx(1));
+  for (NodeId id = 0; id < tree.size(); ++id)
+    prize = prize || (tree.state(id).position == 6 && tree[id].mean() == doctest::Approx(1));
   CHECK(prize);
 }
 
@@ -153,7 +152,9 @@ TEST_CASE("the environment is asked about each node a fixed number of times, how
     using Corridor::Corridor;
     mutable std::size_t kinds_asked = 0, proposed = 0, stepped = 0;
     auto kinds(const State& s) const { return ++kinds_asked, Corridor::kinds(s); }
-    auto propose(const State& s, Kind k, std::uint32_t n, const Context& c) const { return ++proposed, Corridor::propose(s, k, n, c); }
+    auto propose(const State& s, Kind k, std::uint32_t n, const Context& c) const {
+      return ++proposed, Corridor::propose(s, k, n, c);
+    }
     State step(const State& s, Action a) const { return ++stepped, Corridor::step(s, a); }
   };
   const auto value = [](const Counting& c, const Counting::State& s) { return c.value(s); };
@@ -161,7 +162,8 @@ TEST_CASE("the environment is asked about each node a fixed number of times, how
   for (const std::uint32_t window : {0u, 1u, 8u}) {
     Counting env(3000);
     Mcts engine({.simulations = 3000, .width = 1, .window = std::max(window, 1u)}, value);
-    const auto tree = window ? scheduler.run(engine(env, env.root(), Seed(1))) : engine.search(env, env.root(), Seed(1));
+    const auto tree =
+        window ? scheduler.run(engine(env, env.root(), Seed(1))) : engine.search(env, env.root(), Seed(1));
     CHECK(tree.size() == 3001);
     CHECK(testing::broken_rule(tree) == "");
     CHECK(env.proposed == 3000);
@@ -172,7 +174,8 @@ TEST_CASE("the environment is asked about each node a fixed number of times, how
 
 TEST_CASE("nodes at the depth limit are evaluated and get no children") {
   UniformTree env({.branching = 2, .depth = 10});
-  const auto tree = Mcts({.simulations = 100, .width = 2, .max_depth = 2}, uniform_value).search(env, env.root(), Seed(1));
+  const auto tree =
+      Mcts({.simulations = 100, .width = 2, .max_depth = 2}, uniform_value).search(env, env.root(), Seed(1));
   CHECK(tree.size() == 7);
   CHECK(tree[0].visits == 100);
   for (NodeId id = 0; id < tree.size(); ++id)
@@ -182,12 +185,14 @@ TEST_CASE("nodes at the depth limit are evaluated and get no children") {
 TEST_CASE("a complete tree is searched on without harm") {
   UniformTree env({.branching = 3, .depth = 2});
   for (const auto expand : {Expand::all, Expand::one}) {
-    const auto tree = Mcts({.simulations = 5000, .width = 3, .expand = expand}, uniform_value).search(env, env.root(), Seed(1));
+    const auto tree =
+        Mcts({.simulations = 5000, .width = 3, .expand = expand}, uniform_value).search(env, env.root(), Seed(1));
     CHECK(tree.size() == 13);
     CHECK(tree[0].visits == 5000);
     CHECK(testing::broken_rule(tree) == "");
     for (NodeId id = 0; id < tree.size(); ++id)  // the same value again and again
-      if (tree[id].status == Status::terminal) CHECK(tree[id].mean() == doctest::Approx(UniformTree::value(tree.state(id))));
+      if (tree[id].status == Status::terminal)
+        CHECK(tree[id].mean() == doctest::Approx(UniformTree::value(tree.state(id))));
   }
 }
 
@@ -209,9 +214,12 @@ TEST_CASE("a search whose states cannot be valued ends with no value, not with z
 }
 
 TEST_CASE("bad options of a search name themselves") {
-  CHECK_THROWS_WITH_AS(Mcts({.simulations = 0}, uniform_value), "option 'simulations' is 0, allowed: 1 or more", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(Mcts({.width = 256}, uniform_value), "option 'width' is 256, allowed: 1 to 255", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(Mcts({.window = 0}, uniform_value), "option 'window' is 0, allowed: 1 to 65535", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.simulations = 0}, uniform_value), "option 'simulations' is 0, allowed: 1 or more",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.width = 256}, uniform_value), "option 'width' is 256, allowed: 1 to 255",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Mcts({.window = 0}, uniform_value), "option 'window' is 0, allowed: 1 to 65535",
+                       std::invalid_argument);
   CHECK_THROWS_AS(Mcts({.window = 65536}, uniform_value), std::invalid_argument);
 }
 

@@ -1,11 +1,9 @@
-#include <espalier/search/reroot.hpp>
-
 #include <espalier/search/mcts.hpp>
+#include <espalier/search/reroot.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include <search/tree_text.hpp>
-
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <cmath>
 #include <string>
@@ -106,7 +104,9 @@ TEST_CASE("a search goes on in the subtree as it would have below the child, and
     // Nodes have the values that their seeds give, old ones and new ones.
     for (NodeId id = 0; id < more.size(); ++id)
       if (more[id].first_child == no_node)
-        CHECK(more[id].mean() == doctest::Approx(static_cast<double>(mix64(more.state(id).hash ^ seed_of(more, id).value()) >> 11) * 0x1p-53));
+        CHECK(more[id].mean() ==
+              doctest::Approx(static_cast<double>(mix64(more.state(id).hash ^ seed_of(more, id).value()) >> 11) *
+                              0x1p-53));
     // Law 1: going on twice with the same tree gives the same bytes.
     CHECK(testing::tree_text(engine.search(env, rerooted(tree, child)), shown) == testing::tree_text(more, shown));
   }

@@ -1,7 +1,6 @@
+#include <espalier/core/scheduler.hpp>
 #include <espalier/search/policy_loop.hpp>
 #include <espalier/search/trajectories.hpp>
-
-#include <espalier/core/scheduler.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,8 +13,8 @@ using namespace espalier;
 
 namespace {
 
-/// Steps are digits; three make an end. A path's first digit is the sample's number modulo 3; a 2 cannot be read, and after a
-/// 1 nothing is proposed.
+/// Steps are digits; three make an end. A path's first digit is the sample's number modulo 3; a 2 cannot be read, and
+/// after a 1 nothing is proposed.
 struct Digits {
   using State = std::vector<int>;
   using Action = int;
@@ -23,11 +22,13 @@ struct Digits {
     static constexpr std::array<Kind, 1> digit{0};
     return std::span<const Kind>(digit).first(state.size() < 3 ? 1 : 0);
   }
-  [[nodiscard]] std::vector<Proposal<int>> propose(const State& state, Kind, std::uint32_t n, const Context& context) const {
+  [[nodiscard]] std::vector<Proposal<int>> propose(const State& state, Kind, std::uint32_t n,
+                                                   const Context& context) const {
     ++(*context.ledger)["digit"].completions;
     std::vector<Proposal<int>> proposals;
     for (std::uint32_t i = 0; i < n && (state.empty() || state.back() != 1); ++i) {
-      const int digit = state.empty() ? static_cast<int>((context.first + i) % modulo) : static_cast<int>(state.size()) + 2;
+      const int digit =
+          state.empty() ? static_cast<int>((context.first + i) % modulo) : static_cast<int>(state.size()) + 2;
       proposals.emplace_back(digit, Kind(0), 1.0F, digit == 2 ? Reason::malformed : Reason::none);
     }
     return proposals;

@@ -26,7 +26,7 @@ def knowledge(world: Path) -> dict[str, Any]:
     return {"golds": golds, "passages": rows(world / "corpus.jsonl")}
 
 
-def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, **more: Any) -> esp.RunResult:
+def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, **more: Any) -> esp.runs.RunResult:
     """Runs DecEx-RAG over a world, model and retriever at the server. An attempt that stalls is given up soon."""
     return esp.expand(
         questions=world / "questions.jsonl",

@@ -18,7 +18,7 @@ from fault_server import FaultServer
 from faults import PERMANENT, STREAMED, TRANSIENT
 from runs import contents, expand, knowledge, rows
 
-Run = Callable[..., esp.RunResult]
+Run = Callable[..., esp.runs.RunResult]
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def whole(
 class Met:
     """A finished run, what its server met, and what it made."""
 
-    result: esp.RunResult
+    result: esp.runs.RunResult
     server: FaultServer
     files: dict[str, bytes]
 

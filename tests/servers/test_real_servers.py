@@ -163,7 +163,7 @@ def test_the_client_puts_the_stop_string_back(server: ServerProcess):
 
 def test_a_refused_prompt_is_a_permanent_failure_that_says_why(server: ServerProcess):
     model = esp.OpenAi(server.url, "tiny")
-    with pytest.raises(esp.BackendError, match="HTTP 400"):
+    with pytest.raises(esp.errors.BackendError, match="HTTP 400"):
         model([esp.Prompt("the king " * 9000)])
 
 
@@ -171,7 +171,7 @@ def test_the_key_is_needed_and_sent(llama: Path, model: Path, tmp_path: Path, mo
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "key").write_text("sesame\n")
     with native(llama, model, tmp_path / "log", "--parallel", 1, "-c", 8192, "--api-key", "sesame") as server:
-        with pytest.raises(esp.BackendError, match="HTTP 401"):
+        with pytest.raises(esp.errors.BackendError, match="HTTP 401"):
             esp.OpenAi(server.url, "tiny")([esp.Prompt("who")])
         keyed = esp.OpenAi(server.url, "tiny", api_key_file=str(tmp_path / "key"))
         assert keyed([esp.Prompt("who", max_tokens=2)])[0].completion_tokens > 0
@@ -180,9 +180,9 @@ def test_the_key_is_needed_and_sent(llama: Path, model: Path, tmp_path: Path, mo
 def test_embeddings(llama: Path, model: Path, tmp_path: Path):
     with native(llama, model, tmp_path / "log", "--embedding", "--pooling", "mean", "-c", 8192) as server:
         encoder = esp.HttpEncoder(server.url, "tiny", normalise=True, batch=2)
-        vectors = encoder([esp.EncodeRequest(text) for text in ("the king", "a river", "the king")])
-        with pytest.raises(esp.BackendError, match="give the URL up to /v1"):
-            esp.HttpEncoder(server.address, "tiny")([esp.EncodeRequest("the king")])
+        vectors = encoder([esp.parts.EncodeRequest(text) for text in ("the king", "a river", "the king")])
+        with pytest.raises(esp.errors.BackendError, match="give the URL up to /v1"):
+            esp.HttpEncoder(server.address, "tiny")([esp.parts.EncodeRequest("the king")])
     assert vectors[0] == pytest.approx(vectors[2], abs=1e-4) and vectors[0] != pytest.approx(vectors[1], abs=1e-2)
     assert sum(x * x for x in vectors[0]) == pytest.approx(1, abs=1e-4)
 
@@ -233,7 +233,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def expand(world: Path, out: Path, url: str, **more: Any) -> esp.RunResult:
+def expand(world: Path, out: Path, url: str, **more: Any) -> esp.runs.RunResult:
     return esp.expand(
         questions=world / "questions.jsonl",
         corpus=world / "corpus.jsonl",

@@ -1,5 +1,4 @@
 #include "speaker.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +22,14 @@ using sim::World;
 namespace {
 
 Skills perfect(double recall) {
-  return {.recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
+  return {.recall = recall,
+          .decompose = 1,
+          .phrase = 1,
+          .read = 1,
+          .stop = 1,
+          .hallucinate = 0,
+          .malformed = 0,
+          .verbosity = 0};
 }
 
 /// The supporting passages whose titles a query names, as a retriever would find them.
@@ -32,7 +38,8 @@ Passages retrieved(const World& world, const rag::Example& e, const std::string&
   const auto asked = sim::content(query);
   for (const auto& step : e.chain) {
     const auto title = sim::content(step.support_title);
-    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end())) found.push_back(world.passage(std::stoul(step.support_id.substr(2))));
+    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
+      found.push_back(world.passage(std::stoul(step.support_id.substr(2))));
   }
   return found;
 }
@@ -110,7 +117,8 @@ std::string sentence_loop(const Ask& ask, std::vector<std::string>* sentences = 
   rag::Transcript history;
   Passages documents = ask.find(ask.example.question.text);
   for (int turn = 0; turn < 16; ++turn) {
-    const auto reply = ask.speaker.ask("sentence", {question(ask.example.question.text), ask.speaker.documents(documents), ask.speaker.history(history)});
+    const auto reply = ask.speaker.ask("sentence", {question(ask.example.question.text),
+                                                    ask.speaker.documents(documents), ask.speaker.history(history)});
     if (reply.tag == "answer") return reply.content;
     if (sentences) sentences->push_back(reply.content);
     history = said(history, SegmentKind::thought, reply.content);
@@ -125,35 +133,67 @@ const std::vector<std::string> both = {"question", "history"};
 
 TEST_CASE("loops of search and answer, in tags, line marks, brackets and special tokens") {
   const auto loop = [](const Ask& ask) { return search_loop(ask); };
-  check_all({"search-r1", {{"step", both, {"search", "answer"}}},
-             {{"thought", "<think>", "</think>"}, {"search", "<search>", "</search>"}, {"information", "<information>", "</information>"}, {"answer", "<answer>", "</answer>"}}}, loop);
-  check_all({"decouple", {{"step", both, {"search", "answer"}}},
-             {{"thought", "Thought:", "\n"}, {"search", "Search(", ")"}, {"information", "Observation:", "\n"}, {"answer", "Finish(", ")"}}}, loop);
-  check_all({"auto-rag", {{"step", both, {"search", "answer"}}}, {{"search", "Query:", "\n"}, {"answer", "Final Answer:", "\n"}}}, loop);
-  check_all({"ragent", {{"step", both, {"search", "answer"}}},
-             {{"search", "<|begin_search_query|>", "<|end_search_query|>"}, {"information", "<|begin_search_result|>", "<|end_search_result|>"}, {"answer", "\\boxed{", "}"}}}, loop);
+  check_all({"search-r1",
+             {{"step", both, {"search", "answer"}}},
+             {{"thought", "<think>", "</think>"},
+              {"search", "<search>", "</search>"},
+              {"information", "<information>", "</information>"},
+              {"answer", "<answer>", "</answer>"}}},
+            loop);
+  check_all({"decouple",
+             {{"step", both, {"search", "answer"}}},
+             {{"thought", "Thought:", "\n"},
+              {"search", "Search(", ")"},
+              {"information", "Observation:", "\n"},
+              {"answer", "Finish(", ")"}}},
+            loop);
+  check_all({"auto-rag",
+             {{"step", both, {"search", "answer"}}},
+             {{"search", "Query:", "\n"}, {"answer", "Final Answer:", "\n"}}},
+            loop);
+  check_all({"ragent",
+             {{"step", both, {"search", "answer"}}},
+             {{"search", "<|begin_search_query|>", "<|end_search_query|>"},
+              {"information", "<|begin_search_result|>", "<|end_search_result|>"},
+              {"answer", "\\boxed{", "}"}}},
+            loop);
 }
 
-TEST_CASE("loops that conclude from what was found, in the same purpose or in one of its own, documents hidden or not") {
+TEST_CASE(
+    "loops that conclude from what was found, in the same purpose or in one of its own, documents hidden or not") {
   const auto prorag = [](std::vector<std::string> hidden) {
-    return Protocol{"prorag", {{"step", both, {"search", "sub_answer", "answer"}}},
-                    {{"thought", "<step>", "</step>"}, {"search", "<subquery>", "</subquery>"}, {"information", "<retrieval>", "</retrieval>"},
-                     {"sub_answer", "<subanswer>", "</subanswer>"}, {"answer", "<answer>", "</answer>"}}, "Doc {rank}(Title: {title}) {text}\n", std::move(hidden)};
+    return Protocol{"prorag",
+                    {{"step", both, {"search", "sub_answer", "answer"}}},
+                    {{"thought", "<step>", "</step>"},
+                     {"search", "<subquery>", "</subquery>"},
+                     {"information", "<retrieval>", "</retrieval>"},
+                     {"sub_answer", "<subanswer>", "</subanswer>"},
+                     {"answer", "<answer>", "</answer>"}},
+                    "Doc {rank}(Title: {title}) {text}\n",
+                    std::move(hidden)};
   };
   check_all(prorag({}), [](const Ask& ask) { return search_loop(ask); });
   check_all(prorag({"thought"}), [](const Ask& ask) { return search_loop(ask); });
   const auto evidence = [](std::vector<std::string> hidden) {
-    return Protocol{"reasonrag", {{"step", both, {"search", "answer"}}, {"evidence", both, {"sub_answer"}}},
-                    {{"search", "<query>", "</query>"}, {"sub_answer", "<evidence>", "</evidence>"}, {"answer", "<answer>", "</answer>"}},
-                    "{title}\n{text}\n", std::move(hidden)};
+    return Protocol{"reasonrag",
+                    {{"step", both, {"search", "answer"}}, {"evidence", both, {"sub_answer"}}},
+                    {{"search", "<query>", "</query>"},
+                     {"sub_answer", "<evidence>", "</evidence>"},
+                     {"answer", "<answer>", "</answer>"}},
+                    "{title}\n{text}\n",
+                    std::move(hidden)};
   };
   check_all(evidence({}), [](const Ask& ask) { return search_loop(ask, "evidence"); });
   check_all(evidence({"thought"}), [](const Ask& ask) { return search_loop(ask, "evidence"); });
 }
 
 TEST_CASE("documents that are condensed before they enter the history") {
-  const Protocol search_o1{"search-o1", {{"step", both, {"search", "answer"}}, {"condense", {"history", "query", "documents"}, {"sub_answer"}}},
-                           {{"search", "<|begin_search_query|>", "<|end_search_query|>"}, {"sub_answer", "**Final Information**", ""}, {"answer", "\\boxed{", "}"}}};
+  const Protocol search_o1{
+      "search-o1",
+      {{"step", both, {"search", "answer"}}, {"condense", {"history", "query", "documents"}, {"sub_answer"}}},
+      {{"search", "<|begin_search_query|>", "<|end_search_query|>"},
+       {"sub_answer", "**Final Information**", ""},
+       {"answer", "\\boxed{", "}"}}};
   Protocol closed = search_o1;
   closed.tags[1].close = "\n";
   check_all(closed, [](const Ask& ask) {
@@ -161,18 +201,29 @@ TEST_CASE("documents that are condensed before they enter the history") {
     for (int turn = 0; turn < 10; ++turn) {
       const auto reply = ask.with("step", history);
       if (reply.tag == "answer") return reply.content;
-      const auto text = ask.speaker.ask("condense", {ask.speaker.history(history), slot("query", reply.content), ask.speaker.documents(ask.find(reply.content))});
-      history = said(said(said(history, SegmentKind::thought, reply.thought), SegmentKind::query, reply.content), SegmentKind::sub_answer, text.content);
+      const auto text = ask.speaker.ask("condense", {ask.speaker.history(history), slot("query", reply.content),
+                                                     ask.speaker.documents(ask.find(reply.content))});
+      history = said(said(said(history, SegmentKind::thought, reply.thought), SegmentKind::query, reply.content),
+                     SegmentKind::sub_answer, text.content);
     }
     return std::string("no answer");
   });
 }
 
 TEST_CASE("loops of follow-up questions") {
-  const std::vector<Tag> marks = {{"question", "Follow up:", "\n"}, {"sub_question", "Follow up:", "\n"}, {"search", "Let's search:", "\n"}, {"information", "Context:", "\n"},
-                                  {"sub_answer", "Intermediate answer:", "\n"}, {"answer", "So the final answer is:", "\n"}};
-  check_all({"self-ask", {{"next", both, {"question", "answer"}}, {"conclude", both, {"sub_answer"}}}, marks}, [](const Ask& ask) { return follow_up_loop(ask, false); });
-  check_all({"deeprag", {{"next", both, {"question", "answer"}}, {"settle", both, {"sub_answer", "search"}}, {"conclude", both, {"sub_answer"}}}, marks},
+  const std::vector<Tag> marks = {{"question", "Follow up:", "\n"},
+                                  {"sub_question", "Follow up:", "\n"},
+                                  {"search", "Let's search:", "\n"},
+                                  {"information", "Context:", "\n"},
+                                  {"sub_answer", "Intermediate answer:", "\n"},
+                                  {"answer", "So the final answer is:", "\n"}};
+  check_all({"self-ask", {{"next", both, {"question", "answer"}}, {"conclude", both, {"sub_answer"}}}, marks},
+            [](const Ask& ask) { return follow_up_loop(ask, false); });
+  check_all({"deeprag",
+             {{"next", both, {"question", "answer"}},
+              {"settle", both, {"sub_answer", "search"}},
+              {"conclude", both, {"sub_answer"}}},
+             marks},
             [](const Ask& ask) { return follow_up_loop(ask, true); });
   // all in one purpose
   const Protocol one{"one", {{"step", both, {"question", "search", "sub_answer", "answer"}}}, marks};
@@ -183,7 +234,8 @@ TEST_CASE("loops of follow-up questions") {
       if (reply.tag == "answer") return reply.content;
       if (!reply.thought.empty()) history = said(history, SegmentKind::thought, reply.thought);
       if (reply.tag == "question") history = said(history, SegmentKind::sub_question, reply.content);
-      if (reply.tag == "search") history = shown(said(history, SegmentKind::query, reply.content), ask.find(reply.content));
+      if (reply.tag == "search")
+        history = shown(said(history, SegmentKind::query, reply.content), ask.find(reply.content));
       if (reply.tag == "sub_answer") history = said(history, SegmentKind::sub_answer, reply.content);
     }
     return std::string("no answer");
@@ -191,12 +243,18 @@ TEST_CASE("loops of follow-up questions") {
 }
 
 TEST_CASE("a chain of thought sentence by sentence: news, or what is missing, until the marker of the answer") {
-  const Protocol ircot{"ircot", {{"sentence", {"question", "documents", "history"}, {"answer", "sub_answer"}}},
+  const Protocol ircot{"ircot",
+                       {{"sentence", {"question", "documents", "history"}, {"answer", "sub_answer"}}},
                        {{"answer", "So the answer is:", "\n"}, {"sub_answer", "", ""}, {"thought", "", ""}}};
   check_all(ircot, [](const Ask& ask) { return sentence_loop(ask); });
 
-  const rag::Example e{{"m1", "Who is the spouse of the director of Bawarchi?"}, {"Katharine Ross"},
-                       {{"Bawarchi >> director", "Sam Elliott", "Bawarchi", ""}, {"#1 >> spouse", "Katharine Ross", "Murder in Texas", ""}}, {}, 2, ""};
+  const rag::Example e{{"m1", "Who is the spouse of the director of Bawarchi?"},
+                       {"Katharine Ross"},
+                       {{"Bawarchi >> director", "Sam Elliott", "Bawarchi", ""},
+                        {"#1 >> spouse", "Katharine Ross", "Murder in Texas", ""}},
+                       {},
+                       2,
+                       ""};
   const Speaker speaker(Model(std::vector{e}, perfect(0)), ircot);
   const Passage film("1", "Bawarchi", "Directed by Sam Elliott.");
   const auto next = [&](const Passages& documents, const rag::Transcript& history) {
@@ -206,19 +264,26 @@ TEST_CASE("a chain of thought sentence by sentence: news, or what is missing, un
   CHECK(next({film}, {}).content == "The director of Bawarchi is Sam Elliott.");
   const auto known = said({}, SegmentKind::thought, "The director of Bawarchi is Sam Elliott.");
   CHECK(next({film}, known).content == "I need to know the spouse of Sam Elliott.");
-  const auto stuck = said(said(known, SegmentKind::thought, next({}, known).content), SegmentKind::thought, next({}, known).content);
-  CHECK(next({}, stuck).content.starts_with("The spouse of Sam Elliott is "));  // asked twice in vain: it makes something up
+  const auto stuck =
+      said(said(known, SegmentKind::thought, next({}, known).content), SegmentKind::thought, next({}, known).content);
+  CHECK(next({}, stuck).content.starts_with(
+      "The spouse of Sam Elliott is "));  // asked twice in vain: it makes something up
   const auto done = said(known, SegmentKind::thought, "The spouse of Sam Elliott is Katharine Ross.");
   CHECK(next({}, done).tag == "answer");
   CHECK(next({}, done).content == "Katharine Ross");
   const auto logprob = [&](const rag::Transcript& history) {
-    return *speaker.complete("sentence", {question(e.question.text), speaker.documents({film}), speaker.history(history)}, {.logprobs = true}).logprob;
+    return *speaker
+                .complete("sentence", {question(e.question.text), speaker.documents({film}), speaker.history(history)},
+                          {.logprobs = true})
+                .logprob;
   };
   CHECK(logprob({}) > logprob(known));  // what it reads is surer than what it lacks
 }
 
 TEST_CASE("plans before queries") {
-  const Protocol planned{"planned", {{"plan", both, {"thought", "answer"}}, {"query", both, {"search"}}}, {{"thought", "", ""}, {"search", "Search(", ")"}, {"answer", "Finish(", ")"}}};
+  const Protocol planned{"planned",
+                         {{"plan", both, {"thought", "answer"}}, {"query", both, {"search"}}},
+                         {{"thought", "", ""}, {"search", "Search(", ")"}, {"answer", "Finish(", ")"}}};
   check_all(planned, [](const Ask& ask) {
     rag::Transcript history;
     for (int turn = 0; turn < 8; ++turn) {
@@ -234,31 +299,42 @@ TEST_CASE("plans before queries") {
 
 TEST_CASE("a queue of queries, each rewritten with the answers before it, answered and put together") {
   const Protocol airrag{"airrag",
-                        {{"split", {"question"}, {"queries"}}, {"reword", {"question", "history", "query"}, {"queries"}},
-                         {"retrieve", {"query", "documents"}, {"sub_answer"}}, {"summary", both, {"answer"}}},
+                        {{"split", {"question"}, {"queries"}},
+                         {"reword", {"question", "history", "query"}, {"queries"}},
+                         {"retrieve", {"query", "documents"}, {"sub_answer"}},
+                         {"summary", both, {"answer"}}},
                         {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "<answer>", "</answer>"}}};
-  check_all(airrag, [](const Ask& ask) {
-    const Slot q = question(ask.example.question.text);
-    std::string lines = ask.speaker.ask("split", {q}).content;
-    if (lines == "None") lines = ask.example.question.text;
-    rag::Transcript history;
-    std::istringstream queue(lines);
-    for (std::string query; std::getline(queue, query);) {
-      const std::string better = ask.speaker.ask("reword", {q, ask.speaker.history(history), slot("query", query)}).content;
-      if (better != "None") query = better;
-      const std::string response = ask.speaker.ask("retrieve", {slot("query", query), ask.speaker.documents(ask.find(query))}).content;
-      history = said(said(history, SegmentKind::query, query), SegmentKind::sub_answer, response);
-    }
-    return ask.with("summary", history).content;
-  }, false);  // a query for a step that is not reached yet is no sentence of memory
+  check_all(
+      airrag,
+      [](const Ask& ask) {
+        const Slot q = question(ask.example.question.text);
+        std::string lines = ask.speaker.ask("split", {q}).content;
+        if (lines == "None") lines = ask.example.question.text;
+        rag::Transcript history;
+        std::istringstream queue(lines);
+        for (std::string query; std::getline(queue, query);) {
+          const std::string better =
+              ask.speaker.ask("reword", {q, ask.speaker.history(history), slot("query", query)}).content;
+          if (better != "None") query = better;
+          const std::string response =
+              ask.speaker.ask("retrieve", {slot("query", query), ask.speaker.documents(ask.find(query))}).content;
+          history = said(said(history, SegmentKind::query, query), SegmentKind::sub_answer, response);
+        }
+        return ask.with("summary", history).content;
+      },
+      false);  // a query for a step that is not reached yet is no sentence of memory
 }
 
 TEST_CASE("an answer alone is clean where the reply is the answer, and ends a thought where there is a marker") {
-  const auto ask_all = [](const Ask& ask) { return ask.speaker.ask("answer", {question(ask.example.question.text), ask.speaker.documents(ask.find([&] {
-    std::string titles;
-    for (const auto& step : ask.example.chain) titles += step.support_title + " ";
-    return titles;
-  }()))}).content; };
+  const auto ask_all = [](const Ask& ask) {
+    return ask.speaker
+        .ask("answer", {question(ask.example.question.text), ask.speaker.documents(ask.find([&] {
+                          std::string titles;
+                          for (const auto& step : ask.example.chain) titles += step.support_title + " ";
+                          return titles;
+                        }()))})
+        .content;
+  };
   const std::vector<Purpose> purposes = {{"answer", {"question", "documents"}, {"answer"}}};
   check_all({"direct", purposes, {{"answer", "", ""}}}, ask_all);
   check_all({"cot", purposes, {{"answer", "So the answer is:", "\n"}}}, ask_all);

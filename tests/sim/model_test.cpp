@@ -24,19 +24,25 @@ static_assert(BatchFunction<const Model, Prompt, Completion>);
 
 namespace {
 
-const Skills perfect{.recall = 1, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
-const Skills reader_only{.recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
+const Skills perfect{
+    .recall = 1, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
+const Skills reader_only{
+    .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
 
 std::shared_ptr<const Protocol> protocol() {
-  static const auto shared = std::make_shared<const Protocol>(Protocol{
-      "test",
-      {{"termination", {"question", "history"}, {"answer", "question"}},
-       {"forced_answer", {"question", "history"}, {"answer"}},
-       {"sub_question", {"question"}, {"question"}},
-       {"own_answer", {"question"}, {"answer"}},
-       {"sub_query", {"question"}, {}},
-       {"rollout", {"question", "history"}, {"search", "answer"}}},
-      {{"reasoning", "<r>", "</r>"}, {"answer", "[[", "]]"}, {"question", "((", "))"}, {"search", "{{", "}}"}, {"information", "<i>", "</i>"}}});
+  static const auto shared =
+      std::make_shared<const Protocol>(Protocol{"test",
+                                                {{"termination", {"question", "history"}, {"answer", "question"}},
+                                                 {"forced_answer", {"question", "history"}, {"answer"}},
+                                                 {"sub_question", {"question"}, {"question"}},
+                                                 {"own_answer", {"question"}, {"answer"}},
+                                                 {"sub_query", {"question"}, {}},
+                                                 {"rollout", {"question", "history"}, {"search", "answer"}}},
+                                                {{"reasoning", "<r>", "</r>"},
+                                                 {"answer", "[[", "]]"},
+                                                 {"question", "((", "))"},
+                                                 {"search", "{{", "}}"},
+                                                 {"information", "<i>", "</i>"}}});
   return shared;
 }
 
@@ -84,19 +90,23 @@ std::string answer_in(const std::string& text) { return tagged(text, "[[", "]]")
 std::string question_in(const std::string& text) { return tagged(text, "((", "))"); }
 std::string query_in(const std::string& text) { return tagged(text, "{{", "}}"); }
 
-bool is_gold(const rag::Example& e, const std::string& text) { return std::find(e.gold.begin(), e.gold.end(), text) != e.gold.end(); }
+bool is_gold(const rag::Example& e, const std::string& text) {
+  return std::find(e.gold.begin(), e.gold.end(), text) != e.gold.end();
+}
 
 std::string document(const World& world, const std::string& id) {
   const Passage p = world.passage(std::stoul(id.substr(2)));
   return "[1] " + p.title() + "\n" + p.text();
 }
 /// The passages whose titles a text names, as a retriever would find them.
-std::vector<std::pair<std::string, std::string>> retrieved(const World& world, const rag::Example& e, const std::string& query) {
+std::vector<std::pair<std::string, std::string>> retrieved(const World& world, const rag::Example& e,
+                                                           const std::string& query) {
   std::vector<std::pair<std::string, std::string>> found;
   const auto asked = sim::content(query);
   for (const auto& step : e.chain) {
     const auto title = sim::content(step.support_title);
-    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end())) found.emplace_back("document", document(world, step.support_id));
+    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
+      found.emplace_back("document", document(world, step.support_id));
   }
   return found;
 }
@@ -158,12 +168,16 @@ TEST_CASE("a chain is followed step by step: ask, read, ask about what was read,
   CHECK(reply.starts_with("<r>"));
   CHECK(Page{"sub_query", question_in(reply)}.ask(model) == "played sergeant major we soldiers");
 
-  page.history = {{"sub_question", question_in(reply)}, {"query", "played sergeant major we soldiers"}, {"document", soldiers_page}};
+  page.history = {{"sub_question", question_in(reply)},
+                  {"query", "played sergeant major we soldiers"},
+                  {"document", soldiers_page}};
   reply = page.ask(model);
   CHECK(question_in(reply) == "What is the spouse of Sam Elliott?");
   CHECK(Page{"sub_query", question_in(reply)}.ask(model) == "spouse Sam Elliott");
 
-  page.history.insert(page.history.end(), {{"sub_question", question_in(reply)}, {"query", "spouse Sam Elliott"}, {"document", texas_page}});
+  page.history.insert(
+      page.history.end(),
+      {{"sub_question", question_in(reply)}, {"query", "spouse Sam Elliott"}, {"document", texas_page}});
   CHECK(answer_in(page.ask(model)) == "Katharine Ross");
   page.purpose = "forced_answer";
   CHECK(answer_in(page.ask(model)) == "Katharine Ross");
@@ -173,7 +187,9 @@ TEST_CASE("a chain is followed step by step: ask, read, ask about what was read,
 
 TEST_CASE("what a later sub-question names counts as known") {
   const Model model(std::vector{major(), other()}, reader_only);
-  Page page{"termination", major().question.text, {{"sub_question", "Tell me the spouse of Sam Elliott."}, {"document", texas_page}}};
+  Page page{"termination",
+            major().question.text,
+            {{"sub_question", "Tell me the spouse of Sam Elliott."}, {"document", texas_page}}};
   CHECK(answer_in(page.ask(model)) == "Katharine Ross");
 }
 
@@ -186,14 +202,16 @@ TEST_CASE("all wordings of a step ask the same, and a relation that ends in 'of'
     CHECK(sim::content(sim::ask("When was Papa Roach formed?", draws)) == sim::content("When was Papa Roach formed?"));
   }
   CHECK(texts == std::set<std::string>{"What is the member of Jacoby Shaddix?", "Tell me the member of Jacoby Shaddix.",
-                                       "I need to know the member of Jacoby Shaddix.", "Jacoby Shaddix: what is its member of?",
+                                       "I need to know the member of Jacoby Shaddix.",
+                                       "Jacoby Shaddix: what is its member of?",
                                        "What is Jacoby Shaddix's member of?"});
 }
 
 TEST_CASE("a passage helps only if it is the right one and holds the answer") {
   const Model model(std::vector{major(), other()}, reader_only);
   const auto asks_first = [&](const std::string& shown) {
-    return question_in(Page{"termination", major().question.text, {{"document", shown}}}.ask(model)).starts_with("who played");
+    return question_in(Page{"termination", major().question.text, {{"document", shown}}}.ask(model))
+        .starts_with("who played");
   };
   CHECK_FALSE(asks_first(soldiers_page));
   CHECK(asks_first("Basil L. Plumley\nAnother part of the same page, without the name."));
@@ -213,10 +231,13 @@ TEST_CASE("a document cannot speak: a statement in it is no thought") {
 TEST_CASE("an own answer is believed as it stands, and a wrong one leads astray") {
   const std::vector<rag::Example> examples = {major(), other()};
   const Model model(examples, reader_only);
-  Page page{"termination", examples[0].question.text, {{"sub_question", "who played the sergeant major in we were soldiers?"}, {"own_answer", "Mel Gibson"}}};
+  Page page{"termination",
+            examples[0].question.text,
+            {{"sub_question", "who played the sergeant major in we were soldiers?"}, {"own_answer", "Mel Gibson"}}};
   const std::string sub = question_in(page.ask(model));
   CHECK(sub == "What is the spouse of Mel Gibson?");
-  page.history.insert(page.history.end(), {{"sub_question", sub}, {"document", texas_page}, {"document", soldiers_page}});
+  page.history.insert(page.history.end(),
+                      {{"sub_question", sub}, {"document", texas_page}, {"document", soldiers_page}});
   CHECK(question_in(page.ask(model)) == sub);  // the passages say nothing of that person
   page.history.resize(3);
   page.history.emplace_back("own_answer", "Robyn Moore");
@@ -228,7 +249,9 @@ TEST_CASE("an own answer is believed as it stands, and a wrong one leads astray"
 
 TEST_CASE("a fact of another chain answers a question about a wrong entity") {
   const Model model(std::vector{major(), other()}, perfect);
-  Page page{"forced_answer", major().question.text, {{"sub_question", "who played the sergeant major in we were soldiers?"}, {"own_answer", "Brandi Carlile"}}};
+  Page page{"forced_answer",
+            major().question.text,
+            {{"sub_question", "who played the sergeant major in we were soldiers?"}, {"own_answer", "Brandi Carlile"}}};
   CHECK(answer_in(page.ask(model)) == "Catherine Shepherd");
 }
 
@@ -236,7 +259,8 @@ TEST_CASE("a comparison is answered when all its steps are known, whether chains
   const std::vector<rag::Example> examples = {elder(), major()};
   const Model model(examples, reader_only);
   Page page{"termination", elder().question.text};
-  page.history = {{"document", "Bawarchi\nDirected by Hrishikesh Mukherjee."}, {"document", "Manhattan Romance\nDirected by Tom O'Brien."}};
+  page.history = {{"document", "Bawarchi\nDirected by Hrishikesh Mukherjee."},
+                  {"document", "Manhattan Romance\nDirected by Tom O'Brien."}};
   CHECK(question_in(page.ask(model)) == "What is the date of death of Hrishikesh Mukherjee?");
   page.history.emplace_back("document", "Hrishikesh Mukherjee\nHe died on 27 August 2006.");
   CHECK(question_in(page.ask(model)) == "What is the date of death of Tom O'Brien?");
@@ -247,14 +271,23 @@ TEST_CASE("a comparison is answered when all its steps are known, whether chains
 }
 
 TEST_CASE("an example without a chain is one step over its supporting passages") {
-  const rag::Example both{{"h1", "Are Ranger Rick and Tennis both sports magazines?"}, {"no"}, {}, {"Ranger Rick", "Tennis (magazine)"}, 2, ""};
-  const rag::Example one{{"p1", "What is Shirley Palmer's occupation?"}, {"actor", "actress"}, {}, {"Shirley Palmer (actress)"}, 1, ""};
+  const rag::Example both{{"h1", "Are Ranger Rick and Tennis both sports magazines?"},
+                          {"no"},
+                          {},
+                          {"Ranger Rick", "Tennis (magazine)"},
+                          2,
+                          ""};
+  const rag::Example one{
+      {"p1", "What is Shirley Palmer's occupation?"}, {"actor", "actress"}, {}, {"Shirley Palmer (actress)"}, 1, ""};
   const Model model(std::vector{both, one}, reader_only);
-  Page page{"termination", both.question.text, {{"document", "Ranger Rick\nA magazine for children, not about sports; no."}}};
+  Page page{
+      "termination", both.question.text, {{"document", "Ranger Rick\nA magazine for children, not about sports; no."}}};
   CHECK(answer_in(page.ask(model)).empty());
   page.history.emplace_back("document", "Tennis (magazine)\nA magazine on tennis.");
   CHECK(answer_in(page.ask(model)) == "no");
-  CHECK(answer_in(Page{"termination", one.question.text, {{"document", "Shirley Palmer (actress)\nAn American film actress."}}}.ask(model)) == "actress");
+  CHECK(answer_in(Page{
+            "termination", one.question.text, {{"document", "Shirley Palmer (actress)\nAn American film actress."}}}
+                      .ask(model)) == "actress");
 }
 
 TEST_CASE("an unknown question gets itself as sub-question and query, and no knowledge") {
@@ -328,7 +361,8 @@ TEST_CASE("without evidence and without memory no reply is gold, whatever the pu
     for (const std::string purpose : {"termination", "forced_answer", "own_answer", "rollout"})
       for (std::uint32_t sample = 0; sample < 4; ++sample) {
         Page page{purpose, e.question.text, {}, 1.0};
-        page.history = {{"thought", "I look around.\n"}, {"document", "A page\n" + e.chain[0].support_title + " is a title."}};
+        page.history = {{"thought", "I look around.\n"},
+                        {"document", "A page\n" + e.chain[0].support_title + " is a title."}};
         const std::string answer = answer_in(page.ask(model, 9, sample));
         if (answer.empty()) continue;
         const bool coin = e.type.find("comparison") != std::string::npos;
@@ -369,7 +403,8 @@ TEST_CASE("recall is a fixed property of the fact: every request of a model agre
 TEST_CASE("skills succeed at their rates at temperature 1") {
   const World world({.passages = 2000, .questions = 200, .max_hops = 2});
   const auto examples = open_ended(world);
-  const Skills skills{.recall = 0, .decompose = 0.8, .phrase = 0.7, .read = 0.6, .stop = 0.9, .hallucinate = 0.25, .malformed = 0.05};
+  const Skills skills{
+      .recall = 0, .decompose = 0.8, .phrase = 0.7, .read = 0.6, .stop = 0.9, .hallucinate = 0.25, .malformed = 0.05};
   const Skills sure{.recall = 0, .decompose = 1, .read = 0.6, .stop = 1, .hallucinate = 0, .malformed = 0};
   const Model model(examples, skills), steady(examples, sure);
   std::size_t n = 0, decomposed = 0, phrased = 0, went_on = 0, invented = 0, malformed = 0, read = 0;
@@ -377,7 +412,8 @@ TEST_CASE("skills succeed at their rates at temperature 1") {
     for (std::uint32_t sample = 0; sample < 8; ++sample) {
       ++n;
       const auto first = sim::content(e.chain[0].question);
-      decomposed += sim::content(question_in(Page{"sub_question", e.question.text, {}, 1.0}.ask(model, 5, sample))) == first;
+      decomposed +=
+          sim::content(question_in(Page{"sub_question", e.question.text, {}, 1.0}.ask(model, 5, sample))) == first;
       const auto query = sim::content(Page{"sub_query", e.chain[0].question, {}, 1.0}.ask(model, 5, sample));
       const auto subject = sim::content(e.chain[0].support_title);
       phrased += std::includes(query.begin(), query.end(), subject.begin(), subject.end());
@@ -396,7 +432,8 @@ TEST_CASE("skills succeed at their rates at temperature 1") {
   CHECK(near(phrased, n, 0.7));
   std::size_t one_step = 0;
   for (const auto& e : examples) one_step += e.hops == 1;
-  const double both = (static_cast<double>(one_step) * 0.6 + static_cast<double>(examples.size() - one_step) * 0.36) / static_cast<double>(examples.size());
+  const double both = (static_cast<double>(one_step) * 0.6 + static_cast<double>(examples.size() - one_step) * 0.36) /
+                      static_cast<double>(examples.size());
   CHECK(near(read, n, both));
   CHECK(near(decomposed, n, 0.95 * 0.8));
 }
@@ -412,7 +449,8 @@ TEST_CASE("temperature 0 is the likeliest behaviour, always the same; heat bring
     for (const auto& e : examples) {
       std::set<std::string> texts;
       for (std::uint32_t sample = 0; sample < 8; ++sample) {
-        const std::string text = question_in(Page{"sub_question", e.question.text, {}, temperature}.ask(model, 5, sample));
+        const std::string text =
+            question_in(Page{"sub_question", e.question.text, {}, temperature}.ask(model, 5, sample));
         good += sim::content(text) == sim::content(e.chain[0].question);
         texts.insert(text);
       }
@@ -436,7 +474,8 @@ TEST_CASE("a reply does not depend on the batch it is in, and counts its tokens"
   const Model model(world.examples());
   std::vector<Prompt> prompts;
   for (const auto& e : world.examples())
-    for (const std::string purpose : {"termination", "forced_answer", "sub_question", "own_answer", "sub_query", "rollout"})
+    for (const std::string purpose :
+         {"termination", "forced_answer", "sub_question", "own_answer", "sub_query", "rollout"})
       prompts.push_back(Page{purpose, e.question.text, {}, 0.7}.prompt(1, 2));
   const auto together = model(prompts);
   REQUIRE(together.size() == prompts.size());
@@ -462,7 +501,8 @@ TEST_CASE("the fingerprint tells models apart") {
 
 TEST_CASE("a bad rate is named") {
   const std::vector<rag::Example> none;
-  CHECK_THROWS_WITH_AS(Model(none, Skills{.read = 1.5}), "option 'read' is 1.500000, allowed: 0 ... 1", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Model(none, Skills{.read = 1.5}), "option 'read' is 1.500000, allowed: 0 ... 1",
+                       std::invalid_argument);
   CHECK_THROWS_AS(Model(none, Skills{.recall = std::nan("")}), std::invalid_argument);
 }
 

@@ -33,26 +33,36 @@ inline Slot list(const std::vector<std::string>& candidates) {
 inline rag::Transcript said(const rag::Transcript& history, rag::SegmentKind kind, const std::string& text) {
   return history.append(rag::Segment(kind, rag::ModelText(text)));
 }
-inline rag::Transcript shown(const rag::Transcript& history, const Passages& documents) { return history.append(rag::Segment(documents)); }
+inline rag::Transcript shown(const rag::Transcript& history, const Passages& documents) {
+  return history.append(rag::Segment(documents));
+}
 
 /// A simulated model that is spoken to in one protocol, through the library's own rendering and parsing.
 class Speaker {
  public:
   Speaker(sim::Model model, const Protocol& protocol) : model_(std::move(model)), prompts_(make(protocol)) {}
 
-  [[nodiscard]] Slot history(const rag::Transcript& transcript) const { return {"history", rag::render_history(transcript, *prompts_.protocol())}; }
-  [[nodiscard]] Slot documents(const Passages& passages) const { return {"documents", rag::render_documents(passages, *prompts_.protocol())}; }
+  [[nodiscard]] Slot history(const rag::Transcript& transcript) const {
+    return {"history", rag::render_history(transcript, *prompts_.protocol())};
+  }
+  [[nodiscard]] Slot documents(const Passages& passages) const {
+    return {"documents", rag::render_documents(passages, *prompts_.protocol())};
+  }
 
-  [[nodiscard]] Prompt prompt(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {}, std::uint64_t seed = 0) const {
+  [[nodiscard]] Prompt prompt(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {},
+                              std::uint64_t seed = 0) const {
     return Prompt(prompts_.render(purpose, slots, std::move(sampling)), seed, 0);
   }
-  [[nodiscard]] Completion complete(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {}, std::uint64_t seed = 0) const {
+  [[nodiscard]] Completion complete(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {},
+                                    std::uint64_t seed = 0) const {
     return model_(std::vector{prompt(purpose, slots, std::move(sampling), seed)}).front();
   }
   /// The reply as a method reads it; fails the test if it cannot be read.
-  [[nodiscard]] rag::Reply ask(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {}, std::uint64_t seed = 0) const {
+  [[nodiscard]] rag::Reply ask(const std::string& purpose, const std::vector<Slot>& slots, Sampling sampling = {},
+                               std::uint64_t seed = 0) const {
     const Completion reply = complete(purpose, slots, std::move(sampling), seed);
-    const auto read = rag::parse(rag::ModelText(reply.text), *prompts_.protocol(), *prompts_.protocol()->purpose(purpose));
+    const auto read =
+        rag::parse(rag::ModelText(reply.text), *prompts_.protocol(), *prompts_.protocol()->purpose(purpose));
     CAPTURE(reply.text);
     REQUIRE(read);
     return *read;

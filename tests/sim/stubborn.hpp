@@ -22,8 +22,8 @@ enum class Habit : std::uint8_t {
   foreign        ///< the right marks around words of another language
 };
 
-/// A model with one bad habit, for tests of what methods make of it. It keeps to the marks of the protocol; every reply is
-/// a function of the request.
+/// A model with one bad habit, for tests of what methods make of it. It keeps to the marks of the protocol; every reply
+/// is a function of the request.
 class Stubborn {
  public:
   explicit Stubborn(Habit habit) : habit_(habit) {}
@@ -39,19 +39,27 @@ class Stubborn {
     }
     return replies;
   }
-  [[nodiscard]] Hash fingerprint() const { return Hasher().add("espalier stubborn model 1").add(std::uint64_t(habit_)).finish(); }
+  [[nodiscard]] Hash fingerprint() const {
+    return Hasher().add("espalier stubborn model 1").add(std::uint64_t(habit_)).finish();
+  }
 
  private:
   [[nodiscard]] std::string text(const Prompt& prompt) const {
     switch (habit_) {
-      case Habit::repeats: return marked(prompt, "the same again");
-      case Habit::never_stops: return marked(prompt, "more about number " + std::to_string(prompt.key().low % 1000000));
-      case Habit::says_nothing: return marked(prompt, "");
-      case Habit::foreign: return marked(prompt, "Ich weiß es nicht, 我不知道");
-      default: break;
+      case Habit::repeats:
+        return marked(prompt, "the same again");
+      case Habit::never_stops:
+        return marked(prompt, "more about number " + std::to_string(prompt.key().low % 1000000));
+      case Habit::says_nothing:
+        return marked(prompt, "");
+      case Habit::foreign:
+        return marked(prompt, "Ich weiß es nicht, 我不知道");
+      default:
+        break;
     }
     std::string all;
-    for (int i = 0; i < std::min(prompt.sampling().max_tokens, 4096) / 4; ++i) all += i % 12 == 11 ? "and so on.\n" : "and so on, ";
+    for (int i = 0; i < std::min(prompt.sampling().max_tokens, 4096) / 4; ++i)
+      all += i % 12 == 11 ? "and so on.\n" : "and so on, ";
     return all;
   }
   /// In the marks of the first of these roles that is wanted; a bare text where none is.
@@ -59,7 +67,8 @@ class Stubborn {
     const Protocol* protocol = prompt.body().protocol.get();
     const Purpose* purpose = protocol ? protocol->purpose(prompt.purpose()) : nullptr;
     if (!purpose) return said;
-    for (const std::string_view role : {"search", "question", "queries", "sub_answer", "thought", "answer", "score", "verdict", "choice", "preference"})
+    for (const std::string_view role : {"search", "question", "queries", "sub_answer", "thought", "answer", "score",
+                                        "verdict", "choice", "preference"})
       if (std::find(purpose->returns.begin(), purpose->returns.end(), role) != purpose->returns.end())
         if (const Tag* tag = protocol->tag(role)) return tag->open + said + tag->close;
     return said;

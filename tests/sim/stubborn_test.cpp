@@ -20,8 +20,10 @@ static_assert(BatchFunction<const Stubborn, Prompt, Completion>);
 
 namespace {
 
-const std::shared_ptr<const Protocol> protocol = std::make_shared<const Protocol>(Protocol{
-    "p", {{"step", {}, {"answer", "search"}}, {"end", {}, {"answer"}}, {"bare", {}, {}}}, {{"answer", "<a>", "</a>"}, {"search", "Search(", ")"}}});
+const std::shared_ptr<const Protocol> protocol = std::make_shared<const Protocol>(
+    Protocol{"p",
+             {{"step", {}, {"answer", "search"}}, {"end", {}, {"answer"}}, {"bare", {}, {}}},
+             {{"answer", "<a>", "</a>"}, {"search", "Search(", ")"}}});
 
 Completion complete(Habit habit, const std::string& purpose, const std::string& text = "Go on.") {
   PromptBody body;

@@ -140,10 +140,12 @@ TEST_CASE("max_hops bounds the chains") {
 }
 
 TEST_CASE("a bad world option is named with its value and the allowed range") {
-  CHECK_THROWS_WITH_AS(World({.passages = 3}), "option 'passages' is 3, allowed: 50 ... 10000000", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(World({.passages = 3}), "option 'passages' is 3, allowed: 50 ... 10000000",
+                       std::invalid_argument);
   CHECK_THROWS_WITH_AS(World({.max_hops = 5}), "option 'max_hops' is 5, allowed: 1 ... 4", std::invalid_argument);
   CHECK_THROWS_WITH_AS(World({.passages = 50, .questions = 100'000, .max_hops = 1}),
-                       "option 'questions' is 100000, allowed: fewer questions, or more passages", std::invalid_argument);
+                       "option 'questions' is 100000, allowed: fewer questions, or more passages",
+                       std::invalid_argument);
 }
 
 }  // namespace world_test

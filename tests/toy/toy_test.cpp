@@ -14,13 +14,15 @@ namespace toy_test {
 using namespace espalier;
 using namespace espalier::toy;
 
-static_assert(PlainEnvironment<UniformTree> && PlainEnvironment<Bandit> && PlainEnvironment<Corridor> && PlainEnvironment<TicTacToe>);
+static_assert(PlainEnvironment<UniformTree> && PlainEnvironment<Bandit> && PlainEnvironment<Corridor> &&
+              PlainEnvironment<TicTacToe>);
 
 namespace {
 
 Ledger ledger;
 template <class Env>
-std::vector<typename Env::Action> actions(const Env& env, const typename Env::State& s, std::uint32_t n, std::uint32_t first = 0) {
+std::vector<typename Env::Action> actions(const Env& env, const typename Env::State& s, std::uint32_t n,
+                                          std::uint32_t first = 0) {
   std::vector<typename Env::Action> found;
   for (const auto& proposal : env.propose(s, 0, n, Context(Seed(), first, &ledger))) found.push_back(proposal.action);
   return found;

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from espalier import InputError
+from espalier.errors import InputError
 from espalier.export import Exported
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.verify import load, verify

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from espalier import InputError
+from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.verify import load, verify
 from espalier.export.verify_openrlhf import dpo_dataset, prompt_dataset, reward_dataset, sft_dataset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from espalier import InputError
+from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.verify import load, verify
 from espalier.export.verify_verl import fits, rl_dataset, sft_dataset

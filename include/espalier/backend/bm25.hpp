@@ -19,25 +19,29 @@
 
 namespace espalier::backend {
 
-/// A retriever: BM25 as Lucene scores it, but with exact passage lengths,
+/// A retriever: BM25 with Lucene's formula but exact passage lengths,
 /// ln(1 + (N - n + 1/2) / (n + 1/2)) * f / (f + k1 * (1 - b + b * length / mean length)).
-/// A query word counts as often as it occurs; passages without any query word are not returned; equal scores stand in corpus
-/// order. Copies share one index; one thread at a time calls a copy.
+/// A query word counts as often as it occurs. Passages without any query word are not returned. Equal scores are in
+/// corpus order. Copies share one index. Only one thread at a time may call a copy.
 class Bm25 {
  public:
-  /// Builds an index in memory. Throws std::invalid_argument for an option out of range, InputError for a passage id that
-  /// occurs twice.
+  /// Builds an index in memory. Throws std::invalid_argument for an option out of range, and InputError for a passage
+  /// id that occurs twice.
   explicit Bm25(std::vector<Passage> corpus, const Bm25Options& options = {})
       : Bm25(AnyCorpus(distinct(std::move(corpus))), options) {}
   explicit Bm25(const AnyCorpus& corpus, const Bm25Options& options = {})
       : Bm25(corpus, build_lexical_index(corpus, options), options.analyzer, options.threads) {}
-  /// Searches an index that was built of the corpus. Throws Error if it was built of another one, or with another analyzer.
+  /// Searches an existing index of the corpus. Throws Error if it was built from another corpus or with another
+  /// analyzer.
   Bm25(AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
-      : state_(std::make_shared<const State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
+      : state_(
+            std::make_shared<const State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
     if (size() != state_->index.passages())
-      throw Error("the BM25 index was built of " + std::to_string(state_->index.passages()) + " passages, the corpus has " + std::to_string(size()));
+      throw Error("the BM25 index was built of " + std::to_string(state_->index.passages()) +
+                  " passages, the corpus has " + std::to_string(size()));
     if (state_->analyzer.name() != state_->index.analyzer())
-      throw Error("the BM25 index was built with the analyzer '" + state_->index.analyzer() + "', not '" + state_->analyzer.name() + "'");
+      throw Error("the BM25 index was built with the analyzer '" + state_->index.analyzer() + "', not '" +
+                  state_->analyzer.name() + "'");
   }
 
   /// Up to k passages for every query, best first.
@@ -55,7 +59,7 @@ class Bm25 {
 
   [[nodiscard]] std::size_t size() const { return state_->corpus.size(); }
   [[nodiscard]] const LexicalIndex& index() const { return state_->index; }
-  /// Identifies corpus, analyzer, k1 and b: equal fingerprints give equal answers.
+  /// Identity of corpus, analyzer, k1 and b. Equal fingerprints give equal answers.
   [[nodiscard]] Hash fingerprint() const {
     const LexicalFacts& f = index().facts();
     return Hasher().add("bm25").add(f.corpus).add(index().analyzer()).add(f.k1).add(f.b).finish();
@@ -80,7 +84,7 @@ class Bm25 {
   }
 
   std::shared_ptr<const State> state_;
-  std::vector<LexicalSearch> searches_;  // a worker each
+  std::vector<LexicalSearch> searches_;  // one per worker
 };
 
 }  // namespace espalier::backend

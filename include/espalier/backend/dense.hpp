@@ -12,20 +12,21 @@ namespace espalier::backend {
 
 struct DenseOptions {
   Metric metric = Metric::inner_product;
-  std::size_t threads = 1;  ///< >= 1; an option of execution: it changes no result
+  std::size_t threads = 1;  ///< >= 1, an execution option that changes no result
 };
 
-/// Exact search over all rows. A look at the rows' bytes finds every row that can be among the best k, given the most that
-/// bytes can miss (Cauchy-Schwarz over what rows and query lose by them); these are scored again in double precision and
-/// ranked. So the result is that of a plain double-precision loop, bit by bit, for any batch, thread count, compiler and
-/// processor.
+/// Exact search over all rows. A first pass over the rows' bytes finds every row that can be among the best k, given
+/// the largest possible error of the bytes (by Cauchy-Schwarz). These rows are scored again in double precision and
+/// ranked. So the result equals that of a plain double-precision loop, bit by bit, for any batch, thread count,
+/// compiler and processor.
 class DenseIndex {
  public:
   using Options = DenseOptions;
 
   /// Throws std::invalid_argument for a bad option or a row that is not finite.
-  explicit DenseIndex(const Vectors& vectors, const Options& options = {}) : DenseIndex(options, checked(vectors, options)) {}
-  /// Of rows that have been checked and coded before.
+  explicit DenseIndex(const Vectors& vectors, const Options& options = {})
+      : DenseIndex(options, checked(vectors, options)) {}
+  /// From rows that are already checked and coded.
   DenseIndex(StoredVectors vectors, ByteCodes codes, const Options& options, Hash identity)
       : vectors_(std::move(vectors)), options_(options), codes_(std::move(codes)), identity_(identity) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
@@ -48,7 +49,9 @@ class DenseIndex {
   static constexpr std::size_t query_block = 64, panel_block = 16;
 
   DenseIndex(const Options& options, const Vectors& vectors)
-      : vectors_(vectors), options_(options), codes_(vectors),
+      : vectors_(vectors),
+        options_(options),
+        codes_(vectors),
         identity_(Hasher().add("dense").add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish()) {}
 
   static Vectors checked(const Vectors& vectors, const Options& options) {
@@ -62,25 +65,30 @@ class DenseIndex {
     return options.metric == Metric::cosine ? normalised(vectors) : vectors;
   }
 
-  /// A query in its two forms. Rough scores are in units of `unit`, without what is the same for all rows.
+  /// A query in both forms. Rough scores are in units of `unit`, without the part that is the same for all rows.
   struct Asked {
     Asked(std::span<const float> query, std::size_t wanted, const ByteCodes& codes, bool l2)
-        : vector(query.begin(), query.end()), k(wanted), coded(query), unit(l2 ? 2 * coded.scale : coded.scale),
+        : vector(query.begin(), query.end()),
+          k(wanted),
+          coded(query),
+          unit(l2 ? 2 * coded.scale : coded.scale),
           square_share(l2 ? static_cast<float>(1 / coded.scale) : 0) {
       const double length = std::sqrt(exact_dot(query.data(), query.data(), query.size()));
       same = l2 ? -length * length : 0;
-      // What the bytes may miss, and the roundings: of rough scores in single precision, of exact ones in double.
+      // The possible error of the bytes, and rounding errors: of rough scores in single precision, of exact ones in
+      // double.
       const double missed = coded.error * codes.longest() + coded.length * codes.error();
       const double reach = codes.longest() + length;
-      margin = (l2 ? 2 : 1) * missed + 0x1p-20 * (l2 ? reach * reach : length * codes.longest()) + double(std::numeric_limits<float>::min());
+      margin = (l2 ? 2 : 1) * missed + 0x1p-20 * (l2 ? reach * reach : length * codes.longest()) +
+               double(std::numeric_limits<float>::min());
     }
     std::vector<float> vector;
     std::size_t k;
     CodedQuery coded;
     double unit;
-    float square_share;  ///< of half a row's square in a rough score
+    float square_share;  ///< factor of half a row's square in a rough score
     double same = 0;     ///< the part of every row's score that rough scores leave out
-    double margin = 0;   ///< the most by which a score differs from its rough one
+    double margin = 0;   ///< the largest difference between a score and its rough score
   };
 
   void search_block(std::span<const VectorQuery> queries, std::vector<std::vector<Hit>>& results) const {
@@ -95,20 +103,25 @@ class DenseIndex {
     std::vector<Candidates> found = scan_all(asked);
     std::vector<float> room;
     for (std::size_t q = 0; q < asked.size(); ++q)
-      results.push_back(found[q].best([&](float rough) { return double(rough) * asked[q].unit + asked[q].same + asked[q].margin; },
-                                      [&](std::uint32_t row) { return score(asked[q].vector.data(), vectors_.row(row, room).data()); }));
+      results.push_back(found[q].best(
+          [&](float rough) { return double(rough) * asked[q].unit + asked[q].same + asked[q].margin; },
+          [&](std::uint32_t row) { return score(asked[q].vector.data(), vectors_.row(row, room).data()); }));
   }
   [[nodiscard]] double score(const float* query, const float* values) const {
-    return options_.metric == Metric::l2 ? -exact_square_distance(query, values, dimension()) : exact_dot(query, values, dimension());
+    return options_.metric == Metric::l2 ? -exact_square_distance(query, values, dimension())
+                                         : exact_dot(query, values, dimension());
   }
 
-  /// Candidates a query; the panels are shared out over the threads.
+  /// Candidates for each query. The panels are divided among the threads.
   [[nodiscard]] std::vector<Candidates> scan_all(const std::vector<Asked>& asked) const {
     const std::size_t blocks = (codes_.panels() + panel_block - 1) / panel_block;
-    const std::size_t share = std::max<std::size_t>(1, (blocks + options_.threads - 1) / options_.threads) * panel_block;
+    const std::size_t share =
+        std::max<std::size_t>(1, (blocks + options_.threads - 1) / options_.threads) * panel_block;
     std::vector<std::future<std::vector<Candidates>>> others;
     for (std::size_t begin = share; begin < codes_.panels(); begin += share)
-      others.push_back(std::async(std::launch::async, [this, &asked, begin, share] { return scan(asked, begin, std::min(begin + share, codes_.panels())); }));
+      others.push_back(std::async(std::launch::async, [this, &asked, begin, share] {
+        return scan(asked, begin, std::min(begin + share, codes_.panels()));
+      }));
     std::vector<Candidates> found = scan(asked, 0, std::min(share, codes_.panels()));
     for (auto& other : others) {
       const std::vector<Candidates> theirs = other.get();
@@ -117,7 +130,8 @@ class DenseIndex {
     return found;
   }
 
-  [[nodiscard]] std::vector<Candidates> scan(const std::vector<Asked>& asked, std::size_t begin, std::size_t end) const {
+  [[nodiscard]] std::vector<Candidates> scan(const std::vector<Asked>& asked, std::size_t begin,
+                                             std::size_t end) const {
     constexpr std::size_t block_rows = panel_block * panel_rows;
     std::vector<Candidates> found;
     std::vector<ByteQuery> coded;
@@ -131,8 +145,9 @@ class DenseIndex {
       codes_.dots(coded, panel, panels, dots.data(), block_rows);
       for (std::size_t q = 0; q < asked.size(); ++q)
         if (asked[q].k > 0)
-          found[q].offer(dots.data() + q * block_rows, 128 * asked[q].coded.sum, codes_.scales(panel, panels), codes_.half_squares(panel, panels),
-                         asked[q].square_share, std::min(panels * panel_rows, rows() - first), static_cast<std::uint32_t>(first));
+          found[q].offer(dots.data() + q * block_rows, 128 * asked[q].coded.sum, codes_.scales(panel, panels),
+                         codes_.half_squares(panel, panels), asked[q].square_share,
+                         std::min(panels * panel_rows, rows() - first), static_cast<std::uint32_t>(first));
     }
     return found;
   }

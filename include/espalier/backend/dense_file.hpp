@@ -21,24 +21,31 @@ struct DenseFileAbout {
 
   std::uint64_t rows, dimension;
   std::uint64_t precision;    ///< of the rows: 0 = float32, 1 = float16
-  std::uint64_t metric;       ///< 0 = inner_product, 1 = cosine (the rows have length 1), 2 = l2
-  std::uint64_t identity[2];  ///< of values, shape and metric
-  std::uint64_t encoder[2];   ///< fingerprint of what encoded the rows; 0 = not known
+  std::uint64_t metric;       ///< 0 = inner_product, 1 = cosine (rows have length 1), 2 = l2
+  std::uint64_t identity[2];  ///< hash of values, shape and metric
+  std::uint64_t encoder[2];   ///< fingerprint of the encoder, 0 = unknown
   double error, longest;      ///< of the bytes (ByteCodes)
 };
 
-/// Writes a file of vectors, row after row, for exact search: the rows themselves and their bytes. It holds the bytes of all
-/// rows in memory until commit(). Of float16 the rows are what the nearest numbers of 16 bits say. Throws std::invalid_argument
-/// for a row that is not finite, of another dimension, or too large for float16.
+/// Writes a file of vectors for exact search, row by row: the rows and their bytes. Holds the bytes of all rows in
+/// memory until commit(). With float16 each number is rounded to the nearest 16-bit number. Throws
+/// std::invalid_argument for a row that is not finite, has another dimension, or is too large for float16.
 class DenseFileWriter {
  public:
-  DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product, Hash encoder = {}, Precision precision = Precision::float32)
-      : file_(path, DenseFileAbout::kind, DenseFileAbout::version), coder_(dimension), dimension_(dimension), metric_(metric), precision_(precision), encoder_(encoder) {
+  DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product,
+                  Hash encoder = {}, Precision precision = Precision::float32)
+      : file_(path, DenseFileAbout::kind, DenseFileAbout::version),
+        coder_(dimension),
+        dimension_(dimension),
+        metric_(metric),
+        precision_(precision),
+        encoder_(encoder) {
     if (dimension == 0 || dimension > most_byte_dimensions) bad_option("dimension", dimension, "1 to 65536");
     file_.begin("vectors");
   }
   void add(std::span<const float> vector) {
-    if (const std::string fault = vector_fault(vector, dimension_); !fault.empty()) throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": " + fault);
+    if (const std::string fault = vector_fault(vector, dimension_); !fault.empty())
+      throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": " + fault);
     std::vector<float> row(vector.begin(), vector.end());
     if (metric_ == Metric::cosine) normalise(row);
     if (precision_ == Precision::float16) write_halves(row);
@@ -55,7 +62,14 @@ class DenseFileWriter {
     file_.begin("half_squares");
     file_.write(std::span<const float>(coder_.half_squares));
     const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
-    const DenseFileAbout about{coder_.rows, dimension_, std::uint64_t(precision_), std::uint64_t(metric_), {identity.high, identity.low}, {encoder_.high, encoder_.low}, coder_.error, coder_.longest};
+    const DenseFileAbout about{coder_.rows,
+                               dimension_,
+                               std::uint64_t(precision_),
+                               std::uint64_t(metric_),
+                               {identity.high, identity.low},
+                               {encoder_.high, encoder_.low},
+                               coder_.error,
+                               coder_.longest};
     file_.begin("about");
     file_.write(std::span<const DenseFileAbout>(&about, 1));
     file_.commit();
@@ -66,7 +80,8 @@ class DenseFileWriter {
     std::vector<std::uint16_t> halves;
     for (float& value : row) {
       if (!fits_half(value))
-        throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": an embedding holds " + std::to_string(value) + ", float16 no more than 65504");
+        throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": an embedding holds " +
+                                    std::to_string(value) + ", float16 no more than 65504");
       halves.push_back(to_half(value));
       value = from_half(halves.back());
     }
@@ -82,21 +97,23 @@ class DenseFileWriter {
   Hasher hasher_;
 };
 
-/// A file of vectors that is mapped into memory; what is read of it is checked. Throws InputError that names the file.
+/// A file of vectors, mapped into memory. Every part is checked when it is read. Throws InputError that names the file.
 class DenseFile {
  public:
   static constexpr const char* kind = DenseFileAbout::kind;
   static constexpr std::uint32_t version = DenseFileAbout::version;
 
   explicit DenseFile(const std::string& path) : DenseFile(CheckedFile(path, kind, version)) {}
-  explicit DenseFile(CheckedFile file) : file_(std::move(file)), about_(file_.section("about").items<DenseFileAbout>(0, 1)[0]) {
-    if (about_.dimension == 0 || about_.dimension > most_byte_dimensions || about_.rows > ~std::uint32_t(0) || about_.metric > 2 || about_.precision > 1)
+  explicit DenseFile(CheckedFile file)
+      : file_(std::move(file)), about_(file_.section("about").items<DenseFileAbout>(0, 1)[0]) {
+    if (about_.dimension == 0 || about_.dimension > most_byte_dimensions || about_.rows > ~std::uint32_t(0) ||
+        about_.metric > 2 || about_.precision > 1)
       file_.section("about").fail("holds a number out of range");
   }
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(about_.rows); }
   [[nodiscard]] std::size_t dimension() const { return static_cast<std::size_t>(about_.dimension); }
   [[nodiscard]] Metric metric() const { return static_cast<Metric>(about_.metric); }
-  /// Of what encoded the rows; zeros = not known.
+  /// Fingerprint of the encoder, zeros = unknown.
   [[nodiscard]] Hash encoder() const { return {about_.encoder[0], about_.encoder[1]}; }
   [[nodiscard]] Precision precision() const { return static_cast<Precision>(about_.precision); }
   [[nodiscard]] StoredVectors vectors() const {
@@ -106,10 +123,14 @@ class DenseFile {
   }
   /// Exact search over the mapped rows.
   [[nodiscard]] DenseIndex index(std::size_t threads = 1) const {
-    const std::size_t panels = (rows() + panel_rows - 1) / panel_rows, panel_size = (dimension() + 3) / 4 * 4 * panel_rows;
-    ByteCodes codes(Column<std::uint8_t>(file_.section("bytes"), panels * panel_size), Column<float>(file_.section("scales"), panels * panel_rows),
-                    Column<float>(file_.section("half_squares"), panels * panel_rows), panel_size, about_.error, about_.longest);
-    return DenseIndex(vectors(), std::move(codes), {metric(), threads}, Hasher().add("dense file").add(about_.identity[0]).add(about_.identity[1]).finish());
+    const std::size_t panels = (rows() + panel_rows - 1) / panel_rows,
+                      panel_size = (dimension() + 3) / 4 * 4 * panel_rows;
+    ByteCodes codes(Column<std::uint8_t>(file_.section("bytes"), panels * panel_size),
+                    Column<float>(file_.section("scales"), panels * panel_rows),
+                    Column<float>(file_.section("half_squares"), panels * panel_rows), panel_size, about_.error,
+                    about_.longest);
+    return DenseIndex(vectors(), std::move(codes), {metric(), threads},
+                      Hasher().add("dense file").add(about_.identity[0]).add(about_.identity[1]).finish());
   }
 
  private:
@@ -117,11 +138,11 @@ class DenseFile {
   DenseFileAbout about_;
 };
 
-/// Encodes all passages of a corpus, `batch` at a time, into a file of vectors; told(rows) hears of each row that is written.
-/// `fingerprint`: the encoder's, zeros = not known. Throws what encode_each() and the writer throw.
+/// Encodes all passages of a corpus into a file of vectors, `batch` at a time. told(rows) is called for each row
+/// written. `fingerprint` is the encoder's, zeros = unknown. Throws what encode_each() and the writer throw.
 template <class Corpus, class Told>
-void write_vectors(const std::string& path, const Corpus& passages, AnyEncoder encoder, Hash fingerprint, Metric metric, Precision precision,
-                   std::size_t batch, const Told& told) {
+void write_vectors(const std::string& path, const Corpus& passages, AnyEncoder encoder, Hash fingerprint, Metric metric,
+                   Precision precision, std::size_t batch, const Told& told) {
   std::optional<DenseFileWriter> writer;
   const auto take = [&](std::span<const float> vector) {
     if (!writer) writer.emplace(path, vector.size(), metric, fingerprint, precision);

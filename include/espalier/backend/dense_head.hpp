@@ -16,8 +16,8 @@
 
 namespace espalier::backend {
 
-/// A trained head over embeddings: tanh(weight . embedding + bias), once for plans and once for searches. Its file is JSON:
-/// {"dimension": d, "plan": {"weight": [d numbers], "bias": b}, "search": {...}}.
+/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is
+/// JSON: {"dimension": d, "plan": {"weight": [d numbers], "bias": b}, "search": {...}}.
 class ValueHead {
  public:
   /// Throws InputError that names the file and the field.
@@ -35,9 +35,12 @@ class ValueHead {
       for (const auto& [name, place] : {std::pair<const char*, std::size_t>("plan", 0), {"search", 1}}) {
         simdjson::dom::element part;
         simdjson::dom::array weights;
-        if (root[name].get(part) || part["weight"].get(weights)) throw InputError(file, 0, std::string(name) + ".weight", "is no list of numbers");
+        if (root[name].get(part) || part["weight"].get(weights))
+          throw InputError(file, 0, std::string(name) + ".weight", "is no list of numbers");
         if (weights.size() != *dimension)
-          throw InputError(file, 0, std::string(name) + ".weight", "has " + std::to_string(weights.size()) + " numbers, its dimension is " + std::to_string(*dimension));
+          throw InputError(
+              file, 0, std::string(name) + ".weight",
+              "has " + std::to_string(weights.size()) + " numbers, its dimension is " + std::to_string(*dimension));
         const auto bias = field<double>(part, "bias");
         if (!bias) throw InputError(file, 0, std::string(name) + ".bias", "is no number");
         head.bias_[place] = *bias;
@@ -45,7 +48,8 @@ class ValueHead {
         Eigen::Index i = 0;
         for (const auto item : weights) {
           double number = 0;
-          if (item.get(number)) throw InputError(file, 0, std::string(name) + ".weight", "holds something else than numbers");
+          if (item.get(number))
+            throw InputError(file, 0, std::string(name) + ".weight", "holds something else than numbers");
           head.weight_[place][i++] = number;
         }
       }
@@ -58,7 +62,9 @@ class ValueHead {
   /// {plan, search}, each in [-1, 1]. Throws InputError if the embedding has another dimension than the head.
   [[nodiscard]] std::pair<double, double> operator()(const Embedding& embedding) const {
     if (static_cast<Eigen::Index>(embedding.size()) != weight_[0].size())
-      throw InputError(file_, 0, "dimension", "is " + std::to_string(weight_[0].size()) + ", the encoder's embeddings have " + std::to_string(embedding.size()) + " numbers");
+      throw InputError(file_, 0, "dimension",
+                       "is " + std::to_string(weight_[0].size()) + ", the encoder's embeddings have " +
+                           std::to_string(embedding.size()) + " numbers");
     const Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXf>(embedding.data(), weight_[0].size()).cast<double>();
     return {std::tanh(weight_[0].dot(x) + bias_[0]), std::tanh(weight_[1].dot(x) + bias_[1])};
   }

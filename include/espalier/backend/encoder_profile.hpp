@@ -11,8 +11,8 @@
 
 namespace espalier::backend {
 
-/// What a family of encoders was trained with. Prefixes, length and cut are the client's to do; the pooling is the server's,
-/// and stands here so that it is part of the fingerprint and can be told to whoever starts one.
+/// How a family of encoders was trained. The client adds prefixes, normalises and cuts. The server does the pooling. It
+/// is listed here because it belongs to the fingerprint and to the instructions for starting a server.
 struct EncoderProfile {
   enum class Pooling : std::uint8_t { unknown, mean, cls, last };
   std::string name = "none";
@@ -20,16 +20,17 @@ struct EncoderProfile {
   std::string passage_prefix = {};  ///< put before passages
   Pooling pooling = Pooling::unknown;
   bool normalise = false;      ///< scale embeddings to length 1
-  std::size_t max_tokens = 0;  ///< what the model reads of a text, special tokens included; 0 = not known
+  std::size_t max_tokens = 0;  ///< tokens that the model reads of a text, special tokens included, 0 = unknown
 };
 
-/// All profiles by name; the cards of the models say the same.
+/// All profiles by name, as in the model cards.
 inline const std::array<EncoderProfile, 6>& encoder_profiles() {
   using Pooling = EncoderProfile::Pooling;
   static const std::array<EncoderProfile, 6> all = {{
       {},
       {"e5", "query: ", "passage: ", Pooling::mean, true, 512},
-      {"e5-instruct", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ", "", Pooling::mean, true, 512},
+      {"e5-instruct", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+       "", Pooling::mean, true, 512},
       {"bge", "Represent this sentence for searching relevant passages: ", "", Pooling::cls, true, 512},
       {"gte", "", "", Pooling::mean, true, 512},
       {"minilm", "", "", Pooling::mean, true, 256},
@@ -47,7 +48,7 @@ inline const EncoderProfile& encoder_profile(std::string_view name) {
   bad_option("profile", std::string(name), known);
 }
 
-/// The text as the model is to see it.
+/// The text with the prefix for its role.
 inline std::string prefixed(const EncodeRequest& request, const EncoderProfile& profile) {
   return (request.role == EncodeRequest::Role::query ? profile.query_prefix : profile.passage_prefix) + request.text;
 }

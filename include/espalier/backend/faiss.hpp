@@ -4,12 +4,12 @@
 #include <espalier/backend/dense/faiss_build.hpp>
 
 #include <faiss/AutoTune.h>
+#include <faiss/IVFlib.h>
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVFFlat.h>
 #include <faiss/IndexIVFPQ.h>
 #include <faiss/IndexScalarQuantizer.h>
-#include <faiss/IVFlib.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/index_io.h>
 
@@ -21,17 +21,17 @@
 
 namespace espalier::backend {
 
-/// How an index file comes into memory.
+/// How an index file is loaded.
 enum class FaissAccess : std::uint8_t {
   read,   ///< as a whole
-  map,    ///< page by page as it is needed; an error for an index that faiss cannot map
-  either  ///< mapped where faiss can, else read
+  map,    ///< page by page when needed, an error if faiss cannot map the index
+  either  ///< mapped if faiss can, otherwise read
 };
 
-/// Any index of faiss; row i is passage i. A result depends on its query only, as faiss's own does not: it computes the inner
-/// products of a large batch by other routines than those of a small one, with other roundings. So flat indexes are searched
-/// by DenseIndex, and so are the centroids of IVF indexes; their lists, graphs and scalar codes are searched by faiss in
-/// batches, and every other sort of index one query at a time. An index is built on one thread for the same reason.
+/// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
+/// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
+/// flat indexes and the centroids of IVF indexes. faiss searches their lists, graphs and scalar codes in batches, and
+/// every other kind of index one query at a time. An index is built on one thread for the same reason.
 class FaissIndex {
  public:
   using Options = FaissOptions;
@@ -40,7 +40,12 @@ class FaissIndex {
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
     index_ = build_faiss(vectors, options);
     apply();
-    identity_ = Hasher().add("faiss").add(options.factory).add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish();
+    identity_ = Hasher()
+                    .add("faiss")
+                    .add(options.factory)
+                    .add(std::uint64_t(options.metric))
+                    .add(vectors.fingerprint())
+                    .finish();
     prepare();
   }
 
@@ -72,7 +77,7 @@ class FaissIndex {
     const auto search_share = [&](std::size_t begin) {
       const FaissOnOneThread alone;
       for (std::size_t i = begin, next = 0; i < std::min(begin + share, queries.size()); i = next) {
-        next = i + 1;  // neighbours of equal k go together
+        next = i + 1;  // neighbouring queries of equal k go together
         while (batched_ && next < std::min(begin + share, queries.size()) && queries[next].k == queries[i].k) ++next;
         search_together(queries.subspan(i, next - i), &results[i]);
       }
@@ -86,8 +91,10 @@ class FaissIndex {
   }
 
   [[nodiscard]] std::size_t rows() const { return index_ ? static_cast<std::size_t>(index_->ntotal) : exact_->rows(); }
-  [[nodiscard]] std::size_t dimension() const { return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension(); }
-  /// Identity of the index and how it is searched. Of a loaded index it reads the whole file.
+  [[nodiscard]] std::size_t dimension() const {
+    return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension();
+  }
+  /// Identity of the index and of how it is searched. For a loaded index it reads the whole file.
   [[nodiscard]] Hash fingerprint() const {
     const Hash what = file_.empty() ? identity_ : file_hash(file_);
     return Hasher().add(what).add(std::uint64_t(options_.nprobe)).add(std::uint64_t(options_.ef_search)).finish();
@@ -112,7 +119,7 @@ class FaissIndex {
     set("ef_search", "efSearch", options_.ef_search);
   }
 
-  /// Finds out how the index can be searched.
+  /// Finds how the index can be searched.
   void prepare() {
     if (auto exact = exact_of(*index_)) {
       exact_ = std::move(exact);
@@ -125,19 +132,23 @@ class FaissIndex {
       exact_ = exact_of(*lists_->quantizer);
       if (!exact_) lists_ = nullptr;
     }
-    batched_ = lists_ || is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
+    batched_ =
+        lists_ || is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
   }
-  /// The same exact search as a flat index makes; nothing for another index.
+  /// The same exact search as that of a flat index. Null for any other index.
   [[nodiscard]] std::shared_ptr<const DenseIndex> exact_of(const faiss::Index& index) const {
     const auto* flat = dynamic_cast<const faiss::IndexFlat*>(&index);
     const bool l2 = index.metric_type == faiss::METRIC_L2;
     if (!flat || (!l2 && index.metric_type != faiss::METRIC_INNER_PRODUCT)) return nullptr;
     const auto dimension = static_cast<std::size_t>(flat->d);
-    Vectors vectors(std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension), dimension);
-    return std::make_shared<const DenseIndex>(vectors, DenseOptions{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
+    Vectors vectors(
+        std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension),
+        dimension);
+    return std::make_shared<const DenseIndex>(vectors,
+                                              DenseOptions{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
   }
 
-  /// Queries of one k.
+  /// Searches queries that have the same k.
   void search_together(std::span<const VectorQuery> queries, std::vector<Hit>* results) const {
     const std::size_t k = std::min(queries.front().k, rows());
     if (k == 0) return;
@@ -147,7 +158,9 @@ class FaissIndex {
     std::vector<Row> labels(queries.size() * k);
     try {
       if (lists_) search_lists(queries, packed.data(), k, scores.data(), labels.data());
-      else index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(), labels.data());
+      else
+        index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(),
+                       labels.data());
     } catch (const faiss::FaissException& error) {
       throw BackendError("faiss: " + error.msg, BackendError::Kind::permanent);
     }
@@ -155,13 +168,15 @@ class FaissIndex {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;  // fewer than k were found
       if (static_cast<std::size_t>(labels[i]) >= rows())
-        throw BackendError("the faiss index holds id " + std::to_string(labels[i]) + ", but ids must be row numbers below " +
-                               std::to_string(rows()), BackendError::Kind::permanent);
+        throw BackendError("the faiss index holds id " + std::to_string(labels[i]) +
+                               ", but ids must be row numbers below " + std::to_string(rows()),
+                           BackendError::Kind::permanent);
       results[i / k].emplace_back(static_cast<std::uint32_t>(labels[i]), sign * double(scores[i]));
     }
     for (std::size_t i = 0; i < queries.size(); ++i) std::sort(results[i].begin(), results[i].end());
   }
-  void search_lists(std::span<const VectorQuery> queries, const float* packed, std::size_t k, float* scores, Row* labels) const {
+  void search_lists(std::span<const VectorQuery> queries, const float* packed, std::size_t k, float* scores,
+                    Row* labels) const {
     const std::size_t visited = std::min(lists_->nprobe, lists_->nlist);
     std::vector<VectorQuery> wanted;
     for (const VectorQuery& query : queries) wanted.emplace_back(query.vector, visited);
@@ -176,8 +191,8 @@ class FaissIndex {
     lists_->invlists->prefetch_lists(nearest.data(), static_cast<int>(nearest.size()));
     faiss::IVFSearchParameters parameters;
     parameters.nprobe = visited;
-    lists_->search_preassigned(static_cast<Row>(queries.size()), packed, static_cast<Row>(k), nearest.data(), distances.data(), scores, labels, false,
-                               &parameters);
+    lists_->search_preassigned(static_cast<Row>(queries.size()), packed, static_cast<Row>(k), nearest.data(),
+                               distances.data(), scores, labels, false, &parameters);
   }
 
   static Hash file_hash(const std::string& file) {
@@ -191,9 +206,9 @@ class FaissIndex {
   }
 
   Options options_;
-  std::unique_ptr<faiss::Index> index_;          ///< null if `exact_` does it all
-  std::shared_ptr<const DenseIndex> exact_;      ///< over a flat index's rows, or over the centroids of `lists_`
-  const faiss::IndexIVF* lists_ = nullptr;       ///< the index, if its lists can be searched in batches
+  std::unique_ptr<faiss::Index> index_;      ///< null if `exact_` does everything
+  std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows, or over the centroids of `lists_`
+  const faiss::IndexIVF* lists_ = nullptr;   ///< the index, if its lists can be searched in batches
   bool batched_ = false;
   Hash identity_;
   std::string file_;

@@ -17,20 +17,20 @@ namespace espalier::backend {
 struct HttpEncoderOptions {
   /// How texts are cut to the profile's max_tokens.
   enum class Cut : std::uint8_t {
-    none,     ///< not at all: the server cuts, or refuses what is too long
-    vllm,     ///< by the server, told so with truncate_prompt_tokens
-    llamacpp  ///< here: /tokenize tells the token ids, and ids are sent
+    none,     ///< no cut: the server cuts or refuses long texts
+    vllm,     ///< the server cuts, by truncate_prompt_tokens
+    llamacpp  ///< the client cuts: /tokenize gives the token ids, and ids are sent
   };
-  std::string url = "http://127.0.0.1:8000/v1";  ///< what stands before /embeddings
+  std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /embeddings
   std::string model = {};                        ///< the model's name at the server, not empty
-  std::string revision = {};                     ///< of the model's weights, for the fingerprint; "" = none
-  std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key; unset or "" = no key is sent
-  std::string api_key_file = {};                 ///< file with the key, goes before api_key_env
+  std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
+  std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
   EncoderProfile profile = {};
   Cut cut = Cut::none;        ///< needs the profile's max_tokens
-  bool base64 = false;        ///< ask for base64 instead of decimal numbers; both are understood
-  std::size_t dimension = 0;  ///< of every embedding; 0 = that of the first one
-  std::size_t batch = 64;     ///< most texts in one message, >= 1
+  bool base64 = false;        ///< ask for base64 instead of decimal numbers (replies may have either)
+  std::size_t dimension = 0;  ///< of every embedding, 0 = that of the first one
+  std::size_t batch = 64;     ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
 
@@ -47,10 +47,13 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
   using Cut = HttpEncoderOptions::Cut;
 
-  /// A `client` may be shared with other services; null = one of its own.
+  /// A `client` may be shared with other services. null = a new one.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : options_(std::move(options)), client_(client ? std::move(client) : std::make_shared<HttpClient>()), embeddings_(endpoint("/embeddings"), wanted(options_), client_),
-        tokenizer_(std::make_shared<const HttpEndpoint>(Url(options_.url).with_path("/tokenize"), key(), options_.http), client_) {
+      : options_(std::move(options)),
+        client_(client ? std::move(client) : std::make_shared<HttpClient>()),
+        embeddings_(endpoint("/embeddings"), wanted(options_), client_),
+        tokenizer_(std::make_shared<const HttpEndpoint>(Url(options_.url).with_path("/tokenize"), key(), options_.http),
+                   client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (options_.cut != Cut::none && options_.profile.max_tokens < 3)
@@ -59,7 +62,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
 
   void submit(Ticket ticket, const EncodeRequest& request) override {
     std::string text = prefixed(request, options_.profile);
-    // A token stands for a byte at least, so a text of few bytes needs no cut; two tokens are special.
+    // A token has at least one byte, so a text of few bytes needs no cut. Two tokens are special.
     if (options_.cut == Cut::llamacpp && text.size() > options_.profile.max_tokens - 2) tokenizer_.submit(ticket, text);
     else embeddings_.submit(ticket, EmbeddingInput(std::move(text)));
   }
@@ -85,15 +88,20 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     embeddings_.cancel(ticket);
   }
 
-  /// Of the requests for embeddings.
+  /// Accounts of the requests for embeddings.
   [[nodiscard]] const Accounts& accounts() const { return embeddings_.accounts(); }
-  /// Identity of the model and of what is done to texts and embeddings; never address or key.
+  /// Identity of the model and of the processing of texts and embeddings. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     const EncoderProfile& profile = options_.profile;
     Hasher hasher;
-    hasher.add(std::string_view("http encoder")).add(options_.model).add(options_.revision).add(profile.query_prefix).add(profile.passage_prefix);
+    hasher.add(std::string_view("http encoder"))
+        .add(options_.model)
+        .add(options_.revision)
+        .add(profile.query_prefix)
+        .add(profile.passage_prefix);
     hasher.add(std::uint64_t(profile.normalise));
-    if (profile.pooling != EncoderProfile::Pooling::unknown) hasher.add(std::string_view("pooling")).add(std::uint64_t(profile.pooling));
+    if (profile.pooling != EncoderProfile::Pooling::unknown)
+      hasher.add(std::string_view("pooling")).add(std::uint64_t(profile.pooling));
     if (options_.cut != Cut::none) hasher.add(std::string_view("cut")).add(std::uint64_t(profile.max_tokens));
     return hasher.finish();
   }
@@ -104,7 +112,8 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     return std::make_shared<const HttpEndpoint>(Url(options_.url).below(tail), key(), options_.http);
   }
   static EmbeddingsOptions wanted(const HttpEncoderOptions& options) {
-    return {options.model, options.cut == Cut::vllm ? options.profile.max_tokens : 0, options.base64, options.dimension, options.batch};
+    return {options.model, options.cut == Cut::vllm ? options.profile.max_tokens : 0, options.base64, options.dimension,
+            options.batch};
   }
   /// The first tokens and the last one, which is the separator.
   [[nodiscard]] TokenIds cut(TokenIds ids) const {

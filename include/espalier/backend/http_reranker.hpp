@@ -19,19 +19,20 @@
 
 namespace espalier::backend {
 
-/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM, SGLang); or a
-/// language model whose next token says whether a text fits, behind SGLang's /v1/score or vLLM's /generative_scoring.
+/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM,
+/// SGLang). Or a language model whose next token says whether a text fits, behind SGLang's /v1/score or vLLM's
+/// /generative_scoring.
 struct HttpRerankerOptions {
-  std::string url = "http://127.0.0.1:8000/rerank";  ///< its path says which protocol; without a path /rerank is added
+  std::string url = "http://127.0.0.1:8000/rerank";  ///< its path decides the protocol. Without a path /rerank is added
   std::string model = {};                            ///< the model's name at the server, not empty
-  std::string revision = {};                         ///< of the model's weights, for the fingerprint; "" = none
-  std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key; unset or "" = no key is sent
-  std::string api_key_file = {};                     ///< file with the key, goes before api_key_env
-  std::vector<std::int64_t> label_token_ids = {};    ///< of a language model: the score is the first one's share of their probability
+  std::string revision = {};                         ///< of the model's weights, for the fingerprint, "" = none
+  std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                     ///< file with the key, takes precedence over api_key_env
+  std::vector<std::int64_t> label_token_ids = {};    ///< for a language model: the score is the share of the first
   HttpOptions http = {};
 };
 
-/// A message a query. Throws std::invalid_argument for bad options.
+/// Sends one message per query. Throws std::invalid_argument for bad options.
 class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
  public:
   explicit HttpReranker(HttpRerankerOptions options, std::shared_ptr<HttpClient> client = nullptr)
@@ -41,9 +42,13 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
     const bool labels = !options_.label_token_ids.empty(), generative = path.ends_with("/generative_scoring");
     pairs_ = path.ends_with("/score") || generative;
-    if (!pairs_ && !path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank or /score, or in /generative_scoring");
-    if (labels ? !pairs_ : generative) bad_option("label_token_ids", std::to_string(options_.label_token_ids.size()) + " token ids", "some with /generative_scoring, none with /rerank");
-    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+    if (!pairs_ && !path.ends_with("/rerank"))
+      bad_option("url", url.shown(), "an address that ends in /rerank or /score, or in /generative_scoring");
+    if (labels ? !pairs_ : generative)
+      bad_option("label_token_ids", std::to_string(options_.label_token_ids.size()) + " token ids",
+                 "some with /generative_scoring, none with /rerank");
+    endpoint_ = std::make_shared<const HttpEndpoint>(
+        url.with_path(path), read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
@@ -75,21 +80,24 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     json.end_object();
     return endpoint_;
   }
-  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]}, a bare list of {"index", "score"}, and
-  /// SGLang's {"scores": [[score of each label]]}.
+  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]}, a bare list of {"index",
+  /// "score"}, and SGLang's {"scores": [[score of each label]]}.
   std::vector<std::optional<RerankScores>> read(std::span<const RerankRequest> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
     simdjson::dom::array items;
     if (!root["scores"].get(items)) return {read_labels(items, group.front().texts.size())};
-    if (root.get(items) && root["results"].get(items) && root["data"].get(items)) throw BackendError("a reply without results");
+    if (root.get(items) && root["results"].get(items) && root["data"].get(items))
+      throw BackendError("a reply without results");
     RerankScores scores(group.front().texts.size(), std::nan(""));
     if (items.size() != scores.size()) throw BackendError("not one score for each text");
     for (const auto item : items) {
       const auto index = field<std::uint64_t>(item, "index");
-      if (!index || *index >= scores.size() || !std::isnan(scores[*index])) throw BackendError("a score under a wrong index");
+      if (!index || *index >= scores.size() || !std::isnan(scores[*index]))
+        throw BackendError("a score under a wrong index");
       double score = 0;
-      if (item["relevance_score"].get(score) && item["score"].get(score)) throw BackendError("a result without a score");
+      if (item["relevance_score"].get(score) && item["score"].get(score))
+        throw BackendError("a result without a score");
       scores[*index] = score;
     }
     return {std::move(scores)};
@@ -101,7 +109,8 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     for (const auto item : rows) {
       simdjson::dom::array row;
       double first = 0;
-      if (item.get(row) || row.size() != std::max<std::size_t>(1, options_.label_token_ids.size()) || row.at(0).get(first))
+      if (item.get(row) || row.size() != std::max<std::size_t>(1, options_.label_token_ids.size()) ||
+          row.at(0).get(first))
         throw BackendError("not one score for each label");
       scores.push_back(first);
     }

@@ -22,12 +22,12 @@
 
 namespace espalier::backend {
 
-/// Which retrieval protocol a server speaks; replies are read in any shape.
+/// The protocol of a retrieval server. Replies are read in any of the known forms.
 enum class RetrievalProtocol : std::uint8_t {
-  search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl; one query also as DecoupleSearch's {"query", "top_k"}
+  search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl, DecoupleSearch
   rerank,        ///< the same with "topk_retrieval" and "topk_rerank": Search-R1's reranking server
   pyserini,      ///< GET ...?query=&hits=: Pyserini's and Anserini's REST server, /v1/INDEX/search
-  elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch; a match over title, contents and text
+  elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch. A match over title, contents and text
 };
 
 /// Throws std::invalid_argument for an unknown name.
@@ -42,24 +42,25 @@ inline RetrievalProtocol retrieval_protocol(const std::string& name) {
 /// A retriever behind a server.
 struct HttpRetrieverOptions {
   std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
-  std::string name = {};                               ///< of corpus and index, for the fingerprint; not empty
+  std::string name = {};                               ///< of corpus and index, for the fingerprint, not empty
   RetrievalProtocol protocol = RetrievalProtocol::search_r1;
-  std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, if not more are wanted; >= 1
-  std::size_t batch = 16;            ///< most queries in one message, >= 1
+  std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, at least as many as wanted, >= 1
+  std::size_t batch = 16;            ///< largest number of queries in one message, >= 1
   HttpOptions http = {};
 };
 
 /// Waiting queries of equal k share a message. Throws std::invalid_argument for bad options.
 class HttpRetriever final : public HttpService<Query, Passages> {
  public:
-  /// A `client` may be shared with other services; null = one of its own.
+  /// A `client` may be shared with other services. null = a new one.
   explicit HttpRetriever(HttpRetrieverOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
     if (options_.name.empty()) bad_option("name", options_.name, "a name of corpus and index, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (options_.rerank_depth < 1) bad_option("rerank_depth", options_.rerank_depth, ">= 1");
     const Url url(options_.url);
-    const bool added = options_.protocol == RetrievalProtocol::search_r1 || options_.protocol == RetrievalProtocol::rerank;
+    const bool added =
+        options_.protocol == RetrievalProtocol::search_r1 || options_.protocol == RetrievalProtocol::rerank;
     const std::string path = url.path().size() > 1 || !added ? url.path() : "/retrieve";
     address_ = url.with_path(path).text();
     endpoint_ = std::make_shared<const HttpEndpoint>(Url(address_), "", options_.http);
@@ -67,13 +68,15 @@ class HttpRetriever final : public HttpService<Query, Passages> {
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add(std::string_view("http retriever")).add(options_.name);
-    if (options_.protocol == RetrievalProtocol::rerank) hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
+    if (options_.protocol == RetrievalProtocol::rerank)
+      hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
     return hasher.finish();
   }
 
  private:
   [[nodiscard]] bool joins(std::span<const Query> group, const Query& next) const override {
-    return options_.protocol != RetrievalProtocol::pyserini && group.size() < options_.batch && group.front().k == next.k;
+    return options_.protocol != RetrievalProtocol::pyserini && group.size() < options_.batch &&
+           group.front().k == next.k;
   }
   std::shared_ptr<const HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
     const Query& first = group.front();
@@ -86,7 +89,13 @@ class HttpRetriever final : public HttpService<Query, Passages> {
       for (const Query& query : group) {
         body += "{}\n";
         JsonWriter json(body);  // a line each
-        json.begin_object().field("size", query.k).key("query").begin_object().key("multi_match").begin_object().field("query", query.text);
+        json.begin_object()
+            .field("size", query.k)
+            .key("query")
+            .begin_object()
+            .key("multi_match")
+            .begin_object()
+            .field("query", query.text);
         json.key("fields").begin_array().value("title").value("contents").value("text").end_array();
         json.end_object().end_object().end_object();
         body += '\n';
@@ -103,8 +112,8 @@ class HttpRetriever final : public HttpService<Query, Passages> {
     json.end_object();
     return endpoint_;
   }
-  /// Reads {"result": [hits of each query]} and {"responses": [{"hits": {"hits"}} of each query]}; for one query also a bare
-  /// list of hits: the reply itself, or behind "result", "results", "retrieval", "candidates" or "hits".
+  /// Reads {"result": [hits of each query]} and {"responses": [{"hits": {"hits"}} of each query]}. For one query also a
+  /// bare list of hits, as the reply itself or in "result", "results", "retrieval", "candidates" or "hits".
   std::vector<std::optional<Passages>> read(std::span<const Query> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
@@ -138,7 +147,8 @@ class HttpRetriever final : public HttpService<Query, Passages> {
     return answers;
   }
   static void check_number(std::size_t results, std::size_t queries) {
-    if (results != queries) throw BackendError(std::to_string(results) + " results for " + std::to_string(queries) + " queries");
+    if (results != queries)
+      throw BackendError(std::to_string(results) + " results for " + std::to_string(queries) + " queries");
   }
   static std::string percent_encoded(const std::string& text) {
     constexpr const char* digits = "0123456789ABCDEF";

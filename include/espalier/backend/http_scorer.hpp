@@ -17,22 +17,22 @@
 
 namespace espalier::backend {
 
-/// A model that gives texts numbers instead of words: a reward or value model behind /classify (vLLM, SGLang), a hidden
-/// state or scores of single tokens behind /pooling (vLLM).
+/// A model that returns numbers for texts: a reward or value model behind /classify (vLLM, SGLang), or hidden states or
+/// token scores behind /pooling (vLLM).
 struct HttpScorerOptions {
   std::string url = "http://127.0.0.1:8000/classify";  ///< ends in /classify or /pooling
   std::string model = {};                              ///< the model's name at the server, not empty
-  std::string revision = {};                           ///< of the model's weights, for the fingerprint; "" = none
-  std::string task = {};                               ///< of /pooling: "embed", "classify", "token_classify" ...; "" = the server's
-  std::string api_key_env = "OPENAI_API_KEY";          ///< environment variable with the key; unset or "" = no key is sent
-  std::string api_key_file = {};                       ///< file with the key, goes before api_key_env
-  std::size_t batch = 64;                              ///< most texts in one message, >= 1
+  std::string revision = {};                           ///< of the model's weights, for the fingerprint, "" = none
+  std::string task = {};                               ///< of /pooling: "embed", "classify" ..., "" = default
+  std::string api_key_env = "OPENAI_API_KEY";          ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                       ///< file with the key, takes precedence over api_key_env
+  std::size_t batch = 64;                              ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
 
-/// Raw numbers, no activation is asked for; of numbers a token, those of the last one (a step model scores the last step
-/// tag). A vector a text, so that whatever takes an encoder's port takes this one. Throws std::invalid_argument for bad
-/// options.
+/// Raw numbers without an activation, one vector per text. If the server gives numbers per token, the last token counts
+/// (a step model scores the last step tag). It can be used wherever an encoder's port is expected. Throws
+/// std::invalid_argument for bad options.
 class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpScorer(HttpScorerOptions options, std::shared_ptr<HttpClient> client = nullptr)
@@ -41,17 +41,27 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     const Url url(options_.url);
     pooling_ = url.path().ends_with("/pooling");
-    if (!pooling_ && !url.path().ends_with("/classify")) bad_option("url", url.shown(), "an address that ends in /classify or /pooling");
+    if (!pooling_ && !url.path().ends_with("/classify"))
+      bad_option("url", url.shown(), "an address that ends in /classify or /pooling");
     if (!pooling_ && !options_.task.empty()) bad_option("task", options_.task, "'' with /classify");
-    endpoint_ = std::make_shared<const HttpEndpoint>(url, read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+    endpoint_ = std::make_shared<const HttpEndpoint>(url, read_api_key(options_.api_key_env, options_.api_key_file),
+                                                     options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher().add(std::string_view("http scorer")).add(options_.model).add(options_.revision).add(options_.task).add(std::uint64_t(pooling_)).finish();
+    return Hasher()
+        .add(std::string_view("http scorer"))
+        .add(options_.model)
+        .add(options_.revision)
+        .add(options_.task)
+        .add(std::uint64_t(pooling_))
+        .finish();
   }
 
  private:
-  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override { return group.size() < options_.batch; }
-  /// vLLM reads `input`, SGLang's /classify `text`; each leaves the other's alone.
+  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
+    return group.size() < options_.batch;
+  }
+  /// vLLM reads `input`, SGLang's /classify reads `text`. Each ignores the other.
   std::shared_ptr<const HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().field("model", options_.model);
@@ -72,22 +82,25 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
     throw_if_error(root);
     simdjson::dom::array items;
     const bool bare = !root.get(items);
-    if ((!bare && root["data"].get(items)) || items.size() != group.size()) throw BackendError("not one item for each text");
+    if ((!bare && root["data"].get(items)) || items.size() != group.size())
+      throw BackendError("not one item for each text");
     std::vector<std::optional<Embedding>> scores(group.size());
     std::size_t next = 0;
     for (const auto item : items) {
       const auto index = bare ? std::optional<std::uint64_t>(next++) : field<std::uint64_t>(item, "index");
       if (!index || *index >= scores.size() || scores[*index]) throw BackendError("scores under a wrong index");
       simdjson::dom::element numbers;
-      if (item[bare ? "embedding" : pooling_ ? "data" : "probs"].get(numbers)) throw BackendError("an item without scores");
+      if (item[bare ? "embedding" : pooling_ ? "data" : "probs"].get(numbers))
+        throw BackendError("an item without scores");
       scores[*index] = read_embedding(last_row(numbers));
     }
     return scores;
   }
-  /// Of a list of lists the last one.
+  /// The last row of a list of lists.
   static simdjson::dom::element last_row(simdjson::dom::element numbers) {
     simdjson::dom::array rows, row;
-    while (!numbers.get(rows) && rows.size() > 0 && !rows.at(rows.size() - 1).get(row)) numbers = rows.at(rows.size() - 1).value_unsafe();
+    while (!numbers.get(rows) && rows.size() > 0 && !rows.at(rows.size() - 1).get(row))
+      numbers = rows.at(rows.size() - 1).value_unsafe();
     return numbers;
   }
 

@@ -20,15 +20,16 @@ namespace espalier::backend {
 
 /// A server that values texts.
 struct HttpValueOptions {
-  std::string url = "http://127.0.0.1:8000/value";  ///< without a path /value is added
-  std::string name = "default";                     ///< of the model behind it, for the fingerprint; not empty
-  std::string api_key_env = "ESPALIER_VALUE_API_KEY";  ///< environment variable with the key; unset or "" = no key is sent
-  std::size_t batch = 64;                           ///< most texts in one message, >= 1
+  std::string url = "http://127.0.0.1:8000/value";     ///< without a path /value is added
+  std::string name = "default";                        ///< of the model behind it, for the fingerprint, not empty
+  std::string api_key_env = "ESPALIER_VALUE_API_KEY";  ///< environment variable with the key. Unset or "" = no key
+  std::size_t batch = 64;                              ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
 
-/// Sends {"texts": [...]} and reads {"plan": [...], "search": [...]}, one number in [-1, 1] a text in each. An embedding of the
-/// two, so that whatever takes an encoder's port takes this one. Throws std::invalid_argument for bad options.
+/// Sends {"texts": [...]} and reads {"plan": [...], "search": [...]}, each with one number in [-1, 1] per text. The
+/// result is an embedding of the two, so it can be used wherever an encoder's port is expected. Throws
+/// std::invalid_argument for bad options.
 class HttpValue final : public HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpValue(HttpValueOptions options, std::shared_ptr<HttpClient> client = nullptr)
@@ -37,12 +38,17 @@ class HttpValue final : public HttpService<EncodeRequest, Embedding> {
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     const Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/value";
-    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, ""), options_.http);
+    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, ""),
+                                                     options_.http);
   }
-  [[nodiscard]] Hash fingerprint() const { return Hasher().add(std::string_view("http values")).add(options_.name).finish(); }
+  [[nodiscard]] Hash fingerprint() const {
+    return Hasher().add(std::string_view("http values")).add(options_.name).finish();
+  }
 
  private:
-  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override { return group.size() < options_.batch; }
+  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
+    return group.size() < options_.batch;
+  }
   std::shared_ptr<const HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().key("texts").begin_array();
@@ -56,11 +62,13 @@ class HttpValue final : public HttpService<EncodeRequest, Embedding> {
     std::vector<std::optional<Embedding>> values(group.size(), Embedding(2));
     for (const auto& [name, place] : {std::pair<const char*, std::size_t>("plan", 0), {"search", 1}}) {
       simdjson::dom::array numbers;
-      if (root[name].get(numbers) || numbers.size() != group.size()) throw BackendError(std::string("not one number for each text under '") + name + "'");
+      if (root[name].get(numbers) || numbers.size() != group.size())
+        throw BackendError(std::string("not one number for each text under '") + name + "'");
       std::size_t i = 0;
       for (const auto item : numbers) {
         double number = 0;
-        if (item.get(number) || !(number >= -1 && number <= 1)) throw BackendError(std::string("a value under '") + name + "' that is no number from -1 to 1");
+        if (item.get(number) || !(number >= -1 && number <= 1))
+          throw BackendError(std::string("a value under '") + name + "' that is no number from -1 to 1");
         (*values[i++])[place] = static_cast<float>(number);
       }
     }

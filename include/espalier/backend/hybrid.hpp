@@ -16,12 +16,12 @@
 namespace espalier::backend {
 
 struct HybridOptions {
-  std::uint32_t depth = 100;  ///< passages that each retriever is asked for, if not more are wanted; >= 1
-  double constant = 60;       ///< what is added to ranks, >= 0
+  std::uint32_t depth = 100;  ///< passages that each retriever is asked for, at least as many as wanted, >= 1
+  double constant = 60;       ///< added to ranks, >= 0
 };
 
-/// Reciprocal-rank fusion (Cormack et al. 2009): a passage's score is the sum of 1 / (constant + rank) over the lists that
-/// hold it, ranks from 1 on. Passages are the same if their ids are; equal scores stand in the order of the ids.
+/// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
+/// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
 inline Passages reciprocal_rank_fusion(std::span<const Passages> lists, std::uint32_t k, double constant) {
   std::map<std::string_view, std::size_t> places;
   Passages fused;
@@ -33,17 +33,20 @@ inline Passages reciprocal_rank_fusion(std::span<const Passages> lists, std::uin
       if (fresh) fused.push_back(passage.scored(share));
       else fused[at->second] = fused[at->second].scored(fused[at->second].score() + share);
     }
-  std::sort(fused.begin(), fused.end(), [](const Passage& a, const Passage& b) { return a.score() != b.score() ? a.score() > b.score() : a.id() < b.id(); });
+  std::sort(fused.begin(), fused.end(), [](const Passage& a, const Passage& b) {
+    return a.score() != b.score() ? a.score() > b.score() : a.id() < b.id();
+  });
   if (fused.size() > k) fused.erase(fused.begin() + static_cast<std::ptrdiff_t>(k), fused.end());
   return fused;
 }
 
-/// Asks several retrievers and fuses what they find. A query fails if one of them fails it.
+/// Asks several retrievers and fuses their results. A query fails if one of them fails.
 class Hybrid final : public Service<Query, Passages> {
  public:
   using Part = std::unique_ptr<Service<Query, Passages>>;
   /// Throws std::invalid_argument for a bad option.
-  explicit Hybrid(std::vector<Part> parts, const HybridOptions& options = {}) : parts_(std::move(parts)), options_(options) {
+  explicit Hybrid(std::vector<Part> parts, const HybridOptions& options = {})
+      : parts_(std::move(parts)), options_(options) {
     if (parts_.empty()) bad_option("retrievers", 0, "1 or more");
     if (options_.depth == 0) bad_option("depth", options_.depth, "1 or more");
     if (!(options_.constant >= 0 && options_.constant < 1e9)) bad_option("constant", options_.constant, "0 or more");
@@ -59,7 +62,7 @@ class Hybrid final : public Service<Query, Passages> {
     for (std::size_t i = 0; i < parts_.size() && replies.empty(); ++i)
       if (std::any_of(open_.begin(), open_.end(), [i](const auto& one) { return !one.second.found[i]; })) {
         take(i, std::min(wait, std::chrono::milliseconds(20)), replies);
-        break;  // another part may have answered meanwhile
+        break;  // another part may have answered in the meantime
       }
     return replies;
   }

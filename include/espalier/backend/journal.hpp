@@ -15,7 +15,7 @@
 
 namespace espalier::backend {
 
-/// The journal's key of a request to the backend of that fingerprint.
+/// The journal's key of a request to the backend with this fingerprint.
 template <class Out, class In>
 Hash journal_key(Hash fingerprint, const In& request) {
   return Hasher().add(std::uint64_t(Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
@@ -31,13 +31,16 @@ Out decode_record(const Store& store, Hash key, std::string_view bytes) {
   }
 }
 
-/// A backend behind a journal: what is stored is answered from there, what is not is asked for, stored, and handed on
-/// only after its transaction has committed. Errors are passed on and not stored. Store failures throw StoreError.
+/// A backend behind a journal. Stored requests are answered from the journal. Others are sent to the backend, and their
+/// answers are stored and handed on only after the transaction has committed. Errors are passed on and not stored.
+/// Failures of the store throw StoreError.
 template <class In, class Out>
 class Journaled final : public Service<In, Out> {
  public:
-  /// `fingerprint` is the backend's identity: model and revision, index, or what its user gave; `source` its name for people.
-  Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint, std::string source = "")
+  /// `fingerprint` identifies the backend: model and revision, index, or the user's own value. `source` is its name for
+  /// people.
+  Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint,
+            std::string source = "")
       : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
 
   void submit(Ticket ticket, const In& request) override {
@@ -52,7 +55,8 @@ class Journaled final : public Service<In, Out> {
     }
   }
 
-  /// Hits go first. A batch backend is not called while there are any: the trees they wake may add to its next batch.
+  /// Stored answers go first. A batch backend is not called while there are any, because the trees they wake may add to
+  /// its next batch.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Out>> replies = std::exchange(hits_, {});
     accounts_.cached += replies.size();
@@ -63,7 +67,7 @@ class Journaled final : public Service<In, Out> {
 
   [[nodiscard]] bool batch() const override { return inner_->batch(); }
 
-  /// An answer that arrives all the same is stored, counted as paid_cancelled and not handed on.
+  /// An answer that still arrives is stored, counted as paid_cancelled and not handed on.
   void cancel(Ticket ticket) override {
     std::erase_if(hits_, [ticket](const Reply<Out>& reply) { return reply.ticket == ticket; });
     const auto it = waiting_.find(ticket);
@@ -86,7 +90,7 @@ class Journaled final : public Service<In, Out> {
     bool cancelled = false;
   };
 
-  /// Samples of one prompt are asked for one after the other, so the last text serves most of them.
+  /// Samples of one prompt come one after the other, so the last text serves most of them.
   std::shared_ptr<const RequestText> text_of(const In& request) {
     if constexpr (std::is_same_v<In, Prompt>) {
       if (request.shared_body() == last_body_) return last_text_;
@@ -113,7 +117,7 @@ class Journaled final : public Service<In, Out> {
     return note;
   }
 
-  /// Stores what arrived in one transaction, then hands it on.
+  /// Stores arrived answers in one transaction, then hands them on.
   void keep(std::vector<Reply<Out>> arrived, std::vector<Reply<Out>>& replies) {
     std::vector<Record> records;
     for (const Reply<Out>& reply : arrived)
@@ -141,7 +145,7 @@ class Journaled final : public Service<In, Out> {
   std::shared_ptr<Store> store_;
   Hash fingerprint_;
   std::string source_;
-  std::shared_ptr<const PromptBody> last_body_;  ///< whose text the last one is
+  std::shared_ptr<const PromptBody> last_body_;  ///< the prompt of the last text
   std::shared_ptr<const RequestText> last_text_;
   std::vector<Reply<Out>> hits_;
   std::unordered_map<Ticket, Waiting> waiting_;

@@ -6,7 +6,7 @@
 
 namespace espalier::backend {
 
-/// A store that lives as long as the process: for models and retrievers without a fingerprint.
+/// A store that lives as long as the process, for models and retrievers without a fingerprint.
 class MemoryStore final : public Store {
  public:
   [[nodiscard]] std::optional<std::string> find(Hash key) override {

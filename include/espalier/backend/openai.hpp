@@ -7,6 +7,7 @@
 #include <espalier/backend/chat/openai_request.hpp>
 #include <espalier/backend/chat/server_dialect.hpp>
 #include <espalier/backend/chat/streamed_reply.hpp>
+#include <espalier/backend/chat/usage.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/json_reader.hpp>
@@ -26,35 +27,35 @@
 
 namespace espalier::backend {
 
-/// A language model behind a server that speaks OpenAI's protocol, or Ollama's.
+/// Options of a language model behind a server with OpenAI's or Ollama's protocol.
 struct OpenAiOptions {
-  std::string url = "http://127.0.0.1:8000/v1";  ///< what stands before /chat/completions
-  std::vector<Replica> replicas = {};            ///< further servers with the same model
+  std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /chat/completions
+  std::vector<Replica> replicas = {};            ///< more servers with the same model
   std::string model = {};                        ///< the model's name at the server, not empty
-  std::string revision = {};                     ///< of the model's weights, for the fingerprint; "" = none
-  std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key; unset or "" = no key is sent
-  std::string api_key_file = {};                 ///< file with the key, goes before api_key_env
-  bool chat = true;                              ///< /chat/completions; raw prompts go to /completions either way
-  std::optional<Server> server = Server::other;  ///< its sort; nothing = the server is asked before the first request
-  std::function<void(Server)> on_server = {};    ///< hears what the server was found to be
-  bool native_n = false;        ///< a server of another sort knows `n`: waiting samples of one prompt share a message
-  bool stream = false;          ///< replies come in chunks, for gateways that cut connections which stay silent
+  std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
+  std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
+  bool chat = true;                              ///< use /chat/completions. Raw prompts always go to /completions
+  std::optional<Server> server = Server::other;  ///< its kind. Nothing = ask the server before the first request
+  std::function<void(Server)> on_server = {};    ///< called with the kind that was found
+  bool native_n = false;        ///< an `other` server supports `n`, so samples of one prompt can share a message
+  bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
   HttpOptions http = {};
 };
 
-/// The servers that the options name, the first of them `url`.
+/// The servers of the options, `url` first.
 inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
   std::vector<Replica> servers{{options.url}};
   servers.insert(servers.end(), options.replicas.begin(), options.replicas.end());
   return std::make_shared<HttpFleet>(std::move(servers), options.http);
 }
 
-/// The model as an asynchronous service. What a prompt needs and the server's sort lacks is emulated (n) or fails by name
-/// (refusal.hpp). Throws std::invalid_argument for bad options.
+/// The model as an asynchronous service. If the server's kind lacks something that a prompt needs, it is emulated (n),
+/// or the request fails with its name (refusal.hpp). Throws std::invalid_argument for bad options.
 class OpenAi final : public HttpService<Prompt, Completion> {
  public:
-  /// A `client` may be shared with other services; null = one of its own.
+  /// A `client` may be shared with other services. null = a new one.
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
@@ -68,7 +69,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   }
   /// The servers behind it.
   [[nodiscard]] const std::shared_ptr<HttpFleet>& fleet() const { return fleet_; }
-  /// Identity of the model: name, revision, chat or plain, extra body; never address or key.
+  /// Identity of the model: name, revision, chat or plain, extra body. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     return Hasher()
         .add(std::string_view("openai"))
@@ -81,10 +82,12 @@ class OpenAi final : public HttpService<Prompt, Completion> {
 
  private:
   [[nodiscard]] std::shared_ptr<const HttpEndpoint> at(const char* route) const {
-    return std::make_shared<const HttpEndpoint>(fleet_, [=](const Url& base) { return base.below(route); }, key_, options_.http);
+    return std::make_shared<const HttpEndpoint>(
+        fleet_, [=](const Url& base) { return base.below(route); }, key_, options_.http);
   }
   [[nodiscard]] std::shared_ptr<const HttpEndpoint> at_root(const char* route) const {
-    return std::make_shared<const HttpEndpoint>(fleet_, [=](const Url& base) { return base.with_path(route); }, key_, options_.http);
+    return std::make_shared<const HttpEndpoint>(
+        fleet_, [=](const Url& base) { return base.with_path(route); }, key_, options_.http);
   }
   [[nodiscard]] bool ollama() const { return server_.dialect().server == Server::ollama; }
   bool prepared() override {
@@ -108,10 +111,14 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     if (options_.stream && ollama()) body = whole_ollama(body, json_);
-    else if (options_.stream && !body.starts_with('{')) body = StreamedReply::whole(body, json_);  // "{": it came whole all the same
+    else if (options_.stream && !body.starts_with('{')) body = StreamedReply::whole(body, json_);  // "{": not streamed
     const auto root = json_.read(body);
-    if (ollama()) return {read_ollama(root, group.front())};
-    return read_completions(root, group, server_.dialect());
+    UsageReader counts(most_usage(group, options_.extra_body));
+    std::vector<std::optional<Completion>> completions;
+    if (ollama()) completions.emplace_back(read_ollama(root, group.front(), counts));
+    else completions = read_completions(root, group, server_.dialect(), counts);
+    if (!counts.doubt().empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), counts.doubt());
+    return completions;
   }
 
   OpenAiOptions options_;
@@ -121,7 +128,7 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   ServerDialect server_;
   std::shared_ptr<HttpFleet> fleet_;
   std::shared_ptr<const HttpEndpoint> chat_, plain_;
-  bool native_ = false;  ///< they are Ollama's own routes
+  bool native_ = false;  ///< both are Ollama's own routes
 };
 
 }  // namespace espalier::backend

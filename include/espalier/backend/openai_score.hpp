@@ -19,20 +19,21 @@
 
 namespace espalier::backend {
 
-/// Scores given continuations by a language model at a server: /completions with `echo`, which answers with the
-/// log-probability of every token of the prompt. Servers that lack it, or answer with another list, are refused by name.
+/// Scores given continuations with a language model at a server: /completions with `echo`, which returns the
+/// log-probability of every prompt token. Servers that lack it or return another list are refused by name.
 class OpenAiScore final : public HttpService<ScoreRequest, Score> {
  public:
-  /// `chat`, `native_n` and `extra_body` are for prompts and play no part.
+  /// `chat`, `native_n` and `extra_body` are not used.
   explicit OpenAiScore(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
         key_(read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, fleet_of(options_), key_, options_.http, options_.on_server),
-        endpoint_(std::make_shared<const HttpEndpoint>(fleet_of(options_), [](const Url& base) { return base.below("/completions"); }, key_, options_.http)) {
+        endpoint_(std::make_shared<const HttpEndpoint>(
+            fleet_of(options_), [](const Url& base) { return base.below("/completions"); }, key_, options_.http)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
-  /// Identity of the model: name and revision; never address or key.
+  /// Identity of the model: name and revision. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     return Hasher().add(std::string_view("openai scores")).add(options_.model).add(options_.revision).finish();
   }
@@ -42,7 +43,8 @@ class OpenAiScore final : public HttpService<ScoreRequest, Score> {
   [[nodiscard]] bool joins(std::span<const ScoreRequest>, const ScoreRequest&) const override { return false; }
   std::shared_ptr<const HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
     const Dialect& dialect = server_.dialect();
-    if (!dialect.score_max_tokens) throw refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
+    if (!dialect.score_max_tokens)
+      throw refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
     const ScoreRequest& request = group.front();
     JsonWriter json(body);
     json.begin_object().field("model", options_.model).key("prompt");
@@ -54,7 +56,11 @@ class OpenAiScore final : public HttpService<ScoreRequest, Score> {
     } else {
       json.value(request.prompt() + request.continuation());
     }
-    json.field("max_tokens", *dialect.score_max_tokens).field("temperature", 0).field("echo", true).field("logprobs", 1).end_object();
+    json.field("max_tokens", *dialect.score_max_tokens)
+        .field("temperature", 0)
+        .field("echo", true)
+        .field("logprobs", 1)
+        .end_object();
     return endpoint_;
   }
   std::vector<std::optional<Score>> read(std::span<const ScoreRequest> group, std::string& body) override {

@@ -4,7 +4,7 @@
 
 namespace espalier::backend {
 
-/// A journal with no backend behind it: what is not stored is a permanent BackendError that names the request.
+/// A journal without a backend. A request that is not stored gives a permanent BackendError that names it.
 template <class In, class Out>
 class Replay final : public Service<In, Out> {
  public:

@@ -17,21 +17,23 @@ namespace espalier::backend {
 /// One request to a reranker: how well does each text answer the query?
 class RerankRequest {
  public:
-  RerankRequest(std::string question, std::vector<std::string> documents) : query(std::move(question)), texts(std::move(documents)) {}
+  RerankRequest(std::string question, std::vector<std::string> documents)
+      : query(std::move(question)), texts(std::move(documents)) {}
   std::string query;
   std::vector<std::string> texts;
 };
 /// A score for each text, higher is better.
 using RerankScores = std::vector<double>;
 
-/// A retriever whose best `depth` passages a reranker puts in a new order. Its scores are the reranker's; equal ones keep
-/// the retriever's order. The reranker sees a passage's title, if it has one, and its text, a line each.
+/// A retriever whose best `depth` passages a reranker orders again. The scores are the reranker's, and equal ones keep
+/// the retriever's order. The reranker sees a passage's title, if it has one, and its text, each on its own line.
 class Reranked final : public Service<Query, Passages> {
  public:
   using Retriever = std::unique_ptr<Service<Query, Passages>>;
   using Reranker = std::unique_ptr<Service<RerankRequest, RerankScores>>;
   /// Throws std::invalid_argument for a depth of 0.
-  Reranked(Retriever retriever, Reranker reranker, std::uint32_t depth) : retriever_(std::move(retriever)), reranker_(std::move(reranker)), depth_(depth) {
+  Reranked(Retriever retriever, Reranker reranker, std::uint32_t depth)
+      : retriever_(std::move(retriever)), reranker_(std::move(reranker)), depth_(depth) {
     if (depth_ == 0) bad_option("depth", depth_, "1 or more");
   }
 
@@ -41,10 +43,14 @@ class Reranked final : public Service<Query, Passages> {
   }
   std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Passages>> replies;
-    const bool nothing_to_rerank = std::none_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    const bool nothing_to_rerank =
+        std::none_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
     for (auto& reply : retriever_->poll(nothing_to_rerank ? wait : std::chrono::milliseconds(0))) found(reply, replies);
-    const bool all_reranking = std::all_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
-    const auto patience = !replies.empty() ? std::chrono::milliseconds(0) : all_reranking ? wait : std::min(wait, std::chrono::milliseconds(20));
+    const bool all_reranking =
+        std::all_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    const auto patience = !replies.empty() ? std::chrono::milliseconds(0)
+                          : all_reranking  ? wait
+                                           : std::min(wait, std::chrono::milliseconds(20));
     if (!open_.empty())
       for (auto& reply : reranker_->poll(patience)) scored(reply, replies);
     return replies;
@@ -75,7 +81,8 @@ class Reranked final : public Service<Query, Passages> {
     at->second.passages = std::move(reply.outcome).value();
     at->second.reranking = true;
     std::vector<std::string> texts;
-    for (const Passage& passage : at->second.passages) texts.push_back(passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text());
+    for (const Passage& passage : at->second.passages)
+      texts.push_back(passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text());
     reranker_->submit(reply.ticket, RerankRequest(at->second.query.text, std::move(texts)));
   }
   void scored(Reply<RerankScores>& reply, std::vector<Reply<Passages>>& replies) {
@@ -89,9 +96,10 @@ class Reranked final : public Service<Query, Passages> {
     }
     const RerankScores scores = std::move(reply.outcome).value();
     if (scores.size() != open.passages.size()) {
-      replies.emplace_back(reply.ticket, std::make_exception_ptr(BackendError("a reranker gave " + std::to_string(scores.size()) + " scores for " +
-                                                                                  std::to_string(open.passages.size()) + " passages",
-                                                                              BackendError::Kind::permanent)));
+      replies.emplace_back(reply.ticket, std::make_exception_ptr(BackendError(
+                                             "a reranker gave " + std::to_string(scores.size()) + " scores for " +
+                                                 std::to_string(open.passages.size()) + " passages",
+                                             BackendError::Kind::permanent)));
       return;
     }
     std::vector<std::size_t> order(scores.size());

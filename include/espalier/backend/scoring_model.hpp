@@ -16,7 +16,7 @@
 
 namespace espalier::backend {
 
-/// The text that a model of numbers is shown for a prompt: its slots, a paragraph each, without the words around them.
+/// The text of a prompt for a scoring model: its slots, one paragraph each, without the rest of the template.
 inline std::string scored_text(const Prompt& prompt) {
   std::string text;
   for (const Span& span : prompt.body().spans) {
@@ -28,9 +28,9 @@ inline std::string scored_text(const Prompt& prompt) {
   return text;
 }
 
-/// A reward or value model in the place of a language model, for purposes that want scores: its numbers become the reply that
-/// the purpose's form asks for. A number x becomes the form's middle plus tanh(x) times half its range; two numbers for a
-/// form of one are the logits of "bad" and "good" (x = half their difference).
+/// Uses a reward or value model in place of a language model, for purposes that return scores. Its numbers become a
+/// reply in the purpose's form. A number x becomes the form's middle plus tanh(x) times half its range. Two numbers for
+/// a form of one are the logits of "bad" and "good", with x = half their difference.
 class ScoringModel final : public Service<Prompt, Completion> {
  public:
   using Scorer = std::unique_ptr<Service<EncodeRequest, Embedding>>;
@@ -39,7 +39,8 @@ class ScoringModel final : public Service<Prompt, Completion> {
   void submit(Ticket ticket, const Prompt& prompt) override {
     const Purpose* purpose = prompt.body().protocol ? prompt.body().protocol->purpose(prompt.purpose()) : nullptr;
     if (!purpose || purpose->scores.count == 0) {
-      refused_.emplace_back(ticket, failure("a scoring server answers with numbers, the purpose '" + prompt.purpose() + "' wants words"));
+      refused_.emplace_back(
+          ticket, failure("a scoring server answers with numbers, the purpose '" + prompt.purpose() + "' wants words"));
       return;
     }
     open_.emplace(ticket, prompt);
@@ -61,15 +62,17 @@ class ScoringModel final : public Service<Prompt, Completion> {
   }
 
  private:
-  static std::exception_ptr failure(const std::string& what) { return std::make_exception_ptr(BackendError(what, BackendError::Kind::permanent)); }
+  static std::exception_ptr failure(const std::string& what) {
+    return std::make_exception_ptr(BackendError(what, BackendError::Kind::permanent));
+  }
   static Outcome<Completion> completion(const Prompt& prompt, const Embedding& numbers) {
     const Protocol& protocol = *prompt.body().protocol;
     const ScoreForm& form = protocol.purpose(prompt.purpose())->scores;
     std::vector<double> logits(numbers.begin(), numbers.end());
     if (form.count == 1 && logits.size() == 2) logits = {(logits[1] - logits[0]) / 2};
     if (logits.size() != form.count)
-      return failure("a scoring server gave " + std::to_string(logits.size()) + " numbers, the purpose '" + prompt.purpose() + "' wants " +
-                     std::to_string(form.count));
+      return failure("a scoring server gave " + std::to_string(logits.size()) + " numbers, the purpose '" +
+                     prompt.purpose() + "' wants " + std::to_string(form.count));
     std::string text;
     for (const double logit : logits) {
       const double score = form.low + (form.high - form.low) * (std::tanh(logit) + 1) / 2;

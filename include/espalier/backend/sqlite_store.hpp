@@ -12,19 +12,21 @@
 
 namespace espalier::backend {
 
-/// A store in a journal file. A killed process loses nothing that put() returned.
+/// A store in a journal file. If the process is killed, everything that put() returned is kept.
 class SqliteStore final : public Store {
  public:
-  /// Opens the file, or creates it. Records are marked as paid by the `run` of that name ("" = nobody); which it finds is
-  /// noted after 4,096 of them and at the end. Throws StoreError that names the file.
-  explicit SqliteStore(std::string file, const std::string& run = "") : file_(std::move(file), JournalFile::Open::or_create) {
+  /// Opens or creates the file. Records are marked as paid by this `run` ("" = none). The records that it finds are
+  /// noted after every 4,096 of them and at the end. Throws StoreError that names the file.
+  explicit SqliteStore(std::string file, const std::string& run = "")
+      : file_(std::move(file), JournalFile::Open::or_create) {
     const std::string columns = JournalRow::columns;
     select_ = file_.prepare("SELECT id, " + columns + " FROM record WHERE key = ?1");
     insert_ = file_.prepare("INSERT OR IGNORE INTO record (" + columns + ") VALUES (" + JournalRow::places + ")");
     insert_request_ = file_.prepare("INSERT INTO request (request_checksum, json) VALUES (?1, ?2)");
     if (run.empty()) return;
-    use_ = file_.prepare("INSERT INTO used (run, record, hits) VALUES (?1, ?2, ?3) "
-                         "ON CONFLICT DO UPDATE SET hits = hits + excluded.hits");
+    use_ = file_.prepare(
+        "INSERT INTO used (run, record, hits) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT DO UPDATE SET hits = hits + excluded.hits");
     const JournalFile::Statement enter = file_.prepare("INSERT OR IGNORE INTO run (name) VALUES (?1)");
     const JournalFile::Statement look_up = file_.prepare("SELECT id FROM run WHERE name = ?1");
     for (sqlite3_stmt* statement : {enter.get(), look_up.get()}) {
@@ -38,7 +40,7 @@ class SqliteStore final : public Store {
   ~SqliteStore() override {
     try {
       note_uses();
-    } catch (const StoreError&) {  // they are counted for people only
+    } catch (const StoreError&) {  // these counts are only for people
     }
   }
 
@@ -85,7 +87,7 @@ class SqliteStore final : public Store {
     return Found{sqlite3_column_int64(select_.get(), 0), std::string(row.value)};
   }
 
-  /// The value that stands under the record's key now.
+  /// Inserts a record. Returns the value that is stored under its key afterwards.
   std::string insert(const Record& record) {
     const sqlite3_int64 request = record.note.request ? id_of(*record.note.request) : 0;
     const Reset reset(insert_.get());
@@ -96,7 +98,7 @@ class SqliteStore final : public Store {
     if (run_) uses_.try_emplace(older.id, 0);
     return std::move(older.value);
   }
-  /// Where the request stands in the file; written there unless this process has done so lately.
+  /// The request's id in the file. Writes it unless this process has done so recently.
   sqlite3_int64 id_of(const RequestText& request) {
     const auto [known, fresh] = requests_.try_emplace(request.hash, 0);
     if (!fresh) return known->second;
@@ -123,8 +125,8 @@ class SqliteStore final : public Store {
   JournalFile file_;
   JournalFile::Statement select_, insert_, insert_request_, use_;
   sqlite3_int64 run_ = 0;
-  std::unordered_map<sqlite3_int64, std::uint32_t> uses_;     ///< hits by record, since they were last noted
-  std::unordered_map<Hash, sqlite3_int64> requests_;          ///< ids of the last ones written
+  std::unordered_map<sqlite3_int64, std::uint32_t> uses_;  ///< hits by record since the last note
+  std::unordered_map<Hash, sqlite3_int64> requests_;       ///< ids of the last requests written
 };
 
 }  // namespace espalier::backend

@@ -8,7 +8,7 @@
 
 namespace espalier::backend {
 
-/// Any batch function from texts to embeddings, its type erased.
+/// Any batch function from texts to embeddings, behind one type.
 class AnyEncoder {
  public:
   template <class F>
@@ -22,12 +22,13 @@ class AnyEncoder {
           return embeddings;
         }) {}
 
-  /// One outcome a text. Throws BackendError if there are more or fewer.
+  /// One outcome per text. Throws BackendError if the number differs.
   std::vector<Outcome<Embedding>> operator()(std::span<const EncodeRequest> texts) {
     auto embeddings = encode_(texts);
     if (embeddings.size() != texts.size())
       throw BackendError("an encoder returned " + std::to_string(embeddings.size()) + " embeddings for " +
-                             std::to_string(texts.size()) + " texts", BackendError::Kind::permanent);
+                             std::to_string(texts.size()) + " texts",
+                         BackendError::Kind::permanent);
     return embeddings;
   }
 
@@ -35,14 +36,14 @@ class AnyEncoder {
   std::function<std::vector<Outcome<Embedding>>(std::span<const EncodeRequest>)> encode_;
 };
 
-/// The text of a passage that is encoded: its title, if it has one, and its body, a line each.
+/// The text of a passage for encoding: its title, if it has one, and its text, each on its own line.
 inline std::string encoded_text(const Passage& passage) {
   return passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text();
 }
 
-/// Encodes all passages of a corpus, `batch` at a time, and hands take() one vector after another. Throws the encoder's first
-/// error, or BackendError where it returns embeddings of several dimensions. Throws std::invalid_argument if there are no
-/// passages.
+/// Encodes all passages of a corpus, `batch` at a time, and calls take() with one vector after another. Throws the
+/// encoder's first error, or BackendError if embeddings differ in dimension. Throws std::invalid_argument if there are
+/// no passages.
 template <class Corpus, class Take>
 void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, std::size_t batch = 256) {
   if (passages.size() == 0) throw std::invalid_argument("there are no passages to encode");
@@ -62,22 +63,24 @@ void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, s
   }
 }
 
-/// The same in memory -> [passages, dimension].
+/// The same in memory. Returns [passages, dimension].
 template <class Corpus>
 Vectors encode_passages(const Corpus& passages, AnyEncoder encoder, std::size_t batch = 256) {
   std::vector<float> values;
-  encode_each(passages, std::move(encoder), [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
+  encode_each(
+      passages, std::move(encoder),
+      [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
   const std::size_t dimension = values.size() / passages.size();
   return Vectors(std::move(values), dimension);
 }
 
-/// A retriever of passages by their vectors: encodes the queries of a batch in one call and searches an index, whose row i
-/// is passage i. A query whose embedding failed or does not fit is an error of its own. The passages are a vector or anything
-/// else with size() and passages by number.
+/// A retriever of passages by their vectors. It encodes the queries of a batch in one call and searches an index whose
+/// row i is passage i. A query whose embedding failed or does not fit gets its own error. The passages are a vector, or
+/// anything with size() and passages by number.
 template <VectorIndex Index, class Corpus = std::vector<Passage>>
 class VectorRetriever {
  public:
-  /// Throws std::invalid_argument if index and passages differ in number.
+  /// Throws std::invalid_argument if the numbers of vectors and passages differ.
   VectorRetriever(Corpus passages, Index index, AnyEncoder encoder)
       : passages_(std::move(passages)), index_(std::move(index)), encoder_(std::move(encoder)) {
     if (index_.rows() != passages_.size())
@@ -86,7 +89,9 @@ class VectorRetriever {
   }
   /// Encodes the passages and builds the index from them.
   VectorRetriever(Corpus passages, AnyEncoder encoder, const typename Index::Options& options = {})
-      : passages_(std::move(passages)), index_(encode_passages(passages_, encoder), options), encoder_(std::move(encoder)) {}
+      : passages_(std::move(passages)),
+        index_(encode_passages(passages_, encoder), options),
+        encoder_(std::move(encoder)) {}
 
   std::vector<Outcome<Passages>> operator()(std::span<const Query> queries) {
     std::vector<EncodeRequest> texts;
@@ -110,7 +115,7 @@ class VectorRetriever {
     return results;
   }
 
-  /// Identity of passages and index. Journals of a retriever whose vectors came from elsewhere add the encoder's own.
+  /// Identity of passages and index. For vectors from another source, a journal adds the encoder's fingerprint.
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add("vector retriever").add(index_.fingerprint()).add(std::uint64_t(passages_.size()));

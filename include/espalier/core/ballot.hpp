@@ -7,7 +7,7 @@
 
 namespace espalier {
 
-/// Votes for texts. `Place` says where a text was found; of equally frequent texts the one that was found first wins.
+/// Counts votes for texts. `Place` says where a text was found. Of equally frequent texts, the one found first wins.
 template <class Place>
 class Ballot {
  public:
@@ -16,7 +16,7 @@ class Ballot {
     ++count;
     if (place < first) first = place;
   }
-  /// The first place of the most frequent text; `none` without votes.
+  /// The first place of the most frequent text, or `none` without votes.
   [[nodiscard]] Place winner(Place none) const {
     std::pair<std::size_t, Place> best{0, none};
     for (const auto& [text, vote] : votes_)

@@ -16,24 +16,24 @@
 
 namespace espalier {
 
-/// f(span<const In>) -> vector of Out, of Outcome<Out>, or of something an Out can be made of. Equal lengths.
+/// f(span<const In>) -> vector of Out, of Outcome<Out>, or of something convertible to Out. Lengths must be equal.
 template <class F, class In, class Out>
-concept BatchFunction = std::invocable<F&, std::span<const In>> &&
-    requires(std::invoke_result_t<F&, std::span<const In>> replies) {
+concept BatchFunction =
+    std::invocable<F&, std::span<const In>> && requires(std::invoke_result_t<F&, std::span<const In>> replies) {
       replies.size();
       requires std::convertible_to<typename std::remove_cvref_t<decltype(replies)>::value_type, Outcome<Out>> ||
-               std::convertible_to<typename std::remove_cvref_t<decltype(replies)>::value_type, Out>;
+                   std::convertible_to<typename std::remove_cvref_t<decltype(replies)>::value_type, Out>;
     };
 
-/// How often a batch function is asked again for an item that failed in transport.
+/// How often a batch function is called again for an item with a transport failure.
 struct BatchOptions {
-  std::uint32_t attempts = 3;           ///< an item, > 0
-  std::chrono::milliseconds delay{50};  ///< before attempt i + 1: up to 2^(i-1) times this, drawn uniformly
+  std::uint32_t attempts = 3;           ///< attempts per item, > 0
+  std::chrono::milliseconds delay{50};  ///< before attempt i + 1: uniform between 0 and 2^(i-1) times this
 };
 
-/// A batch function as a service: everything that waits goes in one call. A BackendError, thrown for the whole batch or
-/// returned for an item, is retried if it is one of transport; what has failed for good is the item's answer. An exception
-/// of another type is not caught: it ends the run.
+/// A batch function as a service: all waiting requests go in one call. A BackendError may be thrown for the whole batch
+/// or returned for one item. Transport failures are retried. A final failure becomes the item's answer. Any other
+/// exception is not caught and ends the run.
 template <class In, class Out, class F>
 class BatchService final : public Service<In, Out> {
  public:
@@ -44,7 +44,7 @@ class BatchService final : public Service<In, Out> {
 
   void submit(Ticket ticket, const In& request) override { waiting_.emplace_back(ticket, request); }
 
-  /// Asks for everything that is due; naps for at most 20 ms if there are only items that wait for another attempt.
+  /// Calls the function for all items that are due. If all items wait for another attempt, it sleeps for at most 20 ms.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds) override {
     const std::vector<Item> items = take_due();
     std::vector<Reply<Out>> replies;
@@ -79,11 +79,13 @@ class BatchService final : public Service<In, Out> {
     std::vector<Item> due;
     if (waiting_.empty()) return due;
     const auto now = Clock::now();
-    const auto late = std::stable_partition(waiting_.begin(), waiting_.end(), [now](const Item& item) { return item.due <= now; });
+    const auto late =
+        std::stable_partition(waiting_.begin(), waiting_.end(), [now](const Item& item) { return item.due <= now; });
     due.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(late));
     waiting_.erase(waiting_.begin(), late);
     if (!due.empty()) return due;
-    const auto first = std::min_element(waiting_.begin(), waiting_.end(), [](const Item& a, const Item& b) { return a.due < b.due; });
+    const auto first =
+        std::min_element(waiting_.begin(), waiting_.end(), [](const Item& a, const Item& b) { return a.due < b.due; });
     std::this_thread::sleep_until(std::min(first->due, now + std::chrono::milliseconds(20)));
     return due;
   }
@@ -95,7 +97,8 @@ class BatchService final : public Service<In, Out> {
       auto answers = f_(std::span<const In>(requests));
       if (answers.size() != requests.size())
         throw BackendError("a batch function returned " + std::to_string(answers.size()) + " items for " +
-                               std::to_string(requests.size()) + " requests", BackendError::Kind::permanent);
+                               std::to_string(requests.size()) + " requests",
+                           BackendError::Kind::permanent);
       for (auto& answer : answers) outcomes.push_back(to_outcome(std::move(answer)));
     } catch (const BackendError&) {
       outcomes.assign(requests.size(), std::current_exception());
@@ -103,7 +106,7 @@ class BatchService final : public Service<In, Out> {
     return outcomes;
   }
 
-  /// Keeps the item for another attempt, if its failure is worth one.
+  /// Queues the item for another attempt if its failure can be retried. Returns true if it did.
   bool again(const Item& item, const Outcome<Out>& outcome) {
     if (outcome.ok() || item.failures + 1 >= options_.attempts) return false;
     try {
@@ -113,10 +116,12 @@ class BatchService final : public Service<In, Out> {
     } catch (...) {
       return false;
     }
-    const double longest = static_cast<double>(options_.delay.count()) * static_cast<double>(1ULL << std::min(item.failures, 32u));
+    const double longest =
+        static_cast<double>(options_.delay.count()) * static_cast<double>(1ULL << std::min(item.failures, 32u));
     waiting_.push_back(item);
     ++waiting_.back().failures;
-    waiting_.back().due = Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1000 * longest * jitter_.uniform()));
+    waiting_.back().due =
+        Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1000 * longest * jitter_.uniform()));
     return true;
   }
 

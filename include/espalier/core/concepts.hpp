@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-/// All concepts. Wherever a result is named, `Task` of it will do as well: engines await what needs awaiting and run
-/// as a plain loop where nothing does. Wherever a function takes a Context last, it may leave it out.
+/// All concepts. Wherever a result type is named, a `Task` of it is accepted too. Engines await tasks, and run as a
+/// plain loop where there are none. A function that takes a Context as its last argument may leave it out.
 namespace espalier {
 
 // --- Services: f(std::span<const In>) -> std::vector<Out>, equal lengths --------------------------------------------
@@ -29,18 +29,19 @@ concept Encoder = BatchFunction<F, EncodeRequest, Embedding>;
 
 // --- Search problems ---------------------------------------------------------------------------------------------
 
-/// An action that might be taken, with its share of the policy.
+/// A possible next action with its share of the policy.
 template <class Action>
 class Proposal {
  public:
   Proposal(Action action, Kind kind, float prior = 1, Reason closed = Reason::none)
       : action(std::move(action)), kind(kind), prior(prior), closed(closed) {}
   Action action;
-  Kind kind;      ///< may differ from the kind that was asked for (a decision yields answers and questions)
+  Kind kind;      ///< may differ from the requested kind (a decision yields answers and questions)
   float prior;    ///< share of the samples or of the policy, [0, 1]
-  Reason closed;  ///< not none: the branch is recorded, but pruned at birth (malformed text)
-  float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens; NaN = not known
-  std::uint32_t tokens = 0;                                 ///< of the action; 0 = not known
+  Reason closed;  ///< not none: the branch is recorded but pruned at once (malformed text, refusal)
+  float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens, NaN = unknown
+  std::uint32_t tokens = 0;                                 ///< tokens of the action, 0 = unknown
+  std::vector<TokenLogprob> token_logprobs{};               ///< each of them, if asked for
 };
 
 namespace detail {
@@ -56,37 +57,55 @@ struct awaited<Task<T>> {
 template <class T>
 using awaited_t = typename awaited<std::remove_cvref_t<T>>::type;
 
+// Whether a user's function takes a context is its own choice. The types are written out: a deduced one would make the
+// compiler generate the function to learn its type.
 template <class Env>
-  requires requires(Env& env, const typename Env::State& s, const Context& c) { env.propose(s, Kind(0), 1u, c); } ||
-           requires(Env& env, const typename Env::State& s) { env.propose(s, Kind(0), 1u); }
-decltype(auto) propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context) {
-  if constexpr (requires { env.propose(s, kind, n, context); }) return env.propose(s, kind, n, context);
-  else return env.propose(s, kind, n);
+auto propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context)
+    -> decltype(env.propose(s, kind, n, context)) {
+  return env.propose(s, kind, n, context);
 }
 template <class Env>
-  requires requires(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& c) { env.step(s, a, c); } ||
-           requires(Env& env, const typename Env::State& s, const typename Env::Action& a) { env.step(s, a); }
-decltype(auto) step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context) {
-  if constexpr (requires { env.step(s, a, context); }) return env.step(s, a, context);
-  else return env.step(s, a);
+auto propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context)
+    -> decltype(env.propose(s, kind, n))
+  requires(!requires { env.propose(s, kind, n, context); })
+{
+  return env.propose(s, kind, n);
+}
+template <class Env>
+auto step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context)
+    -> decltype(env.step(s, a, context)) {
+  return env.step(s, a, context);
+}
+template <class Env>
+auto step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context)
+    -> decltype(env.step(s, a))
+  requires(!requires { env.step(s, a, context); })
+{
+  return env.step(s, a);
 }
 template <class E, class Env>
-  requires std::invocable<E&, Env&, const typename Env::State&, const Context&> || std::invocable<E&, Env&, const typename Env::State&>
-decltype(auto) evaluate(E& e, Env& env, const typename Env::State& s, const Context& context) {
-  if constexpr (requires { e(env, s, context); }) return e(env, s, context);
-  else return e(env, s);
+auto evaluate(E& e, Env& env, const typename Env::State& s, const Context& context) -> decltype(e(env, s, context)) {
+  return e(env, s, context);
+}
+template <class E, class Env>
+auto evaluate(E& e, Env& env, const typename Env::State& s, const Context& context) -> decltype(e(env, s))
+  requires(!requires { e(env, s, context); })
+{
+  return e(env, s);
 }
 
 /// The range of proposals that an environment gives.
 template <class Env>
-using proposals_t = awaited_t<decltype(propose(std::declval<Env&>(), std::declval<const typename Env::State&>(), Kind(0),
-                                               std::uint32_t(1), std::declval<const Context&>()))>;
+using proposals_t = awaited_t<decltype(propose(std::declval<Env&>(), std::declval<const typename Env::State&>(),
+                                               Kind(0), std::uint32_t(1), std::declval<const Context&>()))>;
 
 }  // namespace detail
 
-/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next state.
+/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next
+/// state.
 template <class E>
-concept Environment = requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& context) {
+concept Environment = requires(E& env, const typename E::State& s, const typename E::Action& a,
+                               const Context& context) {
   requires std::copyable<typename E::State>;
   requires std::copyable<typename E::Action> && std::equality_comparable<typename E::Action> &&
                std::default_initializable<typename E::Action>;
@@ -97,12 +116,13 @@ concept Environment = requires(E& env, const typename E::State& s, const typenam
   requires std::convertible_to<detail::awaited_t<decltype(detail::step(env, s, a, context))>, typename E::State>;
 };
 
-/// True if no function of the environment awaits anything: the search can be a plain loop.
+/// True if no function of the environment awaits anything. The search can then be a plain loop.
 template <class E>
-concept PlainEnvironment = Environment<E> && requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& c) {
-  requires !detail::is_task_v<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), c))>;
-  requires !detail::is_task_v<decltype(detail::step(env, s, a, c))>;
-};
+concept PlainEnvironment =
+    Environment<E> && requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& c) {
+      requires !detail::is_task_v<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), c))>;
+      requires !detail::is_task_v<decltype(detail::step(env, s, a, c))>;
+    };
 
 /// A value that the engines can average: a double, or a small struct with +=, * and utility().
 template <class V>
@@ -112,13 +132,13 @@ concept SearchValue = std::copyable<V> && std::default_initializable<V> && requi
   { utility(a) } -> std::convertible_to<double>;
 };
 
-/// What an evaluator that simulates hands back besides the value: the terminal states it reached.
+/// What an evaluator with rollouts returns besides the value: the terminal states it reached.
 template <class State, class Value>
 class Evaluation {
  public:
   explicit Evaluation(Value value) : value(std::move(value)) {}
   Value value;
-  bool known = true;  ///< false: no simulation could be read; the node is closed as malformed
+  bool known = true;  ///< false: no rollout could be read. The node is then pruned as malformed
   std::vector<std::pair<State, Value>> terminals{};
 };
 
@@ -128,7 +148,7 @@ concept Evaluator = requires(E& e, Env& env, const typename Env::State& s, const
   detail::evaluate(e, env, s, context);
 };
 
-/// r(terminal) -> value in the declared range; pure; may see gold.
+/// r(terminal) -> value in the declared range. A pure function that may see gold.
 template <class R, class State>
 concept RewardFunction = requires(const R& r, const State& s) {
   { r(s) } -> SearchValue;
@@ -136,7 +156,8 @@ concept RewardFunction = requires(const R& r, const State& s) {
 
 // --- Policies ------------------------------------------------------------------------------------------------------
 
-/// p(parent, child) -> score; the highest is followed. Or p.at(tree, parent id) -> f(child id) -> score, which sees siblings.
+/// p(parent, child) -> score. The child with the highest score is selected. Or p.at(tree, parent id) -> f(child id) ->
+/// score, which sees siblings.
 template <class P, class Value = double>
 concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
   { p(n, n) } -> std::convertible_to<double>;
@@ -146,22 +167,23 @@ concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
 
 /// What a pruning policy decides about some siblings.
 struct Verdict {
-  std::vector<std::pair<NodeId, Reason>> cut;  ///< siblings to prune, and why
-  bool enough = false;                         ///< true: kinds that were not grown yet are skipped
+  std::vector<std::pair<NodeId, Reason>> cut;  ///< siblings to prune, with the reasons
+  bool enough = false;                         ///< true: kinds that are not grown yet are skipped
 };
 
-/// p(tree, siblings) -> verdict. Siblings are ids of one parent's children that are not pruned, in order of creation.
+/// p(tree, siblings) -> verdict. `siblings` are ids of one parent's children that are not pruned, in order of creation.
 template <class P, class Tree>
 concept PruningPolicy = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
   { p(tree, siblings) } -> std::convertible_to<Verdict>;
 };
 
-/// b(tree, leaf, value): enters one value at a leaf and on its way to the root.
+/// b(tree, leaf, value): enters one value at a leaf and on the path to the root.
 template <class B, class Tree>
-concept Backup = requires(const B& b, Tree& tree, NodeId leaf, const typename Tree::Value& value) { b(tree, leaf, value); };
+concept Backup =
+    requires(const B& b, Tree& tree, NodeId leaf, const typename Tree::Value& value) { b(tree, leaf, value); };
 
-/// s(tree, node) -> whether to stop, asked after each simulation with the node that it valued. Every tree is watched by a
-/// copy of its own, so a rule may remember what it has seen.
+/// s(tree, node) -> whether to stop. Called after each simulation with the node that it valued. Each tree has its own
+/// copy of the rule, so a rule may keep state.
 template <class S, class Tree>
 concept StopRule = std::copyable<S> && requires(S& s, const Tree& tree) {
   { s(tree, NodeId()) } -> std::convertible_to<bool>;

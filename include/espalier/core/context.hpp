@@ -7,13 +7,14 @@
 
 namespace espalier {
 
-/// Where in a search a call is made: an optional last argument of an environment's and an evaluator's functions.
+/// The place in a search from which a call is made. An optional last argument of the functions of environments and
+/// evaluators.
 class Context {
  public:
   Context(Seed seed, std::uint32_t first, Ledger* ledger) : seed(seed), first(first), ledger(ledger) {}
   Seed seed;            ///< of the node: (run seed, question id, node path)
-  std::uint32_t first;  ///< index of the first sample to draw; the samples before it exist already
-  Ledger* ledger;       ///< where to enter what the call costs; never null
+  std::uint32_t first;  ///< index of the first sample to draw, earlier samples exist already
+  Ledger* ledger;       ///< where to enter the costs of the call, never null
 
   [[nodiscard]] Context under(Seed other) const { return Context(other, first, ledger); }
   [[nodiscard]] Context from(std::uint32_t sample) const { return Context(seed, sample, ledger); }

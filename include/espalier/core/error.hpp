@@ -6,13 +6,13 @@
 
 namespace espalier {
 
-/// Root of every error that Espalier throws by itself, bad options excepted (std::invalid_argument).
+/// Base of all errors that Espalier throws, except bad options (std::invalid_argument).
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Bad input data. The message names the file, the line (from 1; 0 = the whole file) and the field.
+/// Bad input data. The message names the file, the line (from 1, 0 = the whole file) and the field.
 class InputError : public Error {
  public:
   InputError(std::string_view file, std::size_t line, std::string_view field, std::string_view what)
@@ -20,7 +20,7 @@ class InputError : public Error {
               (field.empty() ? "" : ": field '" + std::string(field) + "'") + ": " + std::string(what)) {}
 };
 
-/// A backend failed. `transport` failures are worth another attempt, `permanent` ones are not (contracts: failures).
+/// A backend failed. `transport` failures are retried, `permanent` ones are not (docs page "contracts").
 class BackendError : public Error {
  public:
   enum class Kind { transport, permanent };
@@ -31,7 +31,7 @@ class BackendError : public Error {
   Kind kind_;
 };
 
-/// A part that was left out of this build; the message names the package that provides it.
+/// A part that this build does not contain. The message names the package that provides it.
 class MissingPart : public Error {
  public:
   MissingPart(std::string_view part, std::string_view package)

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-/// Frames are not kept under the address sanitizer, so that it sees each one die.
+/// Frames are not reused under the address sanitizer, so that it sees each one freed.
 #if defined(__SANITIZE_ADDRESS__)
 #define ESPALIER_KEEPS_FRAMES false
 #elif defined(__has_feature)
@@ -19,8 +19,8 @@
 
 namespace espalier::detail {
 
-/// Memory for coroutine frames, aligned to 64 bytes (compilers of this age misalign over-aligned locals otherwise). Small
-/// blocks that were given back serve again in the same thread: an aligned allocation costs more than a coroutine.
+/// Memory for coroutine frames, aligned to 64 bytes (g++ 12 misaligns over-aligned locals otherwise). Freed small
+/// blocks are reused in the same thread, because an aligned allocation costs more than a coroutine.
 class FrameMemory {
  public:
   ~FrameMemory() {
@@ -47,8 +47,8 @@ class FrameMemory {
     Block* next;
   };
   static constexpr std::align_val_t alignment{64};
-  static constexpr std::size_t kinds = 33;          // up to 2 kB
-  static inline thread_local bool closed = false;   // the thread ends: statics may still hold coroutines
+  static constexpr std::size_t kinds = 33;         // up to 2 kB
+  static inline thread_local bool closed = false;  // the thread ends, but statics may still hold coroutines
   static bool kept(std::size_t kind) { return ESPALIER_KEEPS_FRAMES && kind < kinds && !closed; }
   static FrameMemory& of_this_thread() {
     static thread_local FrameMemory memory;

@@ -8,7 +8,7 @@
 
 namespace espalier {
 
-/// One output of splitmix64: a bijective mixer of 64 bits.
+/// One output of splitmix64, a bijective mixer of 64 bits.
 constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
   z += 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -16,7 +16,8 @@ constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
   return z ^ (z >> 31);
 }
 
-/// A 128-bit identity of some bytes: keys of requests, fingerprints of indexes and files. Equal on every platform.
+/// A 128-bit hash of bytes, used for keys of requests and for fingerprints of indexes and files. Equal on every
+/// platform.
 struct Hash {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -35,7 +36,7 @@ struct Hash {
   }
 };
 
-/// Feeds typed fields into a Hash. Every field carries its length, so ("ab","c") and ("a","bc") differ.
+/// Feeds typed fields into a Hash. Each text carries its length, so ("ab","c") and ("a","bc") differ.
 class Hasher {
  public:
   Hasher& add(std::uint64_t word) noexcept {

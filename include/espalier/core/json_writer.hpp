@@ -11,10 +11,11 @@
 
 namespace espalier {
 
-/// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always parses.
+/// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always
+/// parses.
 void append_json_string(std::string& out, std::string_view text);
 
-/// Writes JSON by appending to a string. Commas are put by the writer; nesting is the caller's to close.
+/// Writes JSON by appending to a string. The writer puts the commas. The caller closes objects and arrays.
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}
@@ -44,14 +45,14 @@ class JsonWriter {
     char buffer[24];
     return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
   }
-  /// The shortest form that reads back to the same double; NaN and infinities become null.
+  /// The shortest form that reads back as the same double. NaN and infinities become null.
   JsonWriter& value(std::floating_point auto number) {
     if (!std::isfinite(number)) return raw("null");
     char buffer[32];
     return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
   }
   JsonWriter& null() { return raw("null"); }
-  /// Text that is JSON already.
+  /// Text that is already JSON.
   JsonWriter& raw(std::string_view json) {
     comma();
     out_ += json;
@@ -102,12 +103,13 @@ inline std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   return 0;
 }
 
-/// Whether eight bytes are ASCII that stands in a JSON string as it is.
+/// True if eight bytes are ASCII characters that a JSON string needs not escape.
 inline bool plain_json(const char* bytes) {
   const auto each = [](std::uint64_t byte) { return byte * 0x0101010101010101; };
   std::uint64_t word = 0;
   std::memcpy(&word, bytes, sizeof word);
-  const std::uint64_t control = word - each(0x20), quote = (word ^ each('"')) - each(1), backslash = (word ^ each('\\')) - each(1);
+  const std::uint64_t control = word - each(0x20), quote = (word ^ each('"')) - each(1),
+                      backslash = (word ^ each('\\')) - each(1);
   return ((word | control | quote | backslash) & each(0x80)) == 0;
 }
 

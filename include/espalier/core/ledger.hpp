@@ -1,9 +1,13 @@
 #pragma once
 
+#include <espalier/core/unread.hpp>
+
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace espalier {
 
@@ -13,32 +17,75 @@ struct Costs {
   std::uint64_t prompt_tokens = 0;
   std::uint64_t completion_tokens = 0;
   std::uint64_t retrievals = 0;  ///< queries to the retriever
+  std::uint64_t unread = 0;      ///< completions that could not be read
+  std::uint64_t cut = 0;         ///< of these, the ones that max_tokens ended
 
   Costs& operator+=(const Costs& o) {
     completions += o.completions;
     prompt_tokens += o.prompt_tokens;
     completion_tokens += o.completion_tokens;
     retrievals += o.retrievals;
+    unread += o.unread;
+    cut += o.cut;
+    return *this;
+  }
+  [[nodiscard]] bool holds(const Costs& part) const {
+    return completions >= part.completions && prompt_tokens >= part.prompt_tokens &&
+           completion_tokens >= part.completion_tokens && retrievals >= part.retrievals && unread >= part.unread &&
+           cut >= part.cut;
+  }
+  Costs& operator-=(const Costs& o) {
+    completions -= o.completions;
+    prompt_tokens -= o.prompt_tokens;
+    completion_tokens -= o.completion_tokens;
+    retrievals -= o.retrievals;
+    unread -= o.unread;
+    cut -= o.cut;
     return *this;
   }
   friend bool operator==(const Costs&, const Costs&) = default;
 };
 
-/// Logical costs by purpose. Lives in the tree; independent of caches, retries and clocks, which stand beside it.
+/// What was spent on a question before a search of it began.
+struct Spending {
+  Spending() = default;
+  Spending(Costs costs, double seconds) : costs(costs), seconds(seconds) {}
+  Costs costs{};
+  double seconds = 0;
+};
+
+/// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks.
 class Ledger {
  public:
-  /// What depends on the run and not on the search; never compared, never written into a tree.
+  /// Counts that depend on the run and not on the search. Never compared and never written into a tree.
   struct Execution {
-    std::uint64_t cached = 0;    ///< completions that a journal gave
+    std::uint64_t cached = 0;    ///< completions that came from a journal
     std::uint64_t attempts = 0;  ///< requests sent to servers
   };
   Execution execution;
+  /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
+  std::shared_ptr<const Ledger> before{};
+  bool refused = false;  ///< a call was left out, because a budget could not pay for it. Never compared
 
   Costs& operator[](std::string_view purpose) {
     auto it = by_purpose_.find(purpose);
     return it != by_purpose_.end() ? it->second : by_purpose_.emplace(std::string(purpose), Costs{}).first->second;
   }
   [[nodiscard]] const std::map<std::string, Costs, std::less<>>& by_purpose() const { return by_purpose_; }
+  /// The first completion of each purpose that could not be read, if there is one.
+  [[nodiscard]] const std::map<std::string, Unread, std::less<>>& first_unread() const { return first_unread_; }
+  /// Counts a completion that could not be read.
+  void enter(std::string_view purpose, Unread one) {
+    Costs& costs = (*this)[purpose];
+    ++costs.unread;
+    costs.cut += one.cut_at > 0;
+    remember(std::string(purpose), std::move(one));
+  }
+  /// Keeps it if it is the purpose's first, whatever the order in which they come.
+  void remember(std::string purpose, Unread one) {
+    const auto [it, fresh] = first_unread_.try_emplace(std::move(purpose), one);
+    if (!fresh && one.before(it->second)) it->second = std::move(one);
+  }
   [[nodiscard]] Costs total() const {
     Costs sum;
     for (const auto& [purpose, costs] : by_purpose_) sum += costs;
@@ -46,26 +93,47 @@ class Ledger {
   }
   Ledger& operator+=(const Ledger& o) {
     for (const auto& [purpose, costs] : o.by_purpose_) (*this)[purpose] += costs;
+    for (const auto& [purpose, one] : o.first_unread_) remember(purpose, one);
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
+    refused = refused || o.refused;
     return *this;
   }
-  friend bool operator==(const Ledger& a, const Ledger& b) { return a.by_purpose_ == b.by_purpose_; }
+  [[nodiscard]] bool holds(const Ledger& part) const {
+    for (const auto& [purpose, costs] : part.by_purpose_) {
+      const auto own = by_purpose_.find(purpose);
+      if (own == by_purpose_.end() || !own->second.holds(costs)) return false;
+    }
+    return true;
+  }
+  /// Takes out a part that these costs hold. What was executed stays executed.
+  Ledger& operator-=(const Ledger& part) {
+    for (const auto& [purpose, costs] : part.by_purpose_) {
+      const Costs left = (*this)[purpose] -= costs;
+      if (left == Costs{}) by_purpose_.erase(by_purpose_.find(purpose));
+      if (left.unread == 0) std::erase_if(first_unread_, [&](const auto& entry) { return entry.first == purpose; });
+    }
+    return *this;
+  }
+  friend bool operator==(const Ledger& a, const Ledger& b) {
+    return a.by_purpose_ == b.by_purpose_ && a.first_unread_ == b.first_unread_;
+  }
 
  private:
   std::map<std::string, Costs, std::less<>> by_purpose_;
+  std::map<std::string, Unread, std::less<>> first_unread_;
 };
 
-/// Execution counts of a run: requests that trees made, and how they were answered (contracts: accounting).
-/// logical = paid_applied + cached + shared + failed.
+/// Execution counts of a run: how the requests of its trees were answered (docs page "contracts"). logical =
+/// paid_applied + cached + shared + failed.
 struct Accounts {
-  std::uint64_t logical = 0;         ///< requests that searches made and that were answered or failed
+  std::uint64_t logical = 0;         ///< requests of searches that were answered or failed
   std::uint64_t cached = 0;          ///< answered from a journal
-  std::uint64_t shared = 0;          ///< answered by an identical request in flight
-  std::uint64_t failed = 0;          ///< left a tree open
+  std::uint64_t shared = 0;          ///< answered together with an identical request in flight
+  std::uint64_t failed = 0;          ///< failed, so a tree stays open
   std::uint64_t paid_applied = 0;    ///< answered by the backend and used
-  std::uint64_t paid_cancelled = 0;  ///< paid, but nobody waited any more
-  std::uint64_t paid_failed = 0;     ///< paid, but unusable
+  std::uint64_t paid_cancelled = 0;  ///< paid, but no search waited for it any more
+  std::uint64_t paid_failed = 0;     ///< paid, but not usable
   std::uint64_t requests = 0;        ///< messages to a server, retries included
   std::uint64_t flushes = 0;         ///< calls of a synchronous batch function
 

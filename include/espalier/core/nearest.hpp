@@ -11,7 +11,7 @@
 
 namespace espalier {
 
-/// Number of bytes to insert, delete or replace to turn one text into the other.
+/// The number of bytes to insert, delete or replace to turn one text into the other.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t(0));
@@ -26,19 +26,27 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The candidate with the smallest edit distance to `name`, the first of equals; empty if there are no candidates.
+/// The candidate with the smallest edit distance to `name`, the first of equals. Empty if more than a third of the name
+/// would have to change.
 template <std::ranges::input_range Candidates>
 std::string nearest(std::string_view name, const Candidates& candidates) {
   std::string best;
-  std::size_t least = static_cast<std::size_t>(-1);
+  std::size_t bound = (name.size() + 1) / 3 + 1;
   for (std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < least) {
-      least = distance;
+    if (distance < bound) {
+      bound = distance;
       best = candidate;
     }
   }
   return best;
+}
+
+/// The end of a message about an unknown name: ", did you mean 'x'?", or nothing if no candidate is near.
+template <std::ranges::input_range Candidates>
+std::string did_you_mean(std::string_view name, const Candidates& candidates) {
+  const std::string near = nearest(name, candidates);
+  return near.empty() ? near : ", did you mean '" + near + "'?";
 }
 
 }  // namespace espalier

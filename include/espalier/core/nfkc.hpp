@@ -13,7 +13,7 @@ namespace espalier {
 
 namespace detail {
 
-/// Decomposition and composition, Unicode Standard Annex 15; Hangul by arithmetic.
+/// Decomposition and composition of Unicode Standard Annex 15. Hangul syllables are computed.
 class Normaliser {
  public:
   static const Normaliser& instance() {
@@ -36,9 +36,9 @@ class Normaliser {
     }
   }
 
-  /// Puts the marks behind each starter into canonical order.
+  /// Puts the combining marks after each starter into canonical order.
   void order(std::u32string& points) const {
-    std::vector<std::uint64_t> marks;  // class, place, code point: sorted, they are in order of class, then of place
+    std::vector<std::uint64_t> marks;  // class, place, code point: sorting gives order of class, then of place
     for (std::size_t i = 0; i <= points.size(); ++i) {
       const std::uint64_t own = i < points.size() ? combining(points[i]) : 0;
       if (own != 0) {
@@ -51,10 +51,10 @@ class Normaliser {
     }
   }
 
-  /// Composes every mark with its starter where nothing of its class or above stands between.
+  /// Composes every mark with its starter, unless a mark of the same or a higher class stands between them.
   void compose(std::u32string& points) const {
     std::size_t starter = points.npos, end = 0;
-    std::uint8_t between = 0;  // class of the mark before, of those that stay
+    std::uint8_t between = 0;  // class of the last mark that was kept
     for (char32_t c : points) {
       const std::uint8_t own = combining(c);
       const bool reaches = starter != points.npos && (end == starter + 1 || (between != 0 && between < own));
@@ -86,7 +86,7 @@ class Normaliser {
   }
   std::uint8_t combining(char32_t c) const { return c < 0x300 ? 0 : combining_(c); }
 
-  /// What the two compose to, or 0.
+  /// The composition of the two, or 0.
   char32_t pair(char32_t a, char32_t b) const {
     if (a - lead < 19 && b - vowel < vowels) return hangul + ((a - lead) * vowels + (b - vowel)) * trails;
     if (a - hangul < syllables && (a - hangul) % trails == 0 && b - trail - 1 < trails - 1) return a + (b - trail);
@@ -101,8 +101,8 @@ class Normaliser {
 
 }  // namespace detail
 
-/// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition. Nothing composes with an
-/// ASCII character behind it, so that all but the last one before others stays as it is.
+/// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition. ASCII text is
+/// copied unchanged, except the last ASCII character before a non-ASCII one, which may compose with it.
 inline std::string nfkc(std::string_view text) {
   std::string out;
   std::u32string points;

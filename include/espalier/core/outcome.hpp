@@ -6,14 +6,14 @@
 
 namespace espalier {
 
-/// What a backend returns for one item: a value, or the error that stands in its place.
+/// What a backend returns for one item: a value or an error.
 template <class T>
 class Outcome {
  public:
-  Outcome(T value) : state_(std::move(value)) {}  // NOLINT: a value is an outcome
+  Outcome(T value) : state_(std::move(value)) {}                   // NOLINT: a value is an outcome
   Outcome(std::exception_ptr error) : state_(std::move(error)) {}  // NOLINT: so is an error
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-  /// The value; rethrows the error if there is none.
+  /// The value. Rethrows the error if there is none.
   [[nodiscard]] const T& value() const& {
     if (!ok()) std::rethrow_exception(std::get<1>(state_));
     return std::get<0>(state_);
@@ -22,7 +22,7 @@ class Outcome {
     if (!ok()) std::rethrow_exception(std::get<1>(state_));
     return std::move(std::get<0>(state_));
   }
-  /// The error; only if !ok().
+  /// The error. Call it only if !ok().
   [[nodiscard]] const std::exception_ptr& error() const { return std::get<1>(state_); }
 
  private:

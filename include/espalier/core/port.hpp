@@ -18,23 +18,23 @@ namespace espalier {
 
 namespace detail {
 
-/// What the scheduler sees of a port.
+/// The scheduler's view of a port.
 class PortBase {
  public:
   virtual ~PortBase() = default;
-  /// Hands waiting requests to the service, as far as it may have them.
+  /// Submits waiting requests to the service, up to its limit in flight.
   virtual void feed() = 0;
-  /// Takes what has arrived and wakes the coroutines; true if any.
+  /// Takes arrived answers and wakes their coroutines. True if there were any.
   virtual bool collect(std::chrono::milliseconds wait) = 0;
-  [[nodiscard]] virtual bool idle() const = 0;      ///< nothing waits, nothing is in flight
-  [[nodiscard]] virtual bool batch() const = 0;     ///< answers only when asked to flush
+  [[nodiscard]] virtual bool idle() const = 0;      ///< nothing waits and nothing is in flight
+  [[nodiscard]] virtual bool batch() const = 0;     ///< answers only when it is flushed
   [[nodiscard]] virtual bool external() const = 0;  ///< answered from outside (ask/tell)
 };
 
 template <class In, class Out>
 class PortState;
 
-/// A coroutine that waits for one answer; lives in its frame.
+/// A coroutine that waits for one answer. Lives in the coroutine's frame.
 template <class In, class Out>
 class Waiter {
  public:
@@ -56,7 +56,7 @@ class Waiter {
   std::shared_ptr<PortState<In, Out>> port_;
   In request_;
   std::coroutine_handle<> coroutine_{};
-  Waiter* next_ = nullptr;  ///< who asked the same after this one
+  Waiter* next_ = nullptr;  ///< the next waiter for the same request
   std::optional<Ticket> ticket_{};
   std::optional<Outcome<Out>> answer_{};
 };
@@ -116,8 +116,8 @@ class PortState final : public PortBase {
     return !replies.empty();
   }
 
-  /// Wakes everybody who waits for this request. An error that is not a BackendError ends the run. The first answer stands:
-  /// one for a request that is answered already changes nothing. Throws std::invalid_argument for a ticket that was never given.
+  /// Wakes all that wait for this request. An error that is not a BackendError ends the run. The first answer counts:
+  /// another answer for the same ticket is ignored. Throws std::invalid_argument for a ticket that was never given.
   void deliver(Ticket ticket, Outcome<Out> outcome) {
     auto entry = entries_.extract(ticket);
     if (entry.empty() && ticket > 0 && ticket <= last_ticket_) return;
@@ -137,10 +137,11 @@ class PortState final : public PortBase {
     else accounts_.failed += waiters;
   }
 
-  /// Requests that nobody has taken yet, in the order in which they were asked.
+  /// Requests that were not submitted to a service, in the order in which they were made.
   [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const {
     std::vector<std::pair<Ticket, const In*>> requests;
-    for (auto it = entries_.upper_bound(fed_); it != entries_.end(); ++it) requests.emplace_back(it->first, &it->second.request);
+    for (auto it = entries_.upper_bound(fed_); it != entries_.end(); ++it)
+      requests.emplace_back(it->first, &it->second.request);
     return requests;
   }
 
@@ -150,12 +151,12 @@ class PortState final : public PortBase {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  private:
-  /// Requests without a key are never the same.
+  /// Requests without a key are never shared.
   static constexpr bool shares = requires(const In& request) { request.key(); };
   struct Entry {
     In request;
     Hash key;
-    Waiter<In, Out>* first;  ///< of those who wait, in the order in which they asked
+    Waiter<In, Out>* first;  ///< waiters in the order in which they asked
     Waiter<In, Out>* last;
   };
   static void rethrow_unless_backend(const std::exception_ptr& error) {
@@ -169,7 +170,7 @@ class PortState final : public PortBase {
   std::size_t max_in_flight_;
   std::size_t in_flight_ = 0;
   Ticket last_ticket_ = 0;
-  Ticket fed_ = 0;  // the service has had every ticket up to this one
+  Ticket fed_ = 0;  // the service has received every ticket up to this one
   std::map<Ticket, Entry> entries_;
   std::unordered_map<Hash, Ticket> by_key_;
   Accounts accounts_;
@@ -178,14 +179,15 @@ class PortState final : public PortBase {
 }  // namespace detail
 
 /// The way from a tree to a backend: `Out answer = co_await port(request)`. A cheap handle that any number of
-/// environments may hold; the backend's type ends here. Requests with a key() share the answer of an equal one in flight.
+/// environments may hold. It hides the backend's type. Requests with a key() share the answer of an equal one in
+/// flight.
 template <class In, class Out>
 class Port {
  public:
   explicit Port(std::shared_ptr<detail::PortState<In, Out>> state) : state_(std::move(state)) {}
-  /// Waits for the answer; throws BackendError if there is none.
+  /// Waits for the answer. Throws BackendError if the request failed.
   [[nodiscard]] detail::Waiter<In, Out> operator()(In request) const { return {state_, std::move(request)}; }
-  /// The requests that wait, first asked first; those of a port without a backend stay here until resume().
+  /// The waiting requests, oldest first. Requests of a port without a backend stay here until resume().
   [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const { return state_->pending(); }
   [[nodiscard]] const Accounts& accounts() const { return state_->accounts(); }
 

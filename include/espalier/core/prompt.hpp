@@ -13,16 +13,17 @@
 
 namespace espalier {
 
-/// How a completion is drawn. All fields are sent explicitly and are part of a request's key.
+/// How a completion is drawn. All fields are sent to the server and are part of a request's key.
 struct Sampling {
-  double temperature = 0;          ///< 0 = greedy
-  double top_p = 1;                ///< (0, 1]
-  int top_k = 0;                   ///< 0 = off
-  double min_p = 0;                ///< [0, 1)
-  int max_tokens = 512;            ///< > 0
+  double temperature = 0;              ///< 0 = greedy
+  double top_p = 1;                    ///< (0, 1]
+  int top_k = 0;                       ///< 0 = off
+  double min_p = 0;                    ///< [0, 1)
+  int max_tokens = 512;                ///< > 0
   std::vector<std::string> stop = {};  ///< at most 4 are portable
-  bool logprobs = false;           ///< ask for the sum of token log-probabilities
-  std::string extra_body = {};     ///< a JSON object merged into the request body; "" = none
+  bool logprobs = false;               ///< ask for the sum of token log-probabilities
+  bool token_logprobs = false;         ///< with `logprobs`: keep that of each token
+  std::string extra_body = {};         ///< a JSON object merged into the request body, "" = none
 };
 
 /// One chat message. Role: system, user, assistant.
@@ -31,25 +32,25 @@ struct Message {
   std::string content;
 };
 
-/// A named piece of a prompt's last message: a slot's value or one rendered segment of the transcript, [begin, end) in bytes.
+/// A named piece of a prompt's last message: a slot's value or one rendered segment. [begin, end) in bytes.
 struct Span {
   std::string name;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
 
-/// What is asked: everything of a request but the sample. Immutable and shared by all samples of one prompt.
+/// Everything of a request except seed and sample index. Immutable, and shared by all samples of one prompt.
 struct PromptBody {
-  std::vector<Message> messages;               ///< one message with role "" = a raw prompt for plain completion; a last one of the assistant's is continued
-  std::vector<std::int32_t> ids = {};          ///< a raw prompt as token ids, sent in place of its text; empty = none
-  std::vector<Span> spans;                     ///< where slots and segments stand in messages.back().content
-  std::string purpose;                         ///< a purpose of the protocol: "termination", "rollout" ...
-  std::shared_ptr<const Protocol> protocol;    ///< the method's purposes and tags; may be null
+  std::vector<Message> messages;             ///< role "" = a raw prompt. An assistant message at the end is continued
+  std::vector<std::int32_t> ids = {};        ///< a raw prompt as token ids, sent instead of its text. Empty = none
+  std::vector<Span> spans;                   ///< positions of slots and segments in messages.back().content
+  std::string purpose;                       ///< a purpose of the protocol: "termination", "rollout" ...
+  std::shared_ptr<const Protocol> protocol;  ///< the method's purposes and tags, may be null
   Sampling sampling;
-  std::uint64_t affinity = 0;                  ///< hint: equal ones should meet at one server; 0 = none. Never in a key
+  std::uint64_t affinity = 0;  ///< hint: equal values should go to one server, 0 = none. Never in a key
 };
 
-/// One request to a language model: one prompt, one sample. One journal record, one logical completion.
+/// One request to a language model: one prompt and one sample. It has one journal record and counts as one completion.
 class Prompt {
  public:
   Prompt(std::shared_ptr<const PromptBody> body, std::uint64_t seed, std::uint32_t sample)
@@ -66,7 +67,7 @@ class Prompt {
   [[nodiscard]] const Sampling& sampling() const { return body_->sampling; }
   [[nodiscard]] std::uint64_t affinity() const { return body_->affinity; }
   [[nodiscard]] bool greedy() const { return body_->sampling.temperature == 0; }
-  /// Base seed of the group; sample i is drawn under seed() + i. Nothing for greedy requests.
+  /// Base seed of the group. Sample i is drawn with seed() + i. Not used by greedy requests.
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] std::uint32_t sample() const { return sample_; }
   /// The slot's text, if the prompt has it.
@@ -75,8 +76,8 @@ class Prompt {
       if (span.name == name) return std::string_view(text()).substr(span.begin, span.end - span.begin);
     return std::nullopt;
   }
-  /// Identity of the request without the model: messages, sampling fields, stop, extra body and, unless greedy, seed
-  /// and sample index (contracts: determinism). Purpose, spans and protocol are not sent and not in it.
+  /// Identity of the request without the model: messages, sampling fields, stop strings and extra body. Seed and sample
+  /// index are included unless it is greedy (docs page "contracts"). Purpose, spans and protocol are not included.
   [[nodiscard]] Hash key() const { return key_; }
 
  private:
@@ -94,7 +95,7 @@ class Prompt {
     h.add(s.temperature).add(s.top_p).add(std::uint64_t(s.top_k)).add(s.min_p).add(std::uint64_t(s.max_tokens));
     h.add(std::uint64_t(s.stop.size()));
     for (const auto& stop : s.stop) h.add(stop);
-    h.add(std::uint64_t(s.logprobs)).add(s.extra_body);
+    h.add(std::uint64_t(s.logprobs) + (s.token_logprobs ? 2 : 0)).add(s.extra_body);
     for (const std::int32_t id : body_->ids) h.add(std::uint64_t(id));
     if (!greedy()) h.add(seed_).add(std::uint64_t(sample_));
     return h.finish();
@@ -109,7 +110,14 @@ class Prompt {
 /// Why a completion ended.
 enum class Finish : std::uint8_t { stop, length, other };
 
-/// One sampled text. A stop string that ended it is part of `text`.
+/// A token of a completion, natural log.
+struct TokenLogprob {
+  std::string text;
+  double logprob = 0;
+  friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
+};
+
+/// One sampled text. It includes the stop string that ended it.
 class Completion {
  public:
   Completion() = default;
@@ -119,8 +127,9 @@ class Completion {
   std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
   std::optional<double> logprob;        ///< sum over the completion's tokens, natural log
-  std::uint32_t attempts = 0;           ///< requests it took; a matter of execution, never stored
-  bool cached = false;                  ///< came from a journal; likewise
+  std::vector<TokenLogprob> tokens{};   ///< each of them, empty if not asked for or not given with its text
+  std::uint32_t attempts = 0;           ///< requests sent for it, never stored
+  bool cached = false;                  ///< came from a journal, never stored
 };
 
 }  // namespace espalier

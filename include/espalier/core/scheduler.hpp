@@ -13,20 +13,21 @@
 
 namespace espalier {
 
-/// A handle to a language model, a retriever, an encoder.
+/// Handles to a language model, a retriever and an encoder.
 using ModelPort = Port<Prompt, Completion>;
 using RetrieverPort = Port<Query, Passages>;
 using EncoderPort = Port<EncodeRequest, Embedding>;
 
-/// Resumes every coroutine that can run until all wait for ports, then lets the ports go on: asynchronous backends hand
-/// over what has arrived, synchronous ones answer everything that waits in one call, and models last, so that their
-/// batches are full. One thread. Order of completion never reaches a tree: a coroutine sees only its own answers.
+/// Resumes every coroutine that can run until all wait for ports, then serves the ports. Asynchronous backends deliver
+/// what has arrived. Synchronous ones answer all waiting requests in one call. Models come last, so that their batches
+/// are full. Runs in one thread. The order of completion never reaches a tree, because a coroutine sees only its own
+/// answers.
 class Scheduler {
  public:
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-  /// A backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight`: outstanding requests of
-  /// an asynchronous backend, or the largest batch of a synchronous one.
+  /// Adds a backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight` is the number of
+  /// outstanding requests of an asynchronous backend, or the largest batch of a synchronous one.
   template <class Backend>
   ModelPort model(Backend backend, std::size_t max_in_flight = 64) {
     return add<Prompt, Completion>(std::move(backend), max_in_flight, models_);
@@ -39,25 +40,28 @@ class Scheduler {
   EncoderPort encoder(Backend backend, std::size_t max_in_flight = unlimited) {
     return add<EncodeRequest, Embedding>(std::move(backend), max_in_flight, others_);
   }
-  /// A backend for a request type of one's own, such as a reward that is computed for many trees at once.
+  /// Adds a backend for a request type of your own, such as a reward that is computed for many trees at once.
   template <class In, class Out, class Backend>
   Port<In, Out> port(Backend backend, std::size_t max_in_flight = unlimited) {
     return add<In, Out>(std::move(backend), max_in_flight, others_);
   }
-  /// A model that is answered from outside: ask with pending(), tell with resume().
-  ModelPort external_model() { return add<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0, models_); }
+  /// A model that is answered from outside: list requests with pending(), answer them with resume().
+  ModelPort external_model() {
+    return add<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0, models_);
+  }
 
-  /// Called between steps and at least every 50 ms while waiting: signals, progress, cancellation by throwing.
+  /// Sets a function that is called between steps and at least every 50 ms while waiting, for signals and progress. It
+  /// may throw to cancel the run.
   void on_turn(std::function<void()> hook) { on_turn_ = std::move(hook); }
 
-  /// Lets a coroutine run at the next step. The task must outlive its run.
+  /// Lets a coroutine run at the next step. The task must live until it has ended.
   template <class T>
   void start(const Task<T>& task) {
     ready_.push_back(task.handle());
   }
 
-  /// Runs whatever can run without outside help; returns when every coroutine waits or has ended. True if something is
-  /// still under way at a backend.
+  /// Runs everything that can run, until every coroutine waits or has ended. True if requests are still under way at a
+  /// backend.
   bool step() {
     advance();
     if (on_turn_) on_turn_();
@@ -78,12 +82,13 @@ class Scheduler {
     port.state_->deliver(ticket, std::move(outcome));
   }
 
-  /// Runs tasks side by side; returns what each gave, in order. An error that is not a BackendError ends all.
+  /// Runs tasks side by side and returns their results in order. An error that is not a BackendError ends all of them.
   template <class T>
   std::vector<Outcome<T>> run_all(std::vector<Task<T>> tasks) {
     std::vector<std::optional<Outcome<T>>> taken(tasks.size());
-    for_each(tasks.size(), unlimited, [&](std::size_t i) { return std::move(tasks[i]); },
-             [&](std::size_t i, Outcome<T> outcome) { taken[i].emplace(std::move(outcome)); });
+    for_each(
+        tasks.size(), unlimited, [&](std::size_t i) { return std::move(tasks[i]); },
+        [&](std::size_t i, Outcome<T> outcome) { taken[i].emplace(std::move(outcome)); });
     std::vector<Outcome<T>> results;
     results.reserve(taken.size());
     for (auto& outcome : taken) results.push_back(std::move(*outcome));
@@ -105,9 +110,9 @@ class Scheduler {
     return std::move(run(std::move(one)).front());
   }
 
-  /// Runs `count` tasks: make(i) starts one, done(i, outcome) takes its result as soon as it is there, in no defined order.
-  /// Task i starts when task i - open has ended, so at most `open` (> 0) are alive and a caller that puts the results back in
-  /// order holds no more than that.
+  /// Runs `count` tasks. make(i) starts one. done(i, outcome) gets its result as soon as it exists, in no defined
+  /// order. Task i starts only when task i - open has ended, so at most `open` (> 0) are alive. A caller that restores
+  /// the order holds at most `open` results.
   template <class Make, class Done>
   void for_each(std::size_t count, std::size_t open, Make make, Done done) {
     using T = typename decltype(make(std::size_t{}))::value_type;
@@ -119,7 +124,8 @@ class Scheduler {
         done(entry.first, outcome_of(entry.second));
         return true;
       });
-      for (const std::size_t oldest = live.empty() ? next : live.front().first; next < count && next - oldest < open; ++next) {
+      for (const std::size_t oldest = live.empty() ? next : live.front().first; next < count && next - oldest < open;
+           ++next) {
         live.emplace_back(next, make(next));
         start(live.back().second);
       }
@@ -149,7 +155,8 @@ class Scheduler {
     std::unique_ptr<Service<In, Out>> service;
     if constexpr (std::convertible_to<Backend, std::unique_ptr<Service<In, Out>>>) service = std::move(backend);
     else {
-      static_assert(BatchFunction<Backend, In, Out>, "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
+      static_assert(BatchFunction<Backend, In, Out>,
+                    "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
       service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
     }
     if (service && max_in_flight == 0) bad_option("max_in_flight", max_in_flight, "1 or more");
@@ -158,13 +165,14 @@ class Scheduler {
     return Port<In, Out>(std::move(state));
   }
 
-  /// Steps until `finished()`; a search that waits for nothing is an error, not a hang.
+  /// Steps until `finished()`. Throws Error if a search waits for something that nobody answers.
   template <class Finished>
   void drive(Finished finished) {
     try {
       while (!finished()) {
         if (step() || finished() || !ready_.empty()) continue;  // finished() may start more
-        throw Error("searches wait for requests that nobody answers: drive a port without a backend by step() and resume()");
+        throw Error(
+            "searches wait for requests that nobody answers: drive a port without a backend by step() and resume()");
       }
     } catch (...) {
       ready_.clear();  // the coroutines die with their tasks
@@ -172,7 +180,7 @@ class Scheduler {
     }
   }
 
-  /// Runs what can run, and hands asynchronous backends what that asks for.
+  /// Runs what can run and submits its requests to asynchronous backends.
   void advance() {
     drain();
     for (auto* group : {&others_, &models_})

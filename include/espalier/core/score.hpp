@@ -10,16 +10,18 @@
 
 namespace espalier {
 
-/// How likely is a model to go on in this very way? Raw text, no chat; or token ids on both sides, where nothing is cut
-/// into other tokens at the seam.
+/// Asks how likely it is that a model continues a prompt in a given way. Both are raw text without chat markup, or both
+/// are token ids. With ids, no token can change where prompt and continuation meet.
 class ScoreRequest {
  public:
   using Ids = std::vector<std::int32_t>;
-  /// Throws std::invalid_argument for nothing to score.
-  ScoreRequest(std::string prompt, std::string continuation) : prompt_(std::move(prompt)), continuation_(std::move(continuation)) {
+  /// Throws std::invalid_argument if the continuation is empty.
+  ScoreRequest(std::string prompt, std::string continuation)
+      : prompt_(std::move(prompt)), continuation_(std::move(continuation)) {
     if (continuation_.empty()) bad_option("continuation", continuation_, "a text, not empty");
   }
-  ScoreRequest(Ids prompt, Ids continuation) : prompt_ids_(std::move(prompt)), continuation_ids_(std::move(continuation)) {
+  ScoreRequest(Ids prompt, Ids continuation)
+      : prompt_ids_(std::move(prompt)), continuation_ids_(std::move(continuation)) {
     if (continuation_ids_.empty()) bad_option("continuation", "of no tokens", "1 token or more");
   }
   [[nodiscard]] bool of_ids() const { return !continuation_ids_.empty(); }
@@ -41,15 +43,16 @@ class ScoreRequest {
   Ids prompt_ids_, continuation_ids_;
 };
 
-/// The log-probability of a continuation under the model before temperature.
+/// The log-probability of a continuation under the model, at temperature 1.
 class Score {
  public:
   Score() = default;
-  Score(double logprob, std::uint32_t tokens, std::uint32_t prompt_tokens) : logprob(logprob), tokens(tokens), prompt_tokens(prompt_tokens) {}
-  double logprob = 0;               ///< sum over its tokens, natural log
-  std::uint32_t tokens = 0;         ///< of the continuation
-  std::uint32_t prompt_tokens = 0;  ///< of prompt and continuation: what was read for it
-  std::uint32_t attempts = 0;       ///< requests it took; a matter of execution, never stored
+  Score(double logprob, std::uint32_t tokens, std::uint32_t prompt_tokens)
+      : logprob(logprob), tokens(tokens), prompt_tokens(prompt_tokens) {}
+  double logprob = 0;               ///< sum over the continuation's tokens, natural log
+  std::uint32_t tokens = 0;         ///< tokens of the continuation
+  std::uint32_t prompt_tokens = 0;  ///< tokens of prompt and continuation together
+  std::uint32_t attempts = 0;       ///< requests sent for it, never stored
 };
 
 }  // namespace espalier

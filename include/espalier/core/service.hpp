@@ -21,10 +21,10 @@ class Reply {
   Outcome<Out> outcome;
 };
 
-/// A backend with its type erased: what a port drives. Two sorts share this shape:
-/// - asynchronous (`batch() == false`): keeps the submitted requests in flight, poll() hands over what has arrived;
-/// - synchronous (`batch() == true`): submit() only collects, poll() answers all that was collected in one call.
-/// One thread at a time calls it.
+/// A backend behind one interface, called by a port. There are two sorts:
+/// - asynchronous (`batch() == false`): keeps submitted requests in flight, and poll() returns what has arrived,
+/// - synchronous (`batch() == true`): submit() only collects, and poll() answers all collected requests in one call.
+/// Only one thread at a time calls it.
 template <class In, class Out>
 class Service {
  public:
@@ -35,11 +35,11 @@ class Service {
 
   /// Takes a request. Never blocks and never throws for a failure of the backend.
   virtual void submit(Ticket ticket, const In& request) = 0;
-  /// Answers that have arrived; waits up to `wait` for the first one, and may return early with none.
+  /// Returns answers that have arrived. Waits up to `wait` for the first one, and may return early without any.
   virtual std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) = 0;
   /// True if poll() is one synchronous call over everything submitted.
   [[nodiscard]] virtual bool batch() const = 0;
-  /// Nobody waits for this request any more.
+  /// Tells the service that nobody waits for this request any more.
   virtual void cancel(Ticket) {}
 };
 

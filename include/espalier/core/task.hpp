@@ -15,13 +15,13 @@ namespace espalier {
 
 namespace detail {
 
-/// What to resume after the coroutine that just suspended: tasks hand over through here instead of by symmetric
-/// transfer, which overflows the stack under g++ 12 without optimisation and under every sanitizer.
+/// The coroutine to resume after the one that just suspended. Tasks use it instead of symmetric transfer, which
+/// overflows the stack under g++ 12 without optimisation and under every sanitizer.
 inline thread_local std::coroutine_handle<> next_coroutine{};
-/// Coroutines that may run; set while a scheduler steps.
+/// Coroutines that may run. Set only while a scheduler steps.
 inline thread_local std::vector<std::coroutine_handle<>>* ready_coroutines = nullptr;
 
-/// Resumes a coroutine and whatever it hands over to.
+/// Resumes a coroutine and then every coroutine that it passes control to.
 inline void run_from(std::coroutine_handle<> handle) {
   std::coroutine_handle<>& next = next_coroutine;  // looked up once
   while (handle) {
@@ -83,8 +83,8 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace detail
 
-/// A lazy coroutine: starts when awaited or spawned, hands its result or exception to whoever awaits it.
-/// Move-only; destroying a suspended task destroys everything that waits inside it.
+/// A lazy coroutine. It starts when it is awaited or spawned, and gives its result or exception to the awaiting
+/// coroutine. Move-only. Destroying a suspended task destroys everything that waits inside it.
 template <class T = void>
 class [[nodiscard]] Task {
  public:
@@ -122,7 +122,7 @@ class [[nodiscard]] Task {
   Awaiter operator co_await() && noexcept { return Awaiter(handle_); }
 
   [[nodiscard]] bool done() const { return !handle_ || handle_.done(); }
-  /// The result of a finished task; rethrows its exception. Once.
+  /// The result of a finished task. Rethrows its exception. Call it once.
   T take() { return handle_.promise().take(); }
   [[nodiscard]] std::coroutine_handle<promise_type> handle() const { return handle_; }
 
@@ -133,7 +133,7 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// Starts all tasks, in order, and resumes its coroutine when the last one has ended.
+/// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
 template <class T>
 class GatherAwaiter {
  public:
@@ -163,8 +163,8 @@ inline constexpr bool is_task_v = is_task<std::remove_cvref_t<T>>::value;
 
 }  // namespace detail
 
-/// Runs tasks side by side and returns their results in order. All of them run to their end, also when one fails, so
-/// that nothing that was paid for is lost; then the first exception by index is thrown.
+/// Runs tasks side by side and returns their results in order. All run to their end even if one fails, so that nothing
+/// paid for is lost. Then the first exception by index is thrown.
 template <class T>
 Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
   detail::GatherAwaiter<T> all(tasks);
@@ -181,13 +181,13 @@ inline Task<void> gather(std::vector<Task<void>> tasks) {
   for (auto& task : tasks) task.take();
 }
 
-/// Lets a coroutine run beside the one that calls; only inside a scheduler's run. The task must outlive its run.
+/// Runs a coroutine beside the calling one, only inside a scheduler's run. The task must live until it has ended.
 template <class T>
 void start(const Task<T>& task) {
   detail::ready_coroutines->push_back(task.handle());
 }
 
-/// Something that happens once: `co_await event` waits until happen() was called. One coroutine waits at a time.
+/// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.
 class Event {
  public:
   bool await_ready() const noexcept { return happened_; }
@@ -204,7 +204,7 @@ class Event {
   std::coroutine_handle<> waiting_{};
 };
 
-/// Makes an awaitable of whatever a part returned: a task stays one, a plain value becomes one that is ready.
+/// Turns a part's result into a task. A task is returned unchanged, a plain value becomes a finished task.
 template <class T>
 Task<T> as_task(Task<T> task) {
   return task;

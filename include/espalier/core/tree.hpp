@@ -16,15 +16,15 @@ namespace espalier {
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = std::numeric_limits<NodeId>::max();
 
-/// A sort of action: a small number whose meaning is the environment's business.
+/// A sort of action. The environment gives the number its meaning.
 using Kind = std::uint8_t;
 
 /// What became of a node.
 enum class Status : std::uint8_t {
   open,      ///< may grow children
-  growing,   ///< its children are on their way
-  expanded,  ///< has all the children it will get
-  terminal,  ///< gets none
+  growing,   ///< its children are being fetched
+  expanded,  ///< has all its children
+  terminal,  ///< gets no children
   pruned
 };
 
@@ -32,42 +32,43 @@ enum class Status : std::uint8_t {
 enum class Reason : std::uint8_t {
   none,
   outvoted,         ///< the majority decided otherwise
-  below_threshold,  ///< its kind's values did not pass the threshold
-  not_best,         ///< a sibling is worth more
-  skipped,          ///< enough was known without it; mostly it was never grown (see Tree::skips)
-  malformed,        ///< the model's text could not be read, also after resampling
-  budget            ///< a budget ran out
+  below_threshold,  ///< the values of its kind did not pass the threshold
+  not_best,         ///< a sibling has a higher value
+  skipped,          ///< enough was known without it (kinds that were never grown are in Tree::skips)
+  malformed,        ///< the model's text could not be read, even after resampling
+  budget,           ///< a budget ran out
+  refused           ///< an answer from memory that says "I don't know"
 };
 
 /// How a search ended.
 enum class Ending : std::uint8_t { done, budget };
 
-/// The value a policy may order by. Own value types provide their own overload.
+/// The number by which policies compare values. Other value types provide an overload.
 constexpr double utility(double value) { return value; }
 
-/// One node's numbers, 40 bytes for a double.
+/// The numbers of one node, 40 bytes if Value is double.
 template <class Value>
 struct Node {
-  Value total{};               ///< sum of the values backed up through this node
-  std::uint32_t visits = 0;    ///< own evaluations + visits of the children
+  Value total{};             ///< sum of the values backed up through this node
+  std::uint32_t visits = 0;  ///< own evaluations + visits of the children
   NodeId parent = no_node;
   NodeId first_child = no_node;
   NodeId last_child = no_node;
   NodeId next_sibling = no_node;
-  float prior = 1;             ///< [0, 1]: share of the parent's policy; duplicates merged into it
-  std::uint16_t pending = 0;   ///< simulations under way through this node (virtual loss)
-  std::uint16_t drawn = 0;     ///< samples drawn for its children, duplicates included
-  Kind kind = 0;               ///< the environment's kind of the action that led here
+  float prior = 1;            ///< [0, 1], share of the parent's policy, including merged duplicates
+  std::uint16_t pending = 0;  ///< simulations under way through this node (virtual loss)
+  std::uint16_t drawn = 0;    ///< samples drawn for its children, duplicates included
+  Kind kind = 0;              ///< the kind of the action that led here
   Status status = Status::open;
   Reason reason = Reason::none;
   bool evaluated : 1 = false;  ///< has a value of its own
-  bool solved : 1 = false;     ///< nothing new can come from it or from below it (set by searches that look for that)
+  bool solved : 1 = false;     ///< nothing new can come from this subtree (set by searches with `solve`)
 
-  /// Mean value; Value{} if never visited.
+  /// Mean value. Value{} if never visited.
   [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
 };
 
-/// Gives a node what a search found out about another, its value and its place in the tree apart.
+/// Copies what a search found out about a node, except its value and its place in the tree.
 template <class A, class B>
 void take_findings(Node<A>& to, const Node<B>& from) {
   to.visits = from.visits;
@@ -78,13 +79,14 @@ void take_findings(Node<A>& to, const Node<B>& from) {
   to.solved = from.solved;
 }
 
-/// True for a node whose proposal could not be read: it says nothing that another could repeat.
+/// True if the node was closed as it was proposed, because it could not be read or is a refusal. It has its parent's
+/// state.
 template <class Value>
 constexpr bool closed_at_birth(const Node<Value>& node) {
-  return node.reason == Reason::malformed && !node.evaluated;
+  return (node.reason == Reason::malformed || node.reason == Reason::refused) && !node.evaluated;
 }
 
-/// The terminal state of one rollout from a node and what it was worth.
+/// The terminal state of one rollout from a node, and its value.
 template <class State, class Value>
 struct RolloutRecord {
   NodeId node = no_node;
@@ -92,33 +94,35 @@ struct RolloutRecord {
   Value value{};
 };
 
-/// A branch that was never grown because enough was known: `kind` at `node`.
+/// A kind at a node that was never grown because enough was known.
 struct Skip {
   NodeId node = no_node;
   Kind kind = 0;
 };
 
-/// A text about a node, by name: why a judge preferred it, for instance.
+/// A named text about a node, such as a judge's reason.
 struct Remark {
   std::string name;
   NodeId node = no_node;
   std::string text;
 };
 
-/// What a whole search came to, whatever its states are.
+/// Results of a whole search that do not depend on the type of its states.
 struct SearchFacts {
-  Ledger ledger;                                      ///< logical costs of the whole search
+  Ledger ledger;  ///< logical costs of the whole search, and of what was said about it later
+  std::map<std::string, Ledger>
+      annotation_costs{};  ///< of these: what each annotation of the finished tree cost, by its name
   Ending ending = Ending::done;
-  std::uint64_t steps = 0;                            ///< simulations that were made; what replays a search that a clock ended
-  std::string prior_source{};                         ///< what priors are made of; empty: the environment's own shares
-  std::uint64_t choices = 0;                          ///< selections among visited siblings, counted where searches are tasks
-  std::uint64_t explored = 0;                         ///< of these: did not follow the highest mean
+  std::uint64_t steps = 0;     ///< simulations or steps made, with which a search is replayed
+  std::string prior_source{};  ///< where priors come from, empty = the environment's own shares
+  std::uint64_t choices = 0;   ///< selections among visited siblings (counted in tasks only)
+  std::uint64_t explored = 0;  ///< selections that did not follow the highest mean
   double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
   double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation
 };
 
-/// Nodes in one array, addressed by 32-bit ids; parents come before their children, siblings in order of creation.
-/// States and actions stand beside the numbers; a node copies no history. The root has a default action.
+/// Nodes in one array, addressed by 32-bit ids. Parents come before their children, and siblings are in order of
+/// creation. States and actions are stored beside the numbers. A node copies no history. The root has a default action.
 template <class State_, class Action_, class Value_ = double>
 class Tree : public SearchFacts {
  public:
@@ -154,7 +158,8 @@ class Tree : public SearchFacts {
   /// Children of a node in order of creation.
   [[nodiscard]] std::vector<NodeId> children(NodeId id) const {
     std::vector<NodeId> ids;
-    for (NodeId child = nodes_[id].first_child; child != no_node; child = nodes_[child].next_sibling) ids.push_back(child);
+    for (NodeId child = nodes_[id].first_child; child != no_node; child = nodes_[child].next_sibling)
+      ids.push_back(child);
     return ids;
   }
   /// Ids from the root to this node, both included.
@@ -169,21 +174,22 @@ class Tree : public SearchFacts {
   }
 
   Seed seed{};
-  std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of their nodes' evaluation
+  std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of evaluation of their nodes
   std::vector<Skip> skips;
-  std::map<std::string, std::vector<double>> annotations;  ///< numbers about nodes besides their values, by name; NaN = none
+  std::map<std::string, std::vector<double>> annotations;  ///< named numbers of nodes besides their values, NaN = none
   std::vector<Remark> remarks;
 
-  /// Annotates one node; the rest of a new annotation is NaN.
+  /// Annotates one node. All other nodes of a new annotation get NaN.
   void annotate(const std::string& name, NodeId id, double number) {
     auto& numbers = annotations[name];
     numbers.resize(size(), std::numeric_limits<double>::quiet_NaN());
     numbers[id] = number;
   }
-  /// A node's number of that name; NaN if it has none.
+  /// The node's number with this name, NaN if it has none.
   [[nodiscard]] double annotation(const std::string& name, NodeId id) const {
     const auto it = annotations.find(name);
-    return it != annotations.end() && id < it->second.size() ? it->second[id] : std::numeric_limits<double>::quiet_NaN();
+    return it != annotations.end() && id < it->second.size() ? it->second[id]
+                                                             : std::numeric_limits<double>::quiet_NaN();
   }
 
  private:

@@ -15,7 +15,7 @@ namespace espalier {
 
 // --- UTF-8 ---------------------------------------------------------------------------------------------------------
 
-/// The code point at `text[i]`, i < size; moves i behind it. A byte that is not part of valid UTF-8 reads as U+FFFD.
+/// Returns the code point at `text[i]` (i < size) and moves i behind it. A byte that is not valid UTF-8 gives U+FFFD.
 inline char32_t decode_utf8(std::string_view text, std::size_t& i) {
   const std::size_t length = utf8_sequence(text, i);
   const auto lead = static_cast<unsigned char>(text[i]);
@@ -25,7 +25,7 @@ inline char32_t decode_utf8(std::string_view text, std::size_t& i) {
   return c;
 }
 
-/// Appends a code point as UTF-8; what is none (a surrogate, above U+10FFFF) as U+FFFD.
+/// Appends a code point as UTF-8. A surrogate or a number above U+10FFFF becomes U+FFFD.
 inline void append_utf8(std::string& out, char32_t c) {
   if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) c = U'\uFFFD';
   const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
@@ -54,7 +54,7 @@ inline std::string encode_utf8(std::u32string_view points) {
   return text;
 }
 
-/// How many bytes at the beginning are ASCII.
+/// The number of ASCII bytes at the beginning.
 inline std::size_t ascii_prefix(std::string_view text) {
   std::size_t i = 0;
   for (std::uint64_t word = 0; i + 8 <= text.size(); i += 8) {
@@ -72,7 +72,7 @@ namespace detail {
 
 #include <espalier/core/unicode_data.inc>
 
-/// Reads one stream of unicode_data.inc; the format is told in tools/make_unicode.py.
+/// Reads one stream of unicode_data.inc. tools/make_unicode.py describes the format.
 class UnicodeStream {
  public:
   explicit UnicodeStream(std::string_view text) : text_(text) {}
@@ -96,7 +96,7 @@ class UnicodeStream {
   std::size_t i_ = 0;
 };
 
-/// A small number of every code point, 0 where none is given.
+/// A small number for every code point, 0 by default.
 class UnicodeProperty {
  public:
   explicit UnicodeProperty(std::string_view packed) {
@@ -116,7 +116,7 @@ class UnicodeProperty {
   std::vector<std::uint8_t> values_;
 };
 
-/// What some code points turn into: a few others and a tag.
+/// Maps some code points to others, with a tag.
 class UnicodeMapping {
  public:
   struct Entry {
@@ -137,7 +137,7 @@ class UnicodeMapping {
   }
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] std::u32string_view targets(const Entry& e) const { return {targets_.data() + e.begin, e.length}; }
-  /// The targets of c; empty if it stays as it is.
+  /// The targets of c, empty if it does not change.
   std::u32string_view operator()(char32_t c) const {
     const auto e =
         std::lower_bound(entries_.begin(), entries_.end(), c, [](const Entry& a, char32_t b) { return a.from < b; });
@@ -150,9 +150,12 @@ class UnicodeMapping {
 };
 
 enum UnicodeFlag : std::uint8_t {
-  flag_alnum = 1, flag_space = 2, flag_cased = 4, flag_ignorable = 8,
+  flag_alnum = 1,
+  flag_space = 2,
+  flag_cased = 4,
+  flag_ignorable = 8,
   flag_decimal = 16,  ///< category Nd
-  flag_mark = 32,     ///< M* and Cf: belongs to the character before it
+  flag_mark = 32,     ///< M* and Cf: belongs to the preceding character
   flag_figure = 64    ///< No: superscripts, fractions
 };
 
@@ -161,13 +164,13 @@ inline std::uint8_t unicode_flags_of(char32_t c) {
   return flags(c);
 }
 
-/// Appends ASCII in lower case.
+/// Appends a text with its ASCII letters in lower case.
 inline void append_ascii_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out += text;
   char* at = out.data() + begin;
   std::size_t left = text.size();
-  for (; left >= 8; left -= 8, at += 8) {  // eight at once: the top bit of a byte tells whether it is a capital
+  for (; left >= 8; left -= 8, at += 8) {  // eight at once: the top bit of a byte says whether it is a capital letter
     std::uint64_t word = 0;
     std::memcpy(&word, at, 8);
     const std::uint64_t from_a = word + 0x3f3f3f3f3f3f3f3f, behind_z = word + 0x2525252525252525;
@@ -178,7 +181,7 @@ inline void append_ascii_lower(std::string& out, std::string_view text) {
     if (*at >= 'A' && *at <= 'Z') *at = static_cast<char>(*at + ('a' - 'A'));
 }
 
-/// By a mapping that lowers ASCII.
+/// Applies a mapping. ASCII letters become lower case.
 inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) {
   std::string out;
   out.reserve(text.size());
@@ -220,8 +223,7 @@ inline std::string to_lower(std::string_view text) {
   static const detail::UnicodeMapping lower(detail::unicode_lower);
   std::string out = detail::mapped(text, lower);
   if (text.find("\xCE\xA3") == text.npos) return out;
-
-  // Final: the next letter before it is cased, the next behind it is not, looking past what case ignores.
+  // Final sigma: of the letters that case does not ignore, the one before it is cased and the one behind it is not.
   const std::u32string points = decode_utf8(text);
   const auto cased = [](auto from, auto to) {
     while (from != to && (detail::unicode_flags_of(*from) & detail::flag_ignorable)) ++from;
@@ -233,7 +235,8 @@ inline std::string to_lower(std::string_view text) {
     if (*at == U'\u03A3' && cased(std::make_reverse_iterator(at), points.rend()) && !cased(at + 1, points.end()))
       out += "\xCF\x82";
     else if (targets.empty()) append_utf8(out, *at);
-    else for (char32_t t : targets) append_utf8(out, t);
+    else
+      for (char32_t t : targets) append_utf8(out, t);
   }
   return out;
 }

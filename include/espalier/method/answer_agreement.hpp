@@ -11,14 +11,17 @@
 
 namespace espalier::method {
 
-/// Annotates the end of every complete chain with "embedding": the mean cosine of its answer's embedding with those of all
-/// answers, its own included (AirRAG, Eq. 3).
+/// Annotates the end of every complete chain with "embedding": the mean cosine between its answer's embedding and those
+/// of all answers, its own included (AirRAG, Eq. 3).
+template <class = void>
 inline Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   const std::vector<NodeId> ends = output::complete_chains(*tree);
   std::vector<Task<Embedding>> asked;
-  for (const NodeId end : ends) asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
+  for (const NodeId end : ends)
+    asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
   const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
   const auto scores = output::agreement_scores<Embedding>(embeddings, output::cosine);
+  tree->annotations.erase("embedding");
   for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);
 }
 

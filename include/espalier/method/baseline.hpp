@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/baselines/demonstrations.hpp>
 #include <espalier/method/path.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
@@ -11,11 +12,13 @@
 
 namespace espalier::method {
 
-/// Numbers of a baseline; each says which it has.
+/// Options of a baseline. Each baseline uses some of them.
 struct BaselineOptions {
-  std::uint32_t rounds = 0;     ///< searches, turns or rounds on the way to the answer; 0 = it has none
-  std::uint32_t documents = 0;  ///< passages a search; 0 = it never searches
-  double threshold = std::numeric_limits<double>::quiet_NaN();  ///< of its own kind; NaN = it has none
+  std::uint32_t rounds = 0;       ///< searches, turns or rounds before the answer, 0 = not used
+  std::uint32_t documents = 0;    ///< passages per search, 0 = it never searches
+  std::uint32_t observation = 0;  ///< tokens of the documents of one search, at 4 bytes each, 0 = all
+  double threshold = std::numeric_limits<double>::quiet_NaN();  ///< meaning depends on the baseline, NaN = not used
+  double mask = std::numeric_limits<double>::quiet_NaN();       ///< (FLARE) tokens up to this leave the query
 };
 
 /// A published system as a program over one path.
@@ -24,7 +27,10 @@ struct Baseline {
   rag::PromptSet (*prompts)();
   Task<void> (*run)(Path* path, BaselineOptions options);
   BaselineOptions defaults = BaselineOptions();
-  bool logprobs = false;  ///< asks the model for log-probabilities
+  bool logprobs = false;                      ///< asks for log-probabilities
+  Sampling sampling = {};                     ///< as published, greedy where nothing is said
+  baselines::Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
+  std::string threshold = "";                 ///< what the threshold is
 };
 
 /// A protocol and its texts.
@@ -32,7 +38,7 @@ inline rag::PromptSet prompt_set(Protocol protocol, rag::PromptSet::Texts texts)
   return {std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)};
 }
 
-/// Pieces of the baselines' prompts.
+/// Shared pieces of the baselines' prompts.
 namespace words {
 
 inline const std::string brief = "Keep the answer short: a name, a noun, a brief phrase.\n";

@@ -13,35 +13,43 @@
 
 namespace espalier::method {
 
-/// A search that never branches, for methods that are plain programs: ask, look up, answer. Each step is a node under the
-/// one before, so trees, answers, costs and reports are those of any other search. Once a reply cannot be read, an answer
-/// stands or a budget is spent, the path is closed: it asks nothing more.
+/// A search that never branches, for methods that are plain programs. Each step is a node under the previous one, so
+/// trees, answers, costs and reports look like those of any other search. The path is closed once a reply cannot be
+/// read, an answer is given, or a budget is spent. It then asks nothing more.
 class Path {
  public:
   using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
 
   Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)
-      : loop_(loop), budget_(std::move(budget)), began_(budget_.now()), seed_(run_seed, root.question().id), tree_(std::move(root), seed_) {}
+      : loop_(loop),
+        budget_(std::move(budget)),
+        began_(budget_.now()),
+        seed_(run_seed, root.question().id),
+        tree_(std::move(root), seed_) {}
 
   [[nodiscard]] const rag::State& state() const { return tree_.state(at_); }
   [[nodiscard]] const std::string& question() const { return state().question().text; }
   [[nodiscard]] bool closed() const { return closed_; }
 
-  /// One reply of a purpose, read or not, that leaves no node. Slots: question, history, and `more`, which replaces those of
-  /// the same name. Nothing once the path is closed.
+  /// Draws one reply for a purpose without adding a node. Slots: question, history, and `more`, which replaces slots of
+  /// the same name. Nothing if the path is closed.
+  template <class = void>
   Task<std::optional<rag::Sample>> sample(std::string purpose, Slots more = Slots()) {
     if (spent()) co_return std::nullopt;
     auto samples = co_await loop_.sampler().draw(std::move(purpose), slots(std::move(more)), 1, next());
     co_return std::move(samples.front());
   }
-  /// What one reply says, such as a judgement; nothing if it cannot be read.
+  /// The content of one reply, such as a judgement. Nothing if it cannot be read.
+  template <class = void>
   Task<std::optional<rag::Reply>> consult(std::string purpose, Slots more = Slots()) {
     std::optional<rag::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
     co_return drawn ? drawn->reply : std::nullopt;
   }
-  /// One reply as a step that is not taken yet; if it cannot be read, the path is closed. `bare` is what an untagged text and
-  /// the role "answer" mean.
-  Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+  /// Draws one reply as a step without taking it. Closes the path if it cannot be read. `bare` is the kind for a text
+  /// without a tag and for the role "answer".
+  template <class = void>
+  Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(),
+                                                  rag::SegmentKind bare = rag::SegmentKind::answer) {
     if (spent()) co_return std::nullopt;
     const bool forced = purpose == "forced_answer";
     auto proposals = co_await loop_.draw(std::move(purpose), slots(std::move(more)), 1, next(), bare, forced);
@@ -52,26 +60,45 @@ class Path {
     co_return std::nullopt;
   }
   /// Draws a step and takes it.
-  Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(), rag::SegmentKind bare = rag::SegmentKind::answer) {
+  template <class = void>
+  Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(),
+                                       rag::SegmentKind bare = rag::SegmentKind::answer) {
     std::optional<Proposal<rag::Action>> drawn = co_await draw(std::move(purpose), std::move(more), bare);
     if (!drawn) co_return std::nullopt;
     co_await take(drawn->action);
     co_return std::move(drawn->action);
   }
 
-  /// Takes a step; a query is searched and its documents follow. No budget stops a step whose words are paid for.
+  /// Takes a step. A query is searched, and its documents follow. No budget stops a step whose text is already paid
+  /// for.
+  template <class = void>
   Task<void> take(rag::Action action) {
     if (closed_) co_return;
     const Context context = next();
     rag::State after = co_await loop_.step(state(), action, context);
     append(std::move(action), std::move(after));
   }
-  /// Searches for a text of the program's own.
+  /// Takes a query whose documents are cut to a number of bytes, counted as the prompt shows them.
+  template <class = void>
+  Task<void> take_cut(rag::Action query, std::size_t most) {
+    if (closed_) co_return;
+    const Context context = next();
+    rag::State after = state();
+    if (!query.thought.empty())
+      after = after.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(query.thought)));
+    after = after.with(rag::Segment(query.kind, rag::ModelText(query.text)));
+    Passages found = co_await loop_.find(query.text, context);
+    after = after.with(rag::Segment(cut(found, most)));
+    append(std::move(query), std::move(after));
+  }
+  /// Searches for a text that the program itself made.
+  template <class = void>
   Task<void> search(std::string query) {
     rag::Action action(rag::SegmentKind::query, query, "", query);
     return take(std::move(action));
   }
-  /// Searches, and keeps of what is found only passages that no earlier search has found.
+  /// Searches, but keeps only passages that no earlier search found.
+  template <class = void>
   Task<void> search_anew(std::string query) {
     if (closed_) co_return;
     const Context context = next();
@@ -85,7 +112,7 @@ class Path {
     rag::Action action(rag::SegmentKind::query, query, "", query);
     append(std::move(action), std::move(after));
   }
-  /// Adds words without a search or a call.
+  /// Adds a text without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
     if (closed_) return;
     rag::State after = state();
@@ -93,19 +120,19 @@ class Path {
     after = after.with(rag::Segment(kind, rag::ModelText(text)));
     append(rag::Action(kind, text, std::move(thought), text), std::move(after));
   }
-  /// Tells the model something behind the last node's words.
+  /// Adds a message to the model after the last node's text.
   void notice(std::string text) {
     if (!closed_ && at_ != tree_.root()) tree_.state(at_) = state().with(rag::Segment(rag::Notice(std::move(text))));
   }
 
-  /// The documents of the last search; empty before the first.
+  /// The documents of the last search, empty before the first one.
   [[nodiscard]] Passages documents() const {
     const auto segments = state().transcript().segments();
     for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment)
       if (const Passages* found = (*segment)->documents()) return *found;
     return {};
   }
-  /// Those of all searches, each once, in the order in which they were found, at most so many.
+  /// The documents of all searches in the order in which they were found, each once, at most `most`.
   [[nodiscard]] Passages all_documents(std::size_t most) const {
     Passages all;
     std::set<std::string> seen;
@@ -115,7 +142,7 @@ class Path {
           if (all.size() < most && seen.insert(passage.id()).second) all.push_back(passage);
     return all;
   }
-  /// Whether a query that says the same stands in the history.
+  /// True if the history has a query with the same normal form.
   [[nodiscard]] bool asked_before(const std::string& query) const {
     const auto segments = state().transcript().segments();
     return std::any_of(segments.begin(), segments.end(), [&](const rag::Segment* s) {
@@ -139,6 +166,21 @@ class Path {
   }
 
  private:
+  /// The passages that fit into a number of bytes, the last one cut.
+  [[nodiscard]] Passages cut(const Passages& found, std::size_t most) const {
+    Passages kept;
+    const auto size = [&] { return rag::render_documents(kept, *loop_.sampler().prompts().protocol()).text.size(); };
+    for (const Passage& passage : found) {
+      kept.push_back(passage);
+      if (size() <= most) continue;
+      std::size_t end = passage.text().size() - std::min(passage.text().size(), size() - most);
+      while (end > 0 && (static_cast<unsigned char>(passage.text()[end]) & 0xC0) == 0x80) --end;
+      kept.back() = Passage(passage.id(), passage.title(), passage.text().substr(0, end), passage.score());
+      if (end == 0) kept.pop_back();
+      break;
+    }
+    return kept;
+  }
   [[nodiscard]] Slots slots(Slots more) const {
     Slots all = loop_.slots(state().view());
     for (auto& slot : more) {
@@ -147,7 +189,7 @@ class Path {
     }
     return all;
   }
-  /// A place of its own for each call.
+  /// A separate seed for each call.
   Context next() { return {seed_.child(calls_++), 0, &tree_.ledger}; }
   void append(rag::Action action, rag::State after) {
     const bool last = action.kind == rag::SegmentKind::answer;

@@ -2,6 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/unread_text.hpp>
 
 #include <exception>
 #include <optional>
@@ -9,17 +10,17 @@
 
 namespace espalier::output {
 
-/// One row of answers.jsonl: what became of a question.
+/// One row of answers.jsonl: the result of one question.
 struct AnswerRow {
   std::string id, question;
   std::optional<std::string> answer;  ///< nothing = null prediction, scored 0
-  std::string status;                 ///< done | budget; failed: the search ended without any answer; open: no tree yet
-  std::string error;                  ///< why it is failed or open
+  std::string status;                 ///< done | budget | failed (ended without any answer) | open (no tree yet)
+  std::string error;                  ///< the reason if it is failed or open
   std::optional<double> em, f1, acc;  ///< nothing without gold or while open
-  std::optional<Costs> costs;         ///< of the whole search; nothing while open
+  std::optional<Costs> costs;         ///< of the whole search, nothing while open
 };
 
-/// The row of a grown tree, scored under a profile.
+/// The row of a finished tree, scored under a profile.
 inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag::Profile::common) {
   const rag::State& root = record.tree.state(record.tree.root());
   AnswerRow row;
@@ -31,7 +32,8 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
     row.answer = best->text;
   } else if (record.tree.ending == Ending::done) {
     row.status = "failed";
-    row.error = "no reply of the model could be read as an answer";
+    const std::string unread = unread_text(record.tree.ledger);
+    row.error = "no reply of the model could be read as an answer" + (unread.empty() ? unread : ": " + unread);
   }
   if (!root.has_gold()) return row;
   const rag::Scores scores = rag::score(profile, row.answer, root.gold());
@@ -41,7 +43,7 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
   return row;
 }
 
-/// The row of a question whose search a backend's failure left open.
+/// The row of a question without a tree, because a backend failed.
 inline AnswerRow open_row(const rag::Question& question, const std::exception_ptr& error) {
   AnswerRow row;
   row.id = question.id;

@@ -6,7 +6,7 @@
 
 namespace espalier::output {
 
-/// Appends a parsed value as compact JSON in the writer's own forms: what a JsonWriter wrote comes back byte for byte.
+/// Appends a parsed value as compact JSON. Values that a JsonWriter wrote come back byte for byte.
 inline void append_json(JsonWriter& json, simdjson::dom::element value) {
   using simdjson::dom::element_type;
   switch (value.type()) {

@@ -12,31 +12,35 @@
 
 namespace espalier::output {
 
-/// A question's answer as its tree gives it.
+/// The answer that a tree gives to its question.
 struct ChosenAnswer {
-  NodeId node = no_node;  ///< the terminal node, or the one whose rollouts answered
+  NodeId node = no_node;  ///< the terminal node, or the node whose rollouts answered
   std::string text;
-  double value = 0;       ///< the node's reward; 0 if it was never evaluated
-  bool complete = false;  ///< false: taken from rollouts, because no chain came to its end
+  double value = 0;       ///< the node's reward, 0 if it was never evaluated
+  bool complete = false;  ///< false: taken from rollouts, because no chain reached an answer
 };
 
-/// The ends of complete chains, in order of creation. A tree search may not have come back to an answer to settle that it ends.
+/// The ends of complete chains, in order of creation. They include open nodes with an answer, which a search may not
+/// have visited again.
 inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
   std::vector<NodeId> ends;
   for (NodeId id = 1; id < tree.size(); ++id)
-    if ((tree[id].status == Status::terminal || tree[id].status == Status::open) && tree.state(id).answer()) ends.push_back(id);
+    if ((tree[id].status == Status::terminal || tree[id].status == Status::open) && tree.state(id).answer())
+      ends.push_back(id);
   return ends;
 }
 
-/// The answer at the node that the annotation "selected" marks with 1, if the search chose one itself. Else the answer with
-/// the highest reward among complete chains (ties: higher prior, then older). If there is none, the most frequent answer, compared in normal form, among the rollouts of the best node that has any; at a tie the first.
-/// Nothing if the tree holds no answer at all.
+/// The answer of a tree. If the search annotated a node with "selected" = 1, it is that node's answer. Otherwise it is
+/// the answer with the highest reward among complete chains (ties: higher prior, then older). Without complete chains
+/// it is the most frequent answer, in normal form, among the rollouts of the best node. Nothing if the tree holds no
+/// answer.
 inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
   const Better better{tree, own};
   const std::vector<NodeId> ends = complete_chains(tree);
   for (const NodeId end : ends)
-    if (tree.annotation("selected", end) == 1) return ChosenAnswer{end, *tree.state(end).answer(), own[end].value_or(0), true};
+    if (tree.annotation("selected", end) == 1)
+      return ChosenAnswer{end, *tree.state(end).answer(), own[end].value_or(0), true};
   if (!ends.empty()) {
     const NodeId best = *std::min_element(ends.begin(), ends.end(), better);
     return ChosenAnswer{best, *tree.state(best).answer(), own[best].value_or(0), true};
@@ -48,22 +52,22 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
 
   Ballot<std::size_t> ballot;
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
-    if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best) ballot.enter(rag::normalise(*answer), i);
+    if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best)
+      ballot.enter(rag::normalise(*answer), i);
   return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 
-/// Which of a question's correct chains becomes training data, by the number of its retrievals (DecEx-RAG, Fig. 2a).
+/// How one of a question's correct chains is chosen as training data, by its number of retrievals (DecEx-RAG, Fig. 2a).
 enum class ChainChoice : std::uint8_t { best, most, least, random };
 
-/// The name of a choice, as in options and provenance.
+/// The name of a choice in options and provenance.
 inline const char* name(ChainChoice choice) {
   static constexpr const char* names[] = {"best", "most", "least", "random"};
   return names[static_cast<std::size_t>(choice)];
 }
 
-/// The end of the chain of that choice among those whose answer is correct, that is an exact match under the profile;
-/// nothing if none is, or if there is no gold. `random` is drawn by the tree's seed; ties are broken like
-/// best_answer's.
+/// The end of the chosen chain among those with a correct answer, that is, an exact match under the profile. Nothing if
+/// there is none or no gold. `random` is drawn with the tree's seed. Ties are broken as in best_answer.
 inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice,
                                            rag::Profile profile = rag::Profile::common) {
   std::vector<NodeId> correct = complete_chains(tree);

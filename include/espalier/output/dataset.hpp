@@ -13,7 +13,7 @@
 namespace espalier::output {
 
 struct ReadOptions {
-  std::size_t limit = 0;     ///< the first so many rows, 0 = all
+  std::size_t limit = 0;     ///< number of rows to read, 0 = all
   bool require_gold = true;  ///< a question without gold answers is an error
 };
 
@@ -31,12 +31,12 @@ inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std
   chain.push_back({from + " >> " + relation, std::move(object), support ? subject : "", ""});
 }
 
-/// MuSiQue's decomposition, 2Wiki's evidence triples or PopQA's one triple: whichever is there.
+/// Reads MuSiQue's decomposition, 2Wiki's evidence triples or PopQA's single triple.
 inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const std::vector<std::string>& titles) {
   std::vector<rag::ChainStep> chain;
   for (const JsonLine& step : metadata.objects("decomposition"))
     chain.push_back({step.text("question"), step.text("answer"), step.text_or("support_title", ""),
-                     step.text_or("support_doc_id", "")});
+                     step.text_or("support_doc_id", ""), step.text_or("support_text", "")});
   if (!chain.empty()) return chain;
   for (const simdjson::dom::element item : metadata.items("evidences")) {
     std::vector<std::string> triple;
@@ -61,7 +61,7 @@ inline std::string read_id(const JsonLine& row) {
   return id;
 }
 
-/// Remembers ids and refuses one that comes again.
+/// Checks that no id occurs twice.
 class Ids {
  public:
   void add(const JsonLine& row, const std::string& id) {
@@ -75,7 +75,7 @@ class Ids {
 
 }  // namespace detail
 
-/// Questions: {"id", "question", "golden_answers": [...], "metadata": {...}} a line. Throws InputError.
+/// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}. Throws InputError.
 inline std::vector<rag::Example> read_questions(const std::string& path, const ReadOptions& options = {}) {
   std::vector<rag::Example> examples;
   detail::Ids ids;
@@ -106,8 +106,9 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   return examples;
 }
 
-/// A passage: {"id", "title", "contents"}, contents = title, newline, text. Without "title" the first of several lines is
-/// the title; quotes around it there are taken off. "text" in place of contents is the text itself. Throws InputError.
+/// Reads a passage {"id", "title", "contents"}, where contents = title, newline, text. Without "title", the first of
+/// several lines is the title, with quotes around it removed. "text" may stand in place of contents and has no title
+/// line. Throws InputError.
 inline Passage read_passage(const JsonLine& row) {
   std::string id = detail::read_id(row);
   std::string title = row.text_or("title", "");
@@ -124,7 +125,7 @@ inline Passage read_passage(const JsonLine& row) {
   return Passage(std::move(id), std::move(title), std::move(text));
 }
 
-/// Passages, one a line; no two with the same id. Throws InputError.
+/// Reads passages, one per line, with unique ids. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;

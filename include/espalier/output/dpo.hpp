@@ -15,8 +15,10 @@ namespace espalier::output {
 
 struct DpoOptions {
   enum class DecisionValue : std::uint8_t { best, mean };
-  double margin = 0.1;  ///< least difference of the two values, >= 0, up to 1e-9; equal values never make a pair
-  DecisionValue decision_value = DecisionValue::best;  ///< what a decision is worth, over the rewards of its executions
+  double margin = 0.1;  ///< smallest difference of the two values, >= 0, tolerance 1e-9. Equal values never make a pair
+  DecisionValue decision_value = DecisionValue::best;  ///< how rewards of executions give a decision's value
+  ChainChoice choice = ChainChoice::most;              ///< the chain whose nodes give the pairs, as for the SFT rows
+  rag::Profile profile = rag::Profile::common;         ///< decides whether an answer is correct
 };
 
 namespace detail {
@@ -30,7 +32,7 @@ class PairWriter {
       if (!values_[id] && tree_[id].visits) values_[id] = tree_[id].mean();
   }
 
-  /// The pairs among the children of `parent`; `form` is the policy's text up to it.
+  /// Writes the pairs among the children of `parent`. `form` is the policy's text up to there.
   void write(NodeId parent, const PolicyForm& form) {
     using rag::SegmentKind;
     decide("termination", ranked(parent, SegmentKind::answer), ranked(parent, SegmentKind::sub_question), parent, form);
@@ -50,13 +52,13 @@ class PairWriter {
 
   [[nodiscard]] double decision_value(const std::vector<NodeId>& executions) const {
     if (options_.decision_value == DpoOptions::DecisionValue::best) return *values_[executions.front()];
-    double mean = 0;
-    for (const NodeId id : executions) mean += *values_[id] / static_cast<double>(executions.size());
-    return mean;
+    double sum = 0;
+    for (const NodeId id : executions) sum += *values_[id];
+    return sum / static_cast<double>(executions.size());
   }
 
-  /// One pair between the two sides of a decision, each shown by its best execution, and one between the best of either
-  /// side and each worse one.
+  /// Writes one pair between the two sides of a decision, each shown by its best execution. Also writes one pair
+  /// between the best execution of each side and each worse one.
   void decide(const char* decision, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent,
               const PolicyForm& form) {
     if (!a.empty() && !b.empty()) {
@@ -100,19 +102,21 @@ class PairWriter {
 
 }  // namespace detail
 
-/// Appends the tree's preference pairs (DecEx-RAG, section 2.3): at every node of the best chain decision pairs (answer
-/// or sub-question, own knowledge or retrieval) and execution pairs (the best of a kind over each worse sibling). The
-/// prompt ends where the step begins, so that chosen and rejected hold the text of that step alone. The options in the
-/// provenance say which search mode the pair comes from. Throws std::invalid_argument for a bad option.
+/// Appends the tree's preference pairs (DecEx-RAG, section 2.3) at every node of the chain of the SFT rows, or on the
+/// way to the best answer if no chain is correct. There are decision pairs (answer or sub-question, own knowledge or
+/// retrieval) and execution pairs (the best of a kind over each worse sibling). The prompt ends where the step begins,
+/// so chosen and rejected hold only the text of that step. The options in the provenance give the search mode. Throws
+/// std::invalid_argument for a bad option.
 inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prompts, const DpoOptions& options,
                             std::string& out) {
   if (!(options.margin >= 0)) bad_option("margin", options.margin, "0 or more");
   const rag::Tree& tree = record.tree;
-  const auto best = best_answer(tree);
-  if (!best) return;
+  std::optional<NodeId> end = correct_chain(tree, options.choice, options.profile);
+  if (const auto best = best_answer(tree); best && !end) end = best->node;
+  if (!end) return;
   detail::PairWriter pairs(record, options, out);
   PolicyForm form(prompts, tree.state(tree.root()).question());
-  for (const NodeId id : tree.path(best->node)) {
+  for (const NodeId id : tree.path(*end)) {
     if (id != tree.root()) form.add(tree.action(id), tree.state(id).transcript());
     pairs.write(id, form);
   }

@@ -6,16 +6,18 @@
 #include <simdjson.h>
 
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace espalier::output {
 
-/// The members of a JSON file's object and of the objects in it, by dotted name ("search.k" -> "3"), values as compact
-/// JSON. Throws InputError that names the file.
-inline std::map<std::string, std::string> read_flat_json(const std::string& path) {
-  std::map<std::string, std::string> fields;
+/// Members of objects by dotted name ("search.k" -> "3"), with values as compact JSON.
+using FlatFields = std::vector<std::pair<std::string, std::string>>;
+
+/// Reads the members of a JSON file's object and of its inner objects, in order. Throws InputError that names the file.
+inline FlatFields read_flat_fields(const std::string& path) {
+  FlatFields fields;
   const auto visit = [&](const auto& self, simdjson::dom::object object, const std::string& prefix) -> void {
     for (const auto field : object) {
       const std::string name = prefix + std::string(field.key);
@@ -23,7 +25,7 @@ inline std::map<std::string, std::string> read_flat_json(const std::string& path
       if (field.value.get(inner) == simdjson::SUCCESS) {
         self(self, inner, name + ".");
       } else {
-        JsonWriter json(fields[name] = "");
+        JsonWriter json(fields.emplace_back(name, "").second);
         append_json(json, field.value);
       }
     }
@@ -37,9 +39,15 @@ inline std::map<std::string, std::string> read_flat_json(const std::string& path
   return fields;
 }
 
-/// Appends an object of fields in dotted names with values as JSON, the way read_flat_json() reads them; those of one group
-/// stand side by side.
-inline void append_flat_json(std::string& out, std::span<const std::pair<std::string, std::string>> fields) {
+/// Reads the same for looking up. Of equal names the last counts.
+inline std::map<std::string, std::string> read_flat_json(const std::string& path) {
+  std::map<std::string, std::string> fields;
+  for (auto& [name, value] : read_flat_fields(path)) fields[name] = std::move(value);
+  return fields;
+}
+
+/// Appends an object from such fields, as they are read. Fields of one group must be adjacent.
+inline void append_flat_json(std::string& out, const FlatFields& fields) {
   JsonWriter json(out);
   json.begin_object();
   std::string open;

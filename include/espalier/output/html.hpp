@@ -5,21 +5,34 @@
 
 namespace espalier::output {
 
-/// Appends `text` as HTML text or as the inside of a quoted attribute. NUL, which no page may hold, becomes U+FFFD.
+/// Appends `text` as HTML text or inside a quoted attribute. NUL, which HTML does not allow, becomes U+FFFD.
 inline void append_html(std::string& out, std::string_view text) {
   for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      case '\0': out += "\xEF\xBF\xBD"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\0':
+        out += "\xEF\xBF\xBD";
+        break;
+      default:
+        out += c;
     }
 }
 
-/// Appends JSON for a script element: < > & U+2028 U+2029, which a JSON text has inside strings only, become `\u` escapes.
-/// It stays the same JSON, and nothing in it can end the element.
+/// Appends JSON for a script element. The characters < > & U+2028 U+2029, which JSON has only inside strings, become
+/// `\u` escapes. The JSON keeps its meaning, and nothing in it can end the element.
 inline void append_json_in_html(std::string& out, std::string_view json) {
   std::size_t clean = 0;  // [clean, i) needs no change
   const auto replace = [&](std::size_t i, std::size_t length, const char* escape) {

@@ -14,7 +14,7 @@
 
 namespace espalier::output {
 
-/// An object in a line of a JSONL file, with errors that name file, line and field. Valid while its line is being read.
+/// An object in a line of a JSONL file, whose errors name file, line and field. Valid only while its line is read.
 class JsonLine {
  public:
   JsonLine(std::string_view file, std::size_t line, simdjson::dom::element object, std::string path = "")
@@ -23,13 +23,13 @@ class JsonLine {
   [[noreturn]] void fail(std::string_view field, std::string_view what) const {
     throw InputError(file_, line_, path_ + std::string(field), what);
   }
-  /// True if the field is there and not null.
+  /// True if the field exists and is not null.
   [[nodiscard]] bool has(std::string_view field) const {
     simdjson::dom::element value;
     return object_[field].get(value) == simdjson::SUCCESS && !value.is_null();
   }
-  /// What must be there, of the type T: a string_view, double, uint64_t, bool, dom::array or dom::object, called
-  /// `sort`.
+  /// A required field of type T: string_view, double, uint64_t, bool, dom::array or dom::object. `sort` names the type
+  /// in errors.
   template <class T>
   [[nodiscard]] T as(std::string_view field, std::string_view sort) const {
     if (!has(field)) fail(field, "is missing");
@@ -47,7 +47,10 @@ class JsonLine {
   [[nodiscard]] std::uint64_t count(std::string_view field) const {
     return as<std::uint64_t>(field, "a whole number from 0");
   }
-  /// A list of texts; empty if it is missing or null.
+  [[nodiscard]] std::uint64_t count_or(std::string_view field, std::uint64_t otherwise) const {
+    return has(field) ? count(field) : otherwise;
+  }
+  /// A list of texts, empty if it is missing or null.
   [[nodiscard]] std::vector<std::string> texts(std::string_view field) const {
     std::vector<std::string> all;
     for (const simdjson::dom::element item : items(field)) {
@@ -57,7 +60,7 @@ class JsonLine {
     }
     return all;
   }
-  /// The objects of a list; empty if it is missing or null.
+  /// The objects of a list, empty if it is missing or null.
   [[nodiscard]] std::vector<JsonLine> objects(std::string_view field) const {
     std::vector<JsonLine> all;
     for (const simdjson::dom::element item : items(field)) {
@@ -66,7 +69,7 @@ class JsonLine {
     }
     return all;
   }
-  /// The elements of a list; empty if it is missing or null.
+  /// The elements of a list, empty if it is missing or null.
   [[nodiscard]] std::vector<simdjson::dom::element> items(std::string_view field) const {
     std::vector<simdjson::dom::element> all;
     if (!has(field)) return all;
@@ -78,7 +81,7 @@ class JsonLine {
     if (!value.is_object()) fail(field, "is not an object");
     return inner(std::string(field), value);
   }
-  /// The members of an object whose members are objects, by name.
+  /// The inner objects of an object, by name.
   [[nodiscard]] std::vector<std::pair<std::string, JsonLine>> members(std::string_view field) const {
     std::vector<std::pair<std::string, JsonLine>> all;
     for (const auto member : as<simdjson::dom::object>(field, "an object")) {
@@ -103,8 +106,9 @@ class JsonLine {
   std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
-/// Calls `take` with every object of a stream of JSON lines until it returns false; errors call it `path`. Blank lines, a
-/// byte-order mark and CRLF are let pass. Throws InputError for a line that is not a JSON object and where there is none.
+/// Calls `take` with every object of a stream of JSON lines until it returns false. Errors call the stream `path`.
+/// Blank lines, a byte-order mark and CRLF are accepted. Throws InputError for a line that is not a JSON object, and
+/// for a stream without any object.
 inline void for_each_line(std::istream& file, const std::string& path,
                           const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;
@@ -128,12 +132,18 @@ inline void for_each_line(std::istream& file, const std::string& path,
   if (objects == 0) throw InputError(path, 0, "", "is empty");
 }
 
-/// The same for a file. Throws InputError if it is missing.
-inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
+/// A file of lines. Throws InputError if it cannot be read.
+inline std::ifstream open_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || (file.peek() == std::ifstream::traits_type::eof() && !file.eof()))
     throw InputError(path, 0, "", "cannot be read");
   file.clear();
+  return file;
+}
+
+/// The same for a file. Throws InputError if it is missing.
+inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
+  std::ifstream file = open_lines(path);
   for_each_line(file, path, take);
 }
 

@@ -14,8 +14,9 @@
 
 namespace espalier::output {
 
-/// A file that appears whole or not at all: written under a temporary name beside its own, synchronised and renamed by
-/// commit(), removed if that is never called or fails. Throws InputError that names the path.
+/// A file that appears whole or not at all. It is written under a temporary name in the same folder. commit()
+/// synchronises and renames it. Without commit(), or if that fails, it is removed. Throws InputError that names the
+/// path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path)

@@ -9,15 +9,15 @@
 
 namespace espalier::output {
 
-/// A chain in the form in which the policy writes it (DecEx-RAG, Table 3): own-knowledge rounds and the words before a
-/// query or an answer become one thought, then comes `<search>` with its documents, or `<answer>`. Prompts are the prompt
-/// "rollout" over such a transcript, and all text is neutralised, so a trained model meets at inference what it saw in
-/// training.
+/// A chain in the form in which the policy writes it (DecEx-RAG, Table 3). Own-knowledge rounds and the text before a
+/// query or an answer become one thought. Then comes `<search>` with its documents, or `<answer>`. Prompts are the
+/// prompt "rollout" over such a transcript, and all text is neutralised. So a trained model sees at inference what it
+/// saw in training.
 class PolicyForm {
  public:
   PolicyForm(const rag::PromptSet& prompts, const rag::Question& question) : prompts_(&prompts), question_(&question) {}
 
-  /// Goes on by one node of the chain; `transcript` is that of its state.
+  /// Adds one node of the chain. `transcript` is that of its state.
   void add(const rag::Action& action, const rag::Transcript& transcript) {
     thought_ = joined(thought_, words(action));
     if (action.kind != rag::SegmentKind::query) return;
@@ -27,7 +27,7 @@ class PolicyForm {
     thought_.clear();
   }
 
-  /// The prompt at this point: the template over the rounds that end with documents.
+  /// The prompt at this point: the template with the rounds that end with documents.
   [[nodiscard]] std::string prompt() const {
     const auto body = prompts_->render("rollout",
                                        {{"question", rag::render_text(question_->text)},
@@ -36,12 +36,12 @@ class PolicyForm {
     return body->messages.back().content;
   }
 
-  /// What the policy has written of its next reply so far; empty right after documents.
+  /// The part of the policy's next reply that is written so far, empty right after documents.
   [[nodiscard]] std::string begun() const {
     return thought_.empty() ? "" : tag("thought").open + ' ' + rag::neutralise(thought_);
   }
 
-  /// What the policy writes by taking an action now, from the end of begun() to the end of the step.
+  /// What the policy writes when it takes an action now, from the end of begun() to the end of the step.
   [[nodiscard]] std::string step(const rag::Action& action) const {
     const std::string thought = rag::neutralise(words(action));
     std::string out = thought_.empty() && !thought.empty() ? tag("thought").open : "";
@@ -75,7 +75,7 @@ class PolicyForm {
   const rag::PromptSet* prompts_;
   const rag::Question* question_;
   rag::Transcript history_;
-  std::string thought_;  ///< of the round that is not closed by a query yet
+  std::string thought_;  ///< of the round that no query has closed yet
 };
 
 }  // namespace espalier::output

@@ -13,21 +13,22 @@
 #include <string_view>
 #include <utility>
 
-/// report.html: one file that shows a run's trees in a browser, without a network. The records of the run stand in it as
-/// they are, each in a script element that is no script; the page's own script, the only one its policy lets run, reads
-/// them and builds every element from text. Trees are parsed when their question is opened.
+/// report.html: one file that shows a run's trees in a browser, without a network. It holds the run's records unchanged
+/// as JSON, each in a script element that does not run. The page's own script, the only one that its security policy
+/// allows, reads them and builds every element from text. Trees are parsed when their question is opened.
 namespace espalier::output {
 
 #include <espalier/output/report_data.inc>
 
-/// Appends what stands before the questions. Throws InputError if `summary_json` is not an object.
+/// Appends what comes before the questions. Throws InputError if `summary_json` is not an object.
 inline void append_report_head(std::string& out, std::string_view summary_json) {
   const ReportSummary summary(summary_json);
   ((out += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-") += report_script_sha256) +=
-      "'; style-src 'sha256-";
-  (out += report_style_sha256) += "'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'\">\n"
-                                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-") +=
+   report_script_sha256) += "'; style-src 'sha256-";
+  (out += report_style_sha256) +=
+      "'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
   append_html(out, summary.title());
   out += " \u00B7 Espalier</title>\n<style>";
   for (const std::string_view part : report_style) out += part;
@@ -35,38 +36,46 @@ inline void append_report_head(std::string& out, std::string_view summary_json) 
   append_html(out, summary.label());
   out += "\">\n";
   summary.append(out);
-  out += "<noscript><p class=\"foot\">The trees below the summary need JavaScript. Nothing is loaded from elsewhere.</p></noscript>\n"
-         "<div id=\"explorer\"></div>\n";
+  out +=
+      "<noscript><p class=\"foot\">The trees below the summary need JavaScript. Nothing is loaded from "
+      "elsewhere.</p></noscript>\n"
+      "<div id=\"explorer\"></div>\n";
 }
 
-/// Appends an element that holds JSON, or nothing where there is none, for the page's script to read.
+/// Appends an element that holds JSON for the page's script. It is empty if there is none.
 inline void append_report_block(std::string& out, std::string_view name, std::string_view json) {
   ((out += "<script type=\"application/json\" data-block=\"") += name) += "\">";
   append_json_in_html(out, json);
   out += "</script>\n";
 }
 
-/// Appends one question; as "other_" the same one of the run that is compared, empty if it is not in it.
+/// Appends one question. With `as` = "other_" it is the same question of the compared run, empty if it is not there.
 inline void append_report_question(std::string& out, const ReportQuestion& question, const std::string& as = "") {
   append_report_block(out, as + "answer", question.answer);
   append_report_block(out, as + "tree", question.tree);
   append_report_block(out, as + "pairs", question.pairs);
 }
 
-/// Appends what stands behind the questions. `bytes` is the size of the page so far.
+/// Appends what comes after the questions. `bytes` is the size of the page so far.
 inline void append_report_tail(std::string& out, std::uint64_t bytes) {
   const std::uint64_t megabytes = (bytes + 500'000) / 1'000'000;
-  out += "<footer class=\"foot\"><p>Written by Espalier. Self-contained: this page loads nothing and sends nothing.</p>";
-  if (megabytes > 20) out += "<p>It holds " + std::to_string(megabytes) + " MB and may open slowly; a run over fewer questions makes a lighter page.</p>";
+  out +=
+      "<footer class=\"foot\"><p>Written by Espalier. Self-contained: this page loads nothing and sends nothing.</p>"
+      "<p>It follows from the run's trees alone, except the names of model and retriever, the notes, and why questions "
+      "are open. "
+      "A comparison of two runs also shows their seconds.</p>";
+  if (megabytes > 20)
+    out += "<p>It holds " + std::to_string(megabytes) +
+           " MB and may open slowly; a run over fewer questions makes a lighter page.</p>";
   out += "</footer>\n<script>";
   for (const std::string_view part : report_script) out += part;
   out += "</script>\n</body>\n</html>\n";
 }
 
-/// Writes the page of the run in `folder`, whose summary is `summary_json`, to `target`; beside it stands the run in
-/// `other`, if there is one, question by question. Throws InputError that names the file.
-inline void write_report(const std::filesystem::path& folder, std::string_view summary_json, const std::filesystem::path& target,
-                         const std::filesystem::path& other = {}) {
+/// Writes the page of the run in `folder`, whose summary is `summary_json`, to `target`. The run in `other`, if given,
+/// is shown beside it, question by question. Throws InputError that names the file.
+inline void write_report(const std::filesystem::path& folder, std::string_view summary_json,
+                         const std::filesystem::path& target, const std::filesystem::path& other = {}) {
   ReportRun run(folder);
   AtomicFile file(target.string());
   std::string text;
@@ -77,15 +86,26 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     text.clear();
   };
   append_report_head(text, summary_json);
-  std::map<std::string, ReportQuestion> others;  // the page holds them all, so memory may
+  std::map<std::string, ReportQuestion> others;  // the page holds all of them, so memory can
   if (!other.empty()) {
     const std::string other_summary = read_summary(other);
     ReportSummary checked(other_summary);
     for (ReportRun rows(other); auto question = rows.next();) others.emplace(question->id, std::move(*question));
     std::string runs;
     JsonWriter json(runs);
-    json.begin_array().begin_object().field("name", folder.filename().string()).key("summary").raw(summary_json).end_object();
-    json.begin_object().field("name", other.filename().string()).field("questions", others.size()).key("summary").raw(other_summary).end_object().end_array();
+    json.begin_array()
+        .begin_object()
+        .field("name", folder.filename().string())
+        .key("summary")
+        .raw(summary_json)
+        .end_object();
+    json.begin_object()
+        .field("name", other.filename().string())
+        .field("questions", others.size())
+        .key("summary")
+        .raw(other_summary)
+        .end_object()
+        .end_array();
     append_report_block(text, "runs", runs);
   }
   while (const auto question = run.next()) {

@@ -15,25 +15,27 @@
 
 namespace espalier::output {
 
-/// What a run's files hold about one question, as JSON; an empty text where they hold nothing.
+/// What a run's files hold about one question, as JSON. Empty where they hold nothing.
 struct ReportQuestion {
   std::string id, answer, tree;
-  std::string pairs;  ///< an array of the preference pairs that were harvested
+  std::string pairs;  ///< an array of preference pairs
 };
 
-/// The questions of a run's folder, in order: answers.jsonl, and what trees.jsonl and the preference pairs (dpo.jsonl, or
-/// the pairs of prm.jsonl) say about each.
+/// The questions of a run's folder, in order: answers.jsonl, with what trees.jsonl and the preference pairs (dpo.jsonl,
+/// or the pairs of prm.jsonl) hold about each.
 class ReportRun {
  public:
   /// Throws InputError that names the file that cannot be read.
   explicit ReportRun(const std::filesystem::path& folder)
       : answers_(folder / "answers.jsonl"), trees_(folder / "trees.jsonl"), pairs_(pairs_of(folder)) {}
 
-  /// The next question. Throws InputError for a row without an id, or one whose question is not in its place.
+  /// The next question. Throws InputError for a row without an id, or for a row that is out of order.
   std::optional<ReportQuestion> next() {
     if (answers_.row().empty()) {
       for (Rows* left : {&trees_, &pairs_})
-        if (!left->row().empty()) throw InputError(left->path(), 0, "id", "holds a row whose question answers.jsonl does not name in its order");
+        if (!left->row().empty())
+          throw InputError(left->path(), 0, "id",
+                           "holds a row whose question answers.jsonl does not name in its order");
       return std::nullopt;
     }
     ReportQuestion question{*answers_.question(), answers_.row(), "", ""};
@@ -48,7 +50,7 @@ class ReportRun {
   }
 
  private:
-  /// The lines of a file, one held back. A file without a name has none.
+  /// The lines of a file, of which one is read ahead. Without a file name there are none.
   class Rows {
    public:
     explicit Rows(const std::filesystem::path& path) : path_(path.string()) {
@@ -65,7 +67,7 @@ class ReportRun {
       question_.reset();
       return taken;
     }
-    /// The id of the question that the row is about, nothing behind the last row.
+    /// The id of the question of the current row, nothing after the last row.
     const std::optional<std::string>& question() {
       if (row_.empty() || question_) return question_;
       const auto row = parser_.parse(row_);

@@ -15,33 +15,38 @@
 
 namespace espalier::output {
 
-/// The head of report.html: a run's summary as static HTML, readable without scripts. It knows the members that deserve a
-/// place of their own and shows every object in the summary as a table, so a method may count what it likes.
+/// The head of report.html: a run's summary as static HTML, readable without scripts. Known members have their own
+/// place. Every other object in the summary is shown as a table, so a method may add its own counts.
 class ReportSummary {
  public:
   /// Throws InputError if `json` is not an object.
   explicit ReportSummary(std::string_view json) {
-    if (parser_.parse(json.data(), json.size()).get(summary_) != simdjson::SUCCESS) throw InputError("summary.json", 0, "", "is not a JSON object");
+    if (parser_.parse(json.data(), json.size()).get(summary_) != simdjson::SUCCESS)
+      throw InputError("summary.json", 0, "", "is not a JSON object");
     if (flag("oracle")) label_ = "oracle";
     if (flag("simulated")) label_ += label_.empty() ? "simulated model" : ", simulated model";
   }
-  /// What every score of the run must be called: "oracle", "simulated model", both or nothing.
+  /// The label of every score of the run: "oracle", "simulated model", both or nothing.
   [[nodiscard]] const std::string& label() const { return label_; }
-  [[nodiscard]] std::string title() const { return text("method") + " on " + shown(summary_["questions"]) + " questions"; }
+  [[nodiscard]] std::string title() const {
+    return text("method") + " on " + shown(summary_["questions"]) + " questions";
+  }
 
   void append(std::string& out) const {
-    out += "<header class=\"top\">\n<p class=\"brand\">Espalier</p>\n<h1>";
+    out += "<header class=\"top\">\n<div class=\"title\"><div><p class=\"brand\">Espalier</p>\n<h1>";
     append_html(out, title());
-    out += "</h1>\n<div class=\"badges\">";
-    if (flag("oracle")) badge(out, "oracle", "gold answers steered these searches: no comparison with methods that do not see them");
-    if (flag("simulated")) badge(out, "simulated model", "a program with set skills wrote model texts: no measure of a real model");
-    out += "</div>\n<div class=\"tiles\">\n";
+    out += "</h1></div>\n<div class=\"badges\">";
+    if (flag("oracle"))
+      badge(out, "oracle", "gold answers steered these searches: no comparison with methods that do not see them");
+    if (flag("simulated"))
+      badge(out, "simulated model", "a program with set skills wrote model texts: no measure of a real model");
+    out += "</div></div>\n<div class=\"tiles\">\n";
     for (const Tile& tile : tiles) append(out, tile);
-    out += "</div>\n";
+    out += "</div>\n<details class=\"run\" open><summary>All numbers of the run</summary>\n";
     append_facts(out);
     out += "<div class=\"cards\">\n";
     for (const auto field : summary_) append_table(out, field.key, field.value);
-    out += "</div>\n</header>\n";
+    out += "</div></details>\n</header>\n";
   }
 
  private:
@@ -49,9 +54,11 @@ class ReportSummary {
     const char *name, *label;
     bool score;
   };
-  static constexpr Tile tiles[] = {{"em", "exact match", true},     {"f1", "F1", true},
-                                   {"acc", "accuracy", true},       {"calls", "calls", false},
-                                   {"retrievals", "retrievals", false}, {"seconds", "seconds", false}};
+  static constexpr Tile tiles[] = {{"em", "exact match", true},
+                                   {"f1", "F1", true},
+                                   {"acc", "accuracy", true},
+                                   {"calls", "calls", false},
+                                   {"retrievals", "retrievals", false}};
 
   [[nodiscard]] std::string text(const char* name) const {
     std::string_view value;
@@ -65,7 +72,7 @@ class ReportSummary {
     double value = 0;
     return element.get(value) == simdjson::SUCCESS ? std::optional(value) : std::nullopt;
   }
-  /// A scalar in few characters: whole numbers in groups of three, others with three decimals. Null is a dash.
+  /// A short form of a scalar: whole numbers in groups of three digits, others with three decimals, null as a dash.
   static std::string shown(const auto& element) {
     std::string_view words;
     if (element.get(words) == simdjson::SUCCESS) return std::string(words);
@@ -87,52 +94,57 @@ class ReportSummary {
     std::replace(words.begin(), words.end(), '_', ' ');
     append_html(out, words);
   }
-  /// A bar that fills `share` in [0, 1] of its place.
+  /// Appends a bar that fills `share` in [0, 1] of its width.
   static void append_bar(std::string& out, double share) {
     const std::string width = std::to_string(static_cast<int>(std::clamp(share, 0.0, 1.0) * 1000 + 0.5));
-    out += "<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" width=\"1000\" height=\"10\"/>"
-           "<rect class=\"bar\" width=\"" + width + "\" height=\"10\"/></svg>";
+    out +=
+        "<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" "
+        "width=\"1000\" height=\"10\"/>"
+        "<rect class=\"bar\" width=\"" +
+        width + "\" height=\"10\"/></svg>";
   }
   static void badge(std::string& out, const char* name, const char* meaning) {
-    (((out += "<span class=\"badge\"><b>") += name) += "</b>: ") += meaning;
-    out += "</span>";
+    (((out += "<p class=\"badge\"><b>") += name) += "</b><span>: ") += meaning;
+    out += "</span></p>";
   }
   void append(std::string& out, const Tile& tile) const {
     const auto value = summary_[tile.name];
     if (value.error() != simdjson::SUCCESS) return;
     out += "<div class=\"tile\"><b>";
     append_html(out, shown(value));
-    out += "</b>";
+    ((out += "</b><span>") += tile.label) += "</span>";
     if (tile.score) append_bar(out, number(value).value_or(0));
-    ((out += "<span>") += tile.label) += "</span>";
     if (tile.score && !label_.empty()) ((out += "<em>") += label_) += "</em>";
     out += "</div>\n";
   }
-  /// The scalars without a tile.
+  /// Appends the scalars without a tile, but not the seconds. A clock gave them, and equal trees give equal pages.
   void append_facts(std::string& out) const {
     out += "<p class=\"card facts\">";
     for (const auto field : summary_) {
-      const bool tiled = std::any_of(std::begin(tiles), std::end(tiles), [&](const Tile& tile) { return field.key == tile.name; });
-      if (tiled || field.value.is_object() || field.value.is_array()) continue;
+      const bool tiled =
+          std::any_of(std::begin(tiles), std::end(tiles), [&](const Tile& tile) { return field.key == tile.name; });
+      if (tiled || field.key == "seconds" || field.value.is_object() || field.value.is_array()) continue;
       append_words(out += "<span>", field.key);
       append_html(out += " <b>", shown(field.value));
       out += "</b></span>\n";
     }
     out += "</p>\n";
   }
-  static void append_row(std::string& out, std::string_view name, const std::vector<std::string>& cells, std::optional<double> share = std::nullopt) {
+  static void append_row(std::string& out, std::string_view name, const std::vector<std::string>& cells,
+                         std::optional<double> share = std::nullopt) {
     append_words(out += "<tr><td>", name);
     for (const std::string& cell : cells) append_html(out += "</td><td>", cell);
     if (share) append_bar(out += "</td><td class=\"chart\">", *share);
     out += "</td></tr>\n";
   }
-  /// An object of numbers, with bars, or an object of such objects, a row each.
+  /// Appends an object of numbers with bars, or an object of such objects with one row each.
   static void append_table(std::string& out, std::string_view name, const simdjson::dom::element& element) {
     simdjson::dom::object rows;
     if (element.get(rows) != simdjson::SUCCESS || rows.size() == 0) return;
     simdjson::dom::object columns;
-    const bool nested = (*rows.begin()).value.get(columns) == simdjson::SUCCESS;
-    (out += "<section class=\"card") += nested ? " wide\"><h3>" : "\"><h3>";
+    const simdjson::dom::element first = (*rows.begin()).value;
+    const bool nested = first.get(columns) == simdjson::SUCCESS;
+    (out += "<section class=\"card") += nested ? " wide\"><h3>" : first.is_string() ? " wide words\"><h3>" : "\"><h3>";
     append_words(out, name);
     out += "</h3><table>";
     if (nested) {
@@ -145,7 +157,9 @@ class ReportSummary {
     for (const auto row : rows) most = std::max(most, number(row.value).value_or(0));
     for (const auto row : rows) {
       if (!nested) {
-        append_row(out, row.key, {shown(row.value)}, most > 0 ? number(row.value).value_or(0) / most : 0);
+        const auto value = number(row.value);
+        const auto share = value ? std::optional(most > 0 ? *value / most : 0) : std::nullopt;
+        append_row(out, row.key, {shown(row.value)}, share);
         continue;
       }
       std::vector<std::string> cells;

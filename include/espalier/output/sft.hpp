@@ -14,20 +14,21 @@ namespace espalier::output {
 
 struct SftOptions {
   ChainChoice choice = ChainChoice::most;
-  rag::Profile profile = rag::Profile::common;  ///< under which an answer is correct
+  rag::Profile profile = rag::Profile::common;  ///< decides whether an answer is correct
 };
 
-/// Characters of a text as a reader of its JSON counts them: Unicode code points, a byte that is not UTF-8 as one.
+/// The length of a text as readers of its JSON count it, in Unicode code points. A byte that is not UTF-8 counts as
+/// one.
 inline std::size_t code_points(std::string_view text) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < text.size(); ++n) decode_utf8(text, i);
   return n;
 }
 
-/// Appends the tree's SFT rows (DecEx-RAG, section 2.3): a correct chain with m retrievals gives m + 1 rows. Row i
-/// shows the question and everything up to the i-th retrieval's documents; its completion is what the policy writes
-/// next, up to the next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion;
-/// documents stand in the prompt alone, so they are never in the loss.
+/// Appends the tree's SFT rows (DecEx-RAG, section 2.3). A correct chain with m retrievals gives m + 1 rows. Row i
+/// shows the question and everything up to the i-th retrieval's documents. Its completion is what the policy writes
+/// next, up to the next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion.
+/// Documents are only in the prompt, so they are never in the loss.
 inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options,
                             std::string& out) {
   const rag::Tree& tree = record.tree;

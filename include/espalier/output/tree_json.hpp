@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace detail {
 
 using Segments = std::vector<const rag::Segment*>;
 
-/// Every passage of a tree once, in order of first appearance, under its id. Where one id stands for several texts, the
-/// later ones are filed under "id#2", "id#3" ...
+/// Every passage of a tree once, in order of first appearance, under its id. If one id has several texts, the later
+/// ones are stored under "id#2", "id#3" ...
 class DocumentTable {
  public:
   void add(const Segments& segments) {
@@ -38,7 +39,7 @@ class DocumentTable {
 
  private:
   using Entry = std::pair<const std::string, const Passage*>;
-  /// The id as JSON will hold it.
+  /// The id as JSON will hold it, in valid UTF-8.
   static std::string valid(const std::string& id) { return is_ascii(id) ? id : encode_utf8(decode_utf8(id)); }
   const std::string& file(const Passage& passage) {
     const std::string id = valid(passage.id());
@@ -81,17 +82,16 @@ class TreeWriter {
     for (const auto& rollout : tree_.rollouts) write_rollout(rollout);
     json_.end_array().key("skips").begin_array();
     for (const Skip& skip : tree_.skips) write_skip(skip);
-    json_.end_array().key("costs").begin_object();
-    for (const auto& [purpose, costs] : tree_.ledger.by_purpose()) {
-      json_.key(purpose)
-          .begin_object()
-          .field("completions", costs.completions)
-          .field("prompt_tokens", costs.prompt_tokens);
-      json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
-    }
-    json_.end_object();
+    json_.end_array();
+    write_costs("costs", tree_.ledger);
+    if (!tree_.ledger.first_unread().empty()) write_first_unread();
     if (!tree_.annotations.empty()) write_annotations();
     if (!tree_.remarks.empty()) write_remarks();
+    if (!tree_.annotation_costs.empty()) {
+      json_.key("annotation_costs").begin_object();
+      for (const auto& [name, costs] : tree_.annotation_costs) write_costs(name, costs);
+      json_.end_object();
+    }
     json_.end_object();
   }
 
@@ -121,9 +121,11 @@ class TreeWriter {
       json_.field("parent", node.parent).field("kind", rag::name(action.kind)).field("text", action.text);
       json_.field("thought", action.thought).field("key", action.key);
       if (action.forced) json_.field("forced", true);
-      for (const rag::Segment* segment : own_segments(id))
+      const Segments own = own_segments(id);
+      for (const rag::Segment* segment : own)
         if (segment->documents()) write_documents(*segment->documents());
         else if (segment->kind() == rag::SegmentKind::notice) json_.field("notice", segment->words());
+      if (!follows_from(action, closed_at_birth(node), own)) write_steps(own);
     }
     json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
     optional_field("reward", reward);
@@ -132,18 +134,37 @@ class TreeWriter {
     json_.end_object();
   }
 
-  /// The steps of a rollout, one object a segment.
-  void write_rollout(const Rollout& rollout) {
-    json_.begin_object().field("node", rollout.node).field("reward", rollout.value);
-    optional_field("answer", rollout.state.answer());
+  /// If a node's segments are those that rag::Environment::step makes of its action.
+  static bool follows_from(const rag::Action& action, bool closed, const Segments& own) {
+    std::size_t i = 0;
+    const auto next = [&](rag::SegmentKind kind, const std::string& words) {
+      return i < own.size() && !own[i]->documents() && own[i]->kind() == kind && own[i++]->words() == words;
+    };
+    if (closed) return own.empty();
+    if (!action.thought.empty() && !next(rag::SegmentKind::thought, action.thought)) return false;
+    if (!next(action.kind, action.text)) return false;
+    if (i < own.size() && own[i]->documents()) ++i;
+    if (i < own.size() && own[i]->kind() == rag::SegmentKind::notice) ++i;
+    return i == own.size();
+  }
+
+  /// One object per segment.
+  void write_steps(const Segments& segments) {
     json_.key("steps").begin_array();
-    for (const rag::Segment* segment : steps(rollout)) {
+    for (const rag::Segment* segment : segments) {
       json_.begin_object();
       if (segment->documents()) write_documents(*segment->documents());
       else json_.field(rag::name(segment->kind()), segment->words());
       json_.end_object();
     }
-    json_.end_array().end_object();
+    json_.end_array();
+  }
+
+  void write_rollout(const Rollout& rollout) {
+    json_.begin_object().field("node", rollout.node).field("reward", rollout.value);
+    optional_field("answer", rollout.state.answer());
+    write_steps(steps(rollout));
+    json_.end_object();
   }
 
   void write_documents(const Passages& passages) {
@@ -153,7 +174,7 @@ class TreeWriter {
     json_.end_array();
   }
 
-  /// An environment's own kinds, which are no segments, stand as numbers.
+  /// Kinds of an environment that are not segments are written as numbers.
   void write_skip(const Skip& skip) {
     json_.begin_object().field("node", skip.node).key("kind");
     if (skip.kind <= static_cast<Kind>(rag::SegmentKind::notice))
@@ -162,7 +183,31 @@ class TreeWriter {
     json_.end_object();
   }
 
-  /// Numbers of all nodes by name; null = none.
+  void write_costs(std::string_view key, const Ledger& ledger) {
+    json_.key(key).begin_object();
+    for (const auto& [purpose, costs] : ledger.by_purpose()) {
+      json_.key(purpose)
+          .begin_object()
+          .field("completions", costs.completions)
+          .field("prompt_tokens", costs.prompt_tokens);
+      json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
+      if (costs.unread > 0) json_.field("unread", costs.unread);
+      if (costs.cut > 0) json_.field("cut", costs.cut);
+      json_.end_object();
+    }
+    json_.end_object();
+  }
+  void write_first_unread() {
+    json_.key("first_unread").begin_object();
+    for (const auto& [purpose, unread] : tree_.ledger.first_unread()) {
+      json_.key(purpose).begin_object().field("text", unread.text);
+      if (unread.cut_at > 0) json_.field("cut_at", unread.cut_at);
+      json_.end_object();
+    }
+    json_.end_object();
+  }
+
+  /// Numbers of all nodes by name, null = none.
   void write_annotations() {
     json_.key("annotations").begin_object();
     for (const auto& [name, numbers] : tree_.annotations) {
@@ -176,7 +221,11 @@ class TreeWriter {
   void write_remarks() {
     json_.key("remarks").begin_array();
     for (const Remark& remark : tree_.remarks)
-      json_.begin_object().field("name", remark.name).field("node", remark.node).field("text", remark.text).end_object();
+      json_.begin_object()
+          .field("name", remark.name)
+          .field("node", remark.node)
+          .field("text", remark.text)
+          .end_object();
     json_.end_array();
   }
 
@@ -188,8 +237,8 @@ class TreeWriter {
 
 }  // namespace detail
 
-/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree; bytes that are
-/// not UTF-8 become U+FFFD on the way.
+/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree, except that
+/// bytes that are not UTF-8 become U+FFFD.
 inline void append_tree(const TreeRecord& record, std::string& out) {
   detail::TreeWriter(record, out).write();
   out += '\n';

@@ -4,6 +4,8 @@
 #include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
+#include <fstream>
+#include <istream>
 #include <limits>
 #include <map>
 #include <string>
@@ -13,7 +15,7 @@
 
 namespace espalier::output {
 
-/// A tree read back, with what its line said beside it.
+/// A tree that was read from a file, with the other fields of its line.
 class RecordedTree {
  public:
   rag::Tree tree;
@@ -44,7 +46,7 @@ class TreeReader {
     example.gold = line_.texts("golden_answers");
 
     rag::Tree& tree = recorded.tree = rag::Tree(rag::State(example), Seed(recorded.seed, example.question.id));
-    // Lines of earlier versions do not say it: what a search had is in their golden answers too.
+    // Lines of earlier versions lack "oracle". Their golden answers say the same.
     if (line_.has("oracle") && line_.as<bool>("oracle", "true or false") != oracle(tree))
       line_.fail("oracle", "contradicts golden_answers");
     const std::vector<JsonLine> nodes = line_.objects("nodes");
@@ -61,9 +63,11 @@ class TreeReader {
     }
     for (const JsonLine& skip : line_.objects("skips"))
       tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
-    for (const auto& [purpose, costs] : line_.members("costs"))
-      tree.ledger[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
-                              costs.count("completion_tokens"), costs.count("retrievals")};
+    tree.ledger = ledger(line_, "costs");
+    if (line_.has("first_unread"))
+      for (const auto& [purpose, unread] : line_.members("first_unread"))
+        tree.ledger.remember(purpose, Unread(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0));
+    if (line_.has("annotation_costs")) read_annotation_costs(tree, line_.object("annotation_costs"));
     if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
     for (const JsonLine& remark : line_.objects("remarks"))
       tree.remarks.push_back({remark.text("name"), node_id(tree, remark, "node"), remark.text("text")});
@@ -94,7 +98,7 @@ class TreeReader {
     if (n > std::numeric_limits<T>::max()) row.fail(field, "is too large");
     return static_cast<T>(n);
   }
-  /// JSON has no NaN: it stands as null.
+  /// JSON has no NaN, so null stands for it.
   static double value(const JsonLine& row, std::string_view field) {
     return row.has(field) ? row.number(field) : std::numeric_limits<double>::quiet_NaN();
   }
@@ -137,7 +141,9 @@ class TreeReader {
     rag::State state = tree.state(parent);
     Node<double> node;
     fill_node(node, row);
-    if (!closed_at_birth(node)) {  // as rag::Environment::step has it
+    if (row.has("steps")) {
+      state = with_steps(std::move(state), row);
+    } else if (!closed_at_birth(node)) {  // as rag::Environment::step does it
       if (!action.thought.empty())
         state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
@@ -147,6 +153,25 @@ class TreeReader {
     const auto sort = static_cast<Kind>(action.kind);
     tree.add(parent, std::move(action), std::move(state), sort, node.prior);
   }
+  static Ledger ledger(const JsonLine& row, std::string_view field) {
+    Ledger read;
+    for (const auto& [purpose, costs] : row.members(field)) {
+      Costs& one =
+          read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"), costs.count("completion_tokens"),
+                           costs.count("retrievals"),  costs.count_or("unread", 0),  costs.count_or("cut", 0)};
+      if (one.unread > one.completions) costs.fail("unread", "is more than completions");
+    }
+    return read;
+  }
+  static void read_annotation_costs(rag::Tree& tree, const JsonLine& all) {
+    Ledger left = tree.ledger;
+    for (const auto member : all.as_object()) {
+      const std::string name(member.key);
+      const Ledger& costs = tree.annotation_costs[name] = ledger(all, name);
+      if (!left.holds(costs)) all.fail(name, "is more than the tree cost");
+      left -= costs;
+    }
+  }
   static void read_annotations(rag::Tree& tree, const JsonLine& all) {
     for (const auto member : all.as_object()) {
       const std::string name(member.key);
@@ -154,7 +179,8 @@ class TreeReader {
       if (numbers.size() != tree.size()) all.fail(name, "does not hold one number a node");
       for (NodeId id = 0; id < tree.size(); ++id) {
         double number = std::numeric_limits<double>::quiet_NaN();
-        if (!numbers[id].is_null() && numbers[id].get(number) != simdjson::SUCCESS) all.fail(name, "holds something that is not a number");
+        if (!numbers[id].is_null() && numbers[id].get(number) != simdjson::SUCCESS)
+          all.fail(name, "holds something that is not a number");
         tree.annotate(name, id, number);
       }
     }
@@ -165,7 +191,7 @@ class TreeReader {
     node.prior = static_cast<float>(row.number("prior"));
     node.evaluated = row.as<bool>("evaluated", "true or false");
     node.status = one_of<Status>(row, "status", Status::pruned);
-    node.reason = row.has("reason") ? one_of<Reason>(row, "reason", Reason::budget) : Reason::none;
+    node.reason = row.has("reason") ? one_of<Reason>(row, "reason", Reason::refused) : Reason::none;
   }
 
   const JsonLine& line_;
@@ -174,14 +200,21 @@ class TreeReader {
 
 }  // namespace detail
 
-/// The trees of a trees.jsonl, in order. Throws InputError that names file, line and field.
-inline std::vector<RecordedTree> read_trees(const std::string& path) {
+/// Reads the trees of a stream of lines, in order. Errors call it `path`. Throws InputError that names file, line and
+/// field.
+inline std::vector<RecordedTree> read_trees(std::istream& file, const std::string& path) {
   std::vector<RecordedTree> trees;
-  for_each_line(path, [&](const JsonLine& line) {
+  for_each_line(file, path, [&](const JsonLine& line) {
     trees.push_back(detail::TreeReader(line).read());
     return true;
   });
   return trees;
+}
+
+/// The same of a trees.jsonl.
+inline std::vector<RecordedTree> read_trees(const std::string& path) {
+  std::ifstream file = open_lines(path);
+  return read_trees(file, path);
 }
 
 }  // namespace espalier::output

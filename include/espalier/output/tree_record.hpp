@@ -8,11 +8,11 @@
 
 namespace espalier::output {
 
-/// A finished tree with what its provenance needs.
+/// A finished tree with the fields for its provenance.
 struct TreeRecord {
   const rag::Tree& tree;
   std::string method;
-  std::uint64_t seed = 0;  ///< of the run
+  std::uint64_t seed = 0;  ///< the run's seed
   std::string options;     ///< the search options as a JSON object
 };
 
@@ -22,28 +22,29 @@ inline const char* name(Status status) {
 }
 inline const char* name(Reason reason) {
   static constexpr const char* names[] = {"none",    "outvoted",  "below_threshold", "not_best",
-                                          "skipped", "malformed", "budget"};
+                                          "skipped", "malformed", "budget",          "refused"};
   return names[static_cast<std::size_t>(reason)];
 }
 inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
 
-/// Gold answers may have steered the tree: its search had them. Rewards that look at none, such as agreement, make no
-/// difference.
+/// True if the search had gold answers, which may have steered the tree. This holds even for rewards that ignore gold,
+/// such as agreement.
 inline bool oracle(const rag::Tree& tree) { return tree.state(tree.root()).has_gold(); }
 
-/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node; nothing if never
+/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node. Nothing if it was never
 /// evaluated.
 inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
   std::vector<double> counts(tree.size());
   for (const auto& rollout : tree.rollouts) ++counts[rollout.node];
   std::vector<std::optional<double>> means(tree.size());
-  for (const auto& rollout : tree.rollouts)
-    means[rollout.node] = means[rollout.node].value_or(0) + rollout.value / counts[rollout.node];
+  for (const auto& rollout : tree.rollouts) means[rollout.node] = means[rollout.node].value_or(0) + rollout.value;
+  for (NodeId id = 0; id < tree.size(); ++id)
+    if (means[id]) *means[id] /= counts[id];
   return means;
 }
 
-/// Orders nodes by a value each (index = node, nothing counts as 0): true if `a` goes before `b`, that is has the
-/// higher value, at a tie the higher prior, then the greater age.
+/// Orders nodes by one value each (index = node, nothing counts as 0). True if `a` has the higher value. Ties: higher
+/// prior, then older.
 struct Better {
   const rag::Tree& tree;
   const std::vector<std::optional<double>>& values;

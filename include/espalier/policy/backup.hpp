@@ -5,7 +5,7 @@
 
 namespace espalier {
 
-/// Enters the value at the leaf and every ancestor: the mean of what passed through each node.
+/// Adds the value at the leaf and at all its ancestors. A node's value is then the mean of what passed through it.
 struct MeanBackup {
   template <class Tree>
   void operator()(Tree& tree, NodeId leaf, const typename Tree::Value& value) const {
@@ -16,8 +16,8 @@ struct MeanBackup {
   }
 };
 
-/// Enters the value at the leaf alone: for engines that look at new nodes only and sum_up() once, so that a deep tree costs
-/// no more than a broad one.
+/// Adds the value at the leaf only. Engines that look only at new nodes use it and call sum_up() once at the end. A
+/// deep tree then costs no more than a broad one.
 struct LeafBackup {
   template <class Tree>
   void operator()(Tree& tree, NodeId leaf, const typename Tree::Value& value) const {
@@ -26,7 +26,7 @@ struct LeafBackup {
   }
 };
 
-/// Gives every node what was entered below it: after LeafBackup, the sums and visits that MeanBackup would have made.
+/// Adds to every node what was entered below it. After LeafBackup this gives the sums and visits of MeanBackup.
 template <class Tree>
 void sum_up(Tree& tree) {
   for (auto id = static_cast<NodeId>(tree.size()); --id > 0;) {
@@ -35,7 +35,8 @@ void sum_up(Tree& tree) {
   }
 }
 
-/// The mean with the value discounted once an edge: gamma^d for the ancestor d edges up (ProRAG, Eq. 3).
+/// The mean with a discount for each edge: an ancestor d edges above the leaf gets gamma^d times the value (ProRAG, Eq.
+/// 3).
 class DiscountedBackup {
  public:
   struct Options {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-/// Rules that end a search before its simulations are used up. They see merged simulations only, in index order.
+/// Stop rules: they end a search before its simulations are used up. They see only merged simulations, in index order.
 namespace espalier {
 
-/// Goes on to the end.
+/// Never stops a search early.
 struct NeverStop {
   template <class Tree>
   bool operator()(const Tree&, NodeId) const {
@@ -21,13 +21,13 @@ struct NeverStop {
 };
 
 /// Stops when one answer has its share of all answers. An answer is the end of a rollout, or a terminal node that was
-/// evaluated without rollouts; key(state) -> text, equal for answers that say the same.
+/// evaluated without rollouts. key(state) -> text: equal for answers that say the same.
 template <class Key>
 class AnswerShare {
  public:
   struct Options {
-    double share = 0.5;          ///< (0, 1]: of all answers
-    std::uint64_t at_least = 8;  ///< answers before a share means anything, > 0
+    double share = 0.5;          ///< a share of all answers, (0, 1]
+    std::uint64_t at_least = 8;  ///< number of answers before the rule applies, > 0
   };
   AnswerShare(Options options, Key key) : options_(options), key_(std::move(key)) {
     if (!(options_.share > 0 && options_.share <= 1)) bad_option("share", options_.share, "(0, 1]");
@@ -50,15 +50,16 @@ class AnswerShare {
   Key key_;
   std::map<std::string, std::uint64_t> votes_{};
   std::uint64_t all_ = 0, most_ = 0;
-  std::size_t seen_ = 0;  ///< rollouts that were counted
+  std::size_t seen_ = 0;  ///< rollouts counted so far
 };
 
-/// Stops when the visits of the root's children lie close enough together: -sum p ln p over their shares p, in nats.
+/// Stops when the visits concentrate on few of the root's children. The measure is the entropy -sum p ln p of their
+/// shares p of the visits, in nats.
 class VisitEntropy {
  public:
   struct Options {
-    double below = 0.5;            ///< nats, > 0
-    std::uint64_t at_least = 16;   ///< visits of the root before its entropy means anything, > 0
+    double below = 0.5;           ///< nats, > 0
+    std::uint64_t at_least = 16;  ///< visits of the root before the rule applies, > 0
   };
   VisitEntropy() = default;
   explicit VisitEntropy(Options options) : options_(options) {
@@ -69,7 +70,7 @@ class VisitEntropy {
   bool operator()(const Tree& tree, NodeId) const {
     return tree[Tree::root()].visits >= options_.at_least && of(tree, Tree::root()) < options_.below;
   }
-  /// The entropy of the visits of a node's children; 0 without visits.
+  /// The entropy of the visits of a node's children, in nats. It is 0 without visits.
   template <class Tree>
   static double of(const Tree& tree, NodeId parent) {
     double all = 0, sum = 0;

@@ -9,15 +9,16 @@
 
 namespace espalier {
 
-/// Merges equal actions of equal kind, in order: the first stays and takes the priors of its duplicates, so a prior is
-/// the share of the samples that said the same. Malformed proposals are never merged.
+/// Merges equal actions of equal kind, in order. The first one stays and takes the priors of its duplicates, so a prior
+/// is the share of the samples that said the same. Malformed proposals are never merged.
 template <class Action>
 std::vector<Proposal<Action>> dedup(std::vector<Proposal<Action>> proposals) {
   std::vector<Proposal<Action>> kept;
   for (auto& proposal : proposals) {
     Proposal<Action>* twin = nullptr;
     for (auto& other : kept)
-      if (other.closed == Reason::none && proposal.closed == Reason::none && other.kind == proposal.kind && other.action == proposal.action)
+      if (other.closed == proposal.closed && proposal.closed != Reason::malformed && other.kind == proposal.kind &&
+          other.action == proposal.action)
         twin = &other;
     if (twin) twin->prior += proposal.prior;
     else kept.push_back(std::move(proposal));
@@ -27,7 +28,7 @@ std::vector<Proposal<Action>> dedup(std::vector<Proposal<Action>> proposals) {
 
 namespace detail {
 
-/// Adds what an environment proposed to a list: moved out of a vector, copied from any other range.
+/// Appends what an environment proposed. A vector is moved from, any other range is copied.
 template <class Action, class Range>
 void append(std::vector<Proposal<Action>>& list, Range drawn) {
   if constexpr (std::is_same_v<Range, std::vector<Proposal<Action>>>)

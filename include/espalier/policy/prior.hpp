@@ -10,20 +10,20 @@
 
 namespace espalier {
 
-/// What the shares of siblings are made of.
+/// Where the priors of siblings come from.
 enum class PriorSource : std::uint8_t {
-  given,         ///< as the environment proposes them; equal proposals add up
+  given,         ///< as the environment proposes them, equal proposals added up
   uniform,       ///< equal
-  counts,        ///< how many samples said it
-  mean_logprob,  ///< softmax of the log-probability a token
-  sum_logprob,   ///< softmax of the log-probability of the whole action, which starves long ones
-  scored,        ///< as the environment proposes them, from a model that scored the actions
+  counts,        ///< how many samples gave the action
+  mean_logprob,  ///< softmax of the mean log-probability per token
+  sum_logprob,   ///< softmax of the log-probability of the whole action, which penalises long ones
+  scored,        ///< as the environment proposes them, from a model that scores the actions
   first_token    ///< as the environment proposes them, from the first control token
 };
 
-/// How siblings share their parent's policy. Once a node has all its children, the priors of those that live add up to 1;
-/// before, they are weights. Where an action comes without a log-probability, its siblings share by counts, and the tree's
-/// `prior_source` says so; the numbers that a softmax was taken of stand in the annotation "logprob".
+/// How siblings share their parent's policy. Before a node has all its children, priors are weights. After that, the
+/// priors of the children that are not pruned add up to 1. If an action comes without a log-probability, its siblings
+/// share by counts, and the tree's `prior_source` says so. The annotation "logprob" holds the numbers of the softmax.
 struct Prior {
   PriorSource source = PriorSource::given;
   double tau = 1;  ///< temperature of the softmax, > 0
@@ -34,25 +34,28 @@ struct Prior {
   [[nodiscard]] bool as_proposed() const {
     return source == PriorSource::given || source == PriorSource::scored || source == PriorSource::first_token;
   }
-  [[nodiscard]] bool softmax() const { return source == PriorSource::mean_logprob || source == PriorSource::sum_logprob; }
+  [[nodiscard]] bool softmax() const {
+    return source == PriorSource::mean_logprob || source == PriorSource::sum_logprob;
+  }
   [[nodiscard]] const char* name() const {
-    constexpr const char* names[] = {"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
+    constexpr const char* names[] = {"given",       "uniform", "counts",     "mean_logprob",
+                                     "sum_logprob", "scored",  "first_token"};
     return names[static_cast<std::size_t>(source)];
   }
 
-  /// The weight of one sample among all that its parent may draw.
+  /// The weight of one sample among all samples that its parent may draw.
   template <class Proposal>
   [[nodiscard]] float weight(const Proposal& proposal, std::uint32_t samples) const {
     return as_proposed() ? proposal.prior : 1 / static_cast<float>(samples);
   }
-  /// Notes what the softmax needs of a new child.
+  /// Records what the softmax needs of a new child.
   template <class Tree>
   void note(Tree& tree, NodeId child, float logprob, std::uint32_t tokens) const {
     if (!softmax() || std::isnan(logprob)) return;
     if (source == PriorSource::sum_logprob) tree.annotate("logprob", child, static_cast<double>(logprob));
     else if (tokens > 0) tree.annotate("logprob", child, static_cast<double>(logprob) / tokens);
   }
-  /// Shares a node's policy among its living children, after it grew and after it lost one.
+  /// Shares a node's policy among its children that are not pruned. Called after it gained or lost a child.
   template <class Tree>
   void share(Tree& tree, NodeId parent) const {
     if (source != PriorSource::given && tree.prior_source.empty()) tree.prior_source = name();

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
-/// Pruning policies. Each looks at the living children of one node; all are pure and free of ties by time: equal values
+/// Pruning policies. Each looks at the children of one node that are not pruned. All are pure functions. Equal values
 /// are ordered by prior, then by creation.
 namespace espalier {
 
@@ -20,7 +21,7 @@ struct KeepAll {
   }
 };
 
-/// True if `a` goes before `b`: higher value, then higher prior, then older.
+/// True if `a` ranks before `b`: by higher value, then higher prior, then age.
 template <class Tree>
 bool better(const Tree& tree, NodeId a, NodeId b) {
   const double va = utility(tree[a].mean()), vb = utility(tree[b].mean());
@@ -48,7 +49,7 @@ class TopK {
   std::size_t k_;
 };
 
-/// Keeps the best execution of each decision, that is of each kind (DecEx-RAG's No-Pruning search).
+/// Keeps the best execution of each decision, that is, of each kind (DecEx-RAG's No-Pruning search).
 struct BestOfEachKind {
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
@@ -63,23 +64,24 @@ struct BestOfEachKind {
   }
 };
 
-/// Majority vote between one kind and the rest, each child weighing its prior (its share of the samples). Strictly more
-/// than half for `kind`: the rest is cut and enough is known. Otherwise `kind` is cut.
+/// Majority vote between one kind and all others, weighted by the priors (shares of the samples). If `kind` has
+/// strictly more than the others together, they are cut and enough is known. Otherwise `kind` is cut. Samples that
+/// could not be read have no vote.
 class Vote {
  public:
   explicit Vote(Kind kind) : kind_(kind) {}
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    double share = 0;
+    double lead = 0;
     bool candidates = false;
-    for (NodeId id : siblings)
-      if (tree[id].kind == kind_) {
-        share += static_cast<double>(tree[id].prior);
-        candidates = true;
-      }
+    for (NodeId id : siblings) {
+      const bool mine = tree[id].kind == kind_;
+      candidates |= mine;
+      lead += static_cast<double>(mine ? tree[id].prior : -tree[id].prior);
+    }
     Verdict verdict;
     if (!candidates) return verdict;
-    verdict.enough = share > 0.5 + 1e-6;  // priors are float shares of the samples
+    verdict.enough = lead > 1e-6;  // priors are float shares of the samples
     for (NodeId id : siblings)
       if ((tree[id].kind == kind_) != verdict.enough) verdict.cut.emplace_back(id, Reason::outvoted);
     return verdict;
@@ -89,8 +91,10 @@ class Vote {
   Kind kind_;
 };
 
-/// Compares one kind's values with a threshold: strictly above it, enough is known and other kinds are cut or skipped;
-/// otherwise that kind is cut. Does nothing where no child of the kind has a value.
+/// Compares the values of one kind with a threshold: the best one, or their mean over the samples, in which a child
+/// counts by its prior. If that is strictly above it, enough is known and the other kinds are cut or skipped. Otherwise
+/// that kind is cut. Does nothing while no child of the kind has a value. A value up to 1e-6 above the threshold equals
+/// it, since shares like 3/5 are rounded.
 class ThresholdSkip {
  public:
   enum class Of : std::uint8_t { best, mean };
@@ -99,20 +103,21 @@ class ThresholdSkip {
   }
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    double sum = 0, best = 0;
-    std::size_t n = 0;
+    double sum = 0, shares = 0, best = -std::numeric_limits<double>::infinity();
     for (NodeId id : siblings) {
       if (tree[id].kind != kind_ || !tree[id].visits) continue;
       const double value = utility(tree[id].mean());
-      best = n == 0 ? value : std::max(best, value);
-      sum += value;
-      ++n;
+      const auto share = static_cast<double>(tree[id].prior);
+      best = std::max(best, value);
+      sum += share * value;
+      shares += share;
     }
     Verdict verdict;
-    if (n == 0) return verdict;
-    verdict.enough = (of_ == Of::best ? best : sum / static_cast<double>(n)) > threshold_;
+    if (!(shares > 0)) return verdict;
+    verdict.enough = (of_ == Of::best ? best : sum / shares) > threshold_ + 1e-6;
     for (NodeId id : siblings)
-      if ((tree[id].kind == kind_) != verdict.enough) verdict.cut.emplace_back(id, verdict.enough ? Reason::skipped : Reason::below_threshold);
+      if ((tree[id].kind == kind_) != verdict.enough)
+        verdict.cut.emplace_back(id, verdict.enough ? Reason::skipped : Reason::below_threshold);
     return verdict;
   }
 

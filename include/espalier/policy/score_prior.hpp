@@ -10,16 +10,16 @@
 
 namespace espalier {
 
-/// How scores of siblings become their priors, for environments that score the actions they propose (PriorSource::scored).
+/// How scores of siblings become priors, for environments that score the actions they propose (PriorSource::scored).
 struct ScorePrior {
-  double alpha = 1;  ///< weight of length: 1 = log-probability a token, 0 = of the whole action, which starves long ones
+  double alpha = 1;  ///< exponent of length: 1 = log-probability per token, 0 = of the whole action
   double tau = 1;    ///< temperature of the softmax, > 0
 
   void check() const {
     if (!(alpha >= 0 && alpha <= 1)) bad_option("alpha", alpha, "0 to 1");
     if (!(tau > 0) || std::isinf(tau)) bad_option("tau", tau, "above 0");
   }
-  /// softmax of logprob / tokens^alpha / tau; they add up to 1.
+  /// softmax of logprob / tokens^alpha / tau over the siblings. The results add up to 1.
   [[nodiscard]] std::vector<float> operator()(std::span<const Score> siblings) const {
     check();
     std::vector<double> grades;

@@ -10,9 +10,9 @@
 
 namespace espalier {
 
-/// Sequential halving (Karnin et al. 2013, as in Danihelka et al. 2022): how often an action must have been tried to be in the
-/// running for the simulation of this index. `actions` start; each phase gives them equal numbers of simulations, and half of
-/// them go on, at least two.
+/// Sequential halving (Karnin et al. 2013, as in Danihelka et al. 2022). Returns the number of visits that an action
+/// must have to be a candidate for the simulation of this index. All `actions` are candidates at first. Each phase
+/// gives its candidates equal numbers of simulations and keeps half of them, at least two.
 inline std::uint32_t considered_visits(std::uint32_t actions, std::uint32_t simulations, std::uint32_t index) {
   if (actions <= 1) return index;
   const auto phases = static_cast<std::uint32_t>(std::bit_width(actions - 1));  // ceil(log2(actions))
@@ -25,15 +25,16 @@ inline std::uint32_t considered_visits(std::uint32_t actions, std::uint32_t simu
   }
 }
 
-/// Gumbel selection at the root (Danihelka et al. 2022, section 3), another policy below it. At the root the actions with the
-/// highest g + ln P are tried, and sequential halving by g + ln P + sigma(q) decides between them; P is a child's share of the
-/// living siblings' priors, g its Gumbel noise, drawn from the tree's seed, and sigma(q) = (c_visit + max N) c_scale q. For
-/// trees that grow all children of a node at once; the first child, whose value comes with them, is always among those tried.
+/// Gumbel selection at the root (Danihelka et al. 2022, section 3) and another policy below it. At the root the actions
+/// with the highest g + ln P are tried. Sequential halving then decides by g + ln P + sigma(q), with sigma(q) =
+/// (c_visit + max N) c_scale q. P is a child's share of the priors of the siblings that are not pruned. g is Gumbel
+/// noise drawn from the tree's seed. Use it with trees that grow all children of a node at once. The first child is
+/// always tried, because its value comes with the growth.
 template <class Inside = Puct>
 class GumbelRoot {
  public:
   struct Options {
-    std::uint32_t considered = 16;  ///< actions that are tried at all (m), > 0
+    std::uint32_t considered = 16;  ///< number of actions that are tried at all (m), > 0
     double c_visit = 50;            ///< >= 0
     double c_scale = 1;             ///< >= 0
     Normalise normalise = Normalise::tree;
@@ -44,25 +45,26 @@ class GumbelRoot {
     if (!(options_.c_visit >= 0)) bad_option("c_visit", options_.c_visit, "0 or more");
     if (!(options_.c_scale >= 0)) bad_option("c_scale", options_.c_scale, "0 or more");
   }
-  /// How many simulations halving has; the search says it.
+  /// Sets the number of simulations that halving plans with. The search calls it.
   void plan(std::uint32_t simulations) { simulations_ = simulations; }
 
   template <class Tree>
   [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
     const bool root = parent == Tree::root();
-    return [&tree, root, gumbel = Scores(options_, tree, root ? simulations_ : 0), inside = inside_.at(tree, parent)](NodeId child) {
-      return root ? gumbel.in_the_running(tree, child) : inside(child);
-    };
+    return [&tree, root, gumbel = Scores(options_, tree, root ? simulations_ : 0), inside = inside_.at(tree, parent)](
+               NodeId child) { return root ? gumbel.in_the_running(tree, child) : inside(child); };
   }
 
-  /// The root's child to act by: the best of those with the most visits; no_node if there is none.
+  /// The root's child to act by: most visits, then the highest score. no_node if there is none.
   template <class Tree>
   [[nodiscard]] NodeId best(const Tree& tree) const {
     const Scores scores(options_, tree, 1);
     NodeId best = no_node;
     for (NodeId id = tree[Tree::root()].first_child; id != no_node; id = tree[id].next_sibling) {
       if (tree[id].status == Status::pruned) continue;
-      if (best == no_node || std::pair(tree[id].visits, scores(tree, id)) > std::pair(tree[best].visits, scores(tree, best))) best = id;
+      if (best == no_node ||
+          std::pair(tree[id].visits, scores(tree, id)) > std::pair(tree[best].visits, scores(tree, best)))
+        best = id;
     }
     return best;
   }
@@ -97,7 +99,8 @@ class GumbelRoot {
       const double share = priors_ > 0 ? static_cast<double>(child.prior) / priors_ : 1;
       return g + std::log(std::max(share, 1e-30)) + (n > 0 ? sigma_ * exploit_.total(child) / n : 0);
     }
-    /// The same for children with the wanted visits; the others lie far below, the further the more their visits differ.
+    /// The same score for children with the wanted visits. Other children score far lower, in proportion to the
+    /// difference of visits.
     template <class Tree>
     double in_the_running(const Tree& tree, NodeId id) const {
       const double off = static_cast<double>(tree[id].visits + tree[id].pending) - wanted_;

@@ -12,19 +12,20 @@
 
 namespace espalier::rag {
 
-/// What deduplication compares: the text itself, or the text as the metrics see it (lower case, no punctuation, no articles).
+/// The text that deduplication compares: exact, or normalised as in the metrics (lower case, no punctuation, no
+/// articles).
 enum class Dedup : std::uint8_t { exact, normalised };
 
-/// The plain loop of agentic retrieval: think, then search or answer, until an answer stands. One kind of step, drawn
-/// from the prompt "rollout" with the slots question and history. It is the policy that DecEx-RAG rolls out with and its
-/// inference form, and the environment to start from for searches of one's own.
+/// The plain loop of agentic retrieval: think, then search or answer, until there is an answer. It has one kind of
+/// step, drawn from the prompt "rollout" with the slots question and history. DecEx-RAG uses it for rollouts and as its
+/// inference form. Start from it for your own searches.
 class Environment {
  public:
   using State = rag::State;
   using Action = rag::Action;
   struct Options {
-    std::uint32_t documents = 3;  ///< passages a search, > 0
-    std::uint32_t max_rounds = 8; ///< rounds on a path; then the prompt "forced_answer" is used, if the method has one
+    std::uint32_t documents = 3;   ///< passages per search, > 0
+    std::uint32_t max_rounds = 8;  ///< rounds on one path, then "forced_answer" is used if the method has it
     Dedup dedup = Dedup::normalised;
   };
 
@@ -41,12 +42,16 @@ class Environment {
     return std::span<const Kind>(step).first(state.answer() ? 0 : 1);
   }
 
+  template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
-    const bool last = state.iterations() >= options_.max_rounds && sampler_.prompts().protocol()->purpose("forced_answer");
-    return draw(last ? "forced_answer" : "rollout", slots(state.view()), n, std::move(context), SegmentKind::answer, last);
+    const bool last =
+        state.iterations() >= options_.max_rounds && sampler_.prompts().protocol()->purpose("forced_answer");
+    return draw(last ? "forced_answer" : "rollout", slots(state.view()), n, std::move(context), SegmentKind::answer,
+                last);
   }
 
-  /// Adds the action's segments; a query is sent to the retriever and its documents follow.
+  /// Adds the action's segments. A query is also sent to the retriever, and its documents follow.
+  template <class = void>
   Task<State> step(State state, Action action, Context context) const {
     if (!action.thought.empty()) state = state.with(Segment(SegmentKind::thought, ModelText(action.thought)));
     state = state.with(Segment(action.kind, ModelText(action.text)));
@@ -54,7 +59,8 @@ class Environment {
     Passages documents = co_await find(std::move(action.text), context);
     co_return state.with(Segment(std::move(documents)));
   }
-  /// What the retriever finds.
+  /// Sends a query to the retriever and counts it in the ledger.
+  template <class = void>
   Task<Passages> find(std::string text, Context context) const {
     Query query(std::move(text), options_.documents);
     Passages documents = co_await retriever_(std::move(query));
@@ -64,37 +70,60 @@ class Environment {
 
   // --- For environments with more kinds of steps ------------------------------------------------------------------
 
-  /// The question and the history as slots.
+  /// Question and history as slots.
   [[nodiscard]] std::vector<std::pair<std::string, Rendering>> slots(View view) const {
-    return {{"question", render_text(view.question().text)}, {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
+    return {{"question", render_text(view.question().text)},
+            {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
   }
 
-  /// n samples of a purpose as proposals; each weighs 1 / n. A tag decides what the action is: answer, question (a
-  /// sub-question), search (a query), sub_answer, queries, thought; `bare` is what an untagged text is, and what "answer" means to this purpose.
-  Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots, std::uint32_t n, Context context,
-                                           SegmentKind bare = SegmentKind::answer, bool forced = false) const {
+  /// Draws n samples of a purpose as proposals. The tag found in a reply decides what the action is: answer, question
+  /// (a sub-question), search (a query), sub_answer, queries or thought. `bare` is the kind for a reply without a tag
+  /// and for the tag "answer".
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots,
+                                           std::uint32_t n, Context context, SegmentKind bare = SegmentKind::answer,
+                                           bool forced = false) const {
     std::vector<Sample> samples = co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
     std::vector<Proposal<Action>> proposals;
     for (Sample& sample : samples) {
       if (!sample.reply) {
-        proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), static_cast<Kind>(bare), 1.0F, Reason::malformed);
+        proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), static_cast<Kind>(bare), 1.0F,
+                               Reason::malformed);
         continue;
       }
       Reply& reply = *sample.reply;
       const SegmentKind kind = kind_of(reply.tag, bare);
       std::string compared = key(reply.content);
-      proposals.emplace_back(Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced), static_cast<Kind>(kind));
+      proposals.emplace_back(
+          Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced),
+          static_cast<Kind>(kind));
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
+      proposals.back().token_logprobs = std::move(sample.token_logprobs);
     }
     co_return proposals;
   }
 
   [[nodiscard]] const Sampler& sampler() const { return sampler_; }
-  /// What deduplication compares of a text.
-  [[nodiscard]] std::string key(const std::string& text) const { return options_.dedup == Dedup::exact ? text : normalise(text); }
+  /// The text that deduplication compares.
+  [[nodiscard]] std::string key(const std::string& text) const {
+    return options_.dedup == Dedup::exact ? text : normalise(text);
+  }
+  /// The same loop with another number of rounds.
+  [[nodiscard]] Environment limited_to(std::uint32_t max_rounds) const {
+    return {sampler_, retriever_, {options_.documents, max_rounds, options_.dedup}};
+  }
+  /// The same loop where no reply is drawn again, so that its paths are the policy's own.
+  [[nodiscard]] Environment drawing_once() const { return {sampler_.drawing_once(), retriever_, options_}; }
+  [[nodiscard]] std::uint32_t documents() const { return options_.documents; }
+  /// The same loop with another number of passages per search.
+  [[nodiscard]] Environment finding(std::uint32_t documents) const {
+    return {sampler_, retriever_, {documents, options_.max_rounds, options_.dedup}};
+  }
   /// The same models and retriever with other prompts.
-  [[nodiscard]] Environment speaking(PromptSet prompts) const { return {sampler_.speaking(std::move(prompts)), retriever_, options_}; }
+  [[nodiscard]] Environment speaking(PromptSet prompts) const {
+    return {sampler_.speaking(std::move(prompts)), retriever_, options_};
+  }
 
  private:
   static SegmentKind kind_of(const std::string& role, SegmentKind bare) {

@@ -9,36 +9,48 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace espalier::rag {
 
-/// Whose way of scoring an answer. `common`, for comparing methods with one another, is HotpotQA's: the normal form
-/// that most share, equality for EM, zero F1 for a wrong yes or no, no F1 between empty texts, the best of all golds.
+/// A paper's or toolkit's way to score an answer. `common` is for comparing methods with each other. It is HotpotQA's
+/// profile: the normal form that most share, EM by equality, F1 0 for a wrong yes or no, and the best over all gold
+/// answers.
 enum class Profile : std::uint8_t {
-  squad2, hotpot, musique, flashrag, search_r1, prorag, reasonrag, hiprag, search_o1, decouple, common = hotpot
+  squad2,
+  hotpot,
+  musique,
+  flashrag,
+  search_r1,
+  prorag,
+  reasonrag,
+  hiprag,
+  search_o1,
+  decouple,
+  common = hotpot
 };
 
-/// How a profile scores. EM compares normal forms, Acc looks for the gold's normal form inside the prediction's (known
-/// as subEM, cover-EM or CEM), F1 counts the blank-separated words of the form for F1.
+/// How a profile scores. EM compares normal forms. Acc looks for the gold's normal form in that of the prediction (also
+/// called subEM, cover-EM or CEM). F1 compares the words of the form for F1, split at blanks.
 struct MetricRules {
   std::string_view name;
   std::string (*form)(std::string_view);
   std::string (*f1_form)(std::string_view);
   bool em_is_acc = false;        ///< what it calls EM is the substring test
-  bool yes_no = false;           ///< F1 is 0 if either side is yes, no or noanswer and the other is not the same
+  bool yes_no = false;           ///< F1 is 0 if either side is yes, no or noanswer and the two differ
   bool empty_matches = false;    ///< F1 of two empty texts is 1
-  bool first_gold = false;       ///< knows one gold answer: the main one
-  bool overlap_only = false;     ///< a gold without a word in common counts for nothing, EM and Acc included
-  bool separate_maxima = false;  ///< F1, precision and recall each take their own best gold
+  bool first_gold = false;       ///< uses only the first gold answer
+  bool overlap_only = false;     ///< a gold answer without a common word counts for nothing, even for EM and Acc
+  bool separate_maxima = false;  ///< F1, precision and recall are each the maximum over the gold answers
 };
 
-/// ProRAG: lower case without outer white space; articles and punctuation stay.
+/// ProRAG: lower case, without white space at the ends. Articles and punctuation stay.
 inline std::string prorag_form(std::string_view text) { return std::string(strip(to_lower(text))); }
 
-/// ReasonRAG: the common form with the articles left in.
+/// ReasonRAG: the common form, but articles stay.
 inline std::string reasonrag_form(std::string_view text) { return join_blanks(delete_punctuation(to_lower(text))); }
 
-/// HiPRAG: the articles go first, then each punctuation mark becomes a blank.
+/// HiPRAG: articles are deleted first, then each punctuation mark becomes a blank.
 inline std::string hiprag_form(std::string_view text) {
   std::string out = replace_words(to_lower(text), {"a", "an", "the"}, " ");
   for (char& c : out)
@@ -46,8 +58,8 @@ inline std::string hiprag_form(std::string_view text) {
   return join_blanks(out);
 }
 
-/// DecoupleSearch: cut at the first line end, full stop or comma; what follows the last "answer is"; all but word
-/// characters and blanks deleted; an and the deleted, a kept.
+/// DecoupleSearch. The text is cut at the first line end, full stop or comma. Only what follows the last "answer is" is
+/// kept. All characters but word characters and blanks are deleted, and so are the words "an" and "the", but not "a".
 inline std::string decouple_form(std::string_view text) {
   const std::string lower = to_lower(strip(text));
   std::string_view cut = std::string_view(lower).substr(0, lower.find_first_of("\n.,"));
@@ -61,10 +73,10 @@ inline std::string decouple_form(std::string_view text) {
   return join_blanks(replace_words(kept, {"an", "the"}, ""));
 }
 
-/// DecoupleSearch counts F1 in the common form of its own form.
+/// DecoupleSearch computes F1 on the common form of its own form.
 inline std::string decouple_f1_form(std::string_view text) { return normalise(decouple_form(text)); }
 
-/// By the order of Profile. Search-R1 and HiPRAG publish no F1: the common rules stand in.
+/// In the order of Profile. Search-R1 and HiPRAG publish no F1, so they use the common rules.
 inline constexpr std::array<MetricRules, 10> metric_rules{{
     {.name = "squad2", .form = normalise, .f1_form = normalise, .empty_matches = true},
     {.name = "hotpot", .form = normalise, .f1_form = normalise, .yes_no = true},
@@ -72,7 +84,7 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
     {.name = "flashrag", .form = normalise, .f1_form = normalise, .yes_no = true, .separate_maxima = true},
     {.name = "search_r1", .form = normalise, .f1_form = normalise, .yes_no = true},
     {.name = "prorag", .form = prorag_form, .f1_form = prorag_form, .first_gold = true},
-    {.name = "reasonrag", .form = reasonrag_form, .f1_form = reasonrag_form},
+    {.name = "reasonrag", .form = reasonrag_form, .f1_form = reasonrag_form, .yes_no = true},
     {.name = "hiprag", .form = hiprag_form, .f1_form = hiprag_form, .em_is_acc = true, .yes_no = true},
     {.name = "search_o1", .form = normalise, .f1_form = normalise, .overlap_only = true},
     {.name = "decouple", .form = decouple_form, .f1_form = decouple_f1_form, .em_is_acc = true},
@@ -80,7 +92,14 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
 
 constexpr const MetricRules& rules_of(Profile profile) { return metric_rules[static_cast<std::size_t>(profile)]; }
 
-/// The profile of this name. Throws std::invalid_argument that lists the names and the nearest one.
+/// The names of all profiles, in order.
+inline std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const MetricRules& rules : metric_rules) names.emplace_back(rules.name);
+  return names;
+}
+
+/// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
 inline Profile profile(std::string_view name) {
   if (name == "common") return Profile::common;
   std::array<std::string_view, metric_rules.size() + 1> names{};
@@ -91,7 +110,7 @@ inline Profile profile(std::string_view name) {
     all += std::string(names[i]) + ", ";
   }
   names.back() = "common";
-  bad_option("metrics", name, all + "common (did you mean '" + nearest(name, names) + "'?)");
+  bad_option("metrics", name, all + "common" + did_you_mean(name, names));
 }
 
 }  // namespace espalier::rag

@@ -14,13 +14,13 @@
 
 namespace espalier::rag {
 
-/// What an answer is worth, each in [0, 1]. Over a data set: the mean, with the number of questions as denominator.
+/// Scores of an answer, each in [0, 1]. For a data set: the mean over all its questions.
 struct Scores {
   double em = 0;         ///< exact match, or what the profile calls so
   double f1 = 0;         ///< of word multisets
-  double precision = 0;  ///< of the gold with the best F1, unless the profile takes separate maxima
+  double precision = 0;  ///< for the gold answer with the best F1, unless the profile has separate maxima
   double recall = 0;
-  double acc = 0;        ///< a gold answer stands in the prediction: subEM, cover-EM, CEM
+  double acc = 0;  ///< the prediction contains a gold answer: subEM, cover-EM, CEM
 };
 
 namespace detail {
@@ -44,8 +44,8 @@ inline Scores word_overlap(const MetricRules& rules, std::string_view prediction
 
 }  // namespace detail
 
-/// Scores a prediction against the best of the gold answers. A null prediction (a failure, no answer) is worth 0 in
-/// everything; a gold answer whose normal form is empty is contained in every other prediction.
+/// Scores a prediction against the best of the gold answers. A null prediction (a failure, no answer) scores 0
+/// everywhere. A gold answer with an empty normal form is contained in every other prediction.
 /// Throws std::invalid_argument if there is no gold answer.
 inline Scores score(Profile profile, const std::optional<std::string>& prediction, const Gold& gold) {
   if (gold.empty()) throw std::invalid_argument("an answer cannot be scored against an empty list of gold answers");

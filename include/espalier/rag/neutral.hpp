@@ -1,40 +1,85 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
-/// Text of documents and models is neutralised wherever it is rendered into a prompt: '<' becomes "&lt;", and an '&' that
-/// stands before "lt;" or "amp;" becomes "&amp;". So no tag of any protocol can come from inside it, ordinary text is left
-/// as it is, and restore() gives back the original bytes.
+/// Neutralises text of documents and models for a prompt. A character that begins a mark becomes a reference to it:
+/// - '<', which begins the tags of protocols and of most chat templates: "&lt;"
+/// - '[' before a name with three capitals or more and ']', such as "[INST]", "[/INST]" and "[gMASK]": "&#91;"
+/// - '#' before "##", which begins a section of a prompt: "&#35;"
+/// - '&' before the rest of one of these references: "&amp;"
+/// So no mark can come from inside it. Ordinary text is unchanged, and restore() gives back the original bytes.
 namespace espalier::rag {
+
+namespace detail {
+
+struct Reference {
+  char character;
+  std::string_view text;
+};
+inline constexpr std::array<Reference, 4> references{{{'<', "&lt;"}, {'[', "&#91;"}, {'#', "&#35;"}, {'&', "&amp;"}}};
+
+/// If a '[' before this text begins a control token.
+inline bool names_control(std::string_view rest) {
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  int capitals = 0;
+  for (const char c : rest) {
+    if (c == ']') return capitals >= 3;
+    const bool capital = c >= 'A' && c <= 'Z', other = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    if (!capital && !other) return false;
+    capitals += capital;
+  }
+  return false;
+}
+
+/// If this character begins a mark, given what stands behind it.
+inline bool begins_mark(char c, std::string_view rest) {
+  switch (c) {
+    case '<':
+      return true;
+    case '[':
+      return names_control(rest);
+    case '#':
+      return rest.starts_with("##");
+    case '&':
+      for (const Reference& reference : references)
+        if (rest.starts_with(reference.text.substr(1))) return true;
+      return false;
+    default:
+      return false;
+  }
+}
+
+}  // namespace detail
 
 inline std::string neutralise(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = text.substr(i + 1);
-    if (text[i] == '<') out += "&lt;";
-    else if (text[i] == '&' && (rest.starts_with("lt;") || rest.starts_with("amp;"))) out += "&amp;";
-    else out += text[i];
+    if (!detail::begins_mark(text[i], text.substr(i + 1))) out += text[i];
+    else
+      for (const detail::Reference& reference : detail::references)
+        if (reference.character == text[i]) out += reference.text;
   }
   return out;
 }
 
-/// The inverse, for display and for parsers of what a model copied from a prompt.
+/// The inverse, for display and for what a model copied from a prompt.
 inline std::string restore(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("&lt;")) {
-      out += '<';
-      i += 3;
-    } else if (rest.starts_with("&amp;")) {
-      out += '&';
-      i += 4;
-    } else {
-      out += text[i];
-    }
+  while (!text.empty()) {
+    std::size_t taken = 1;
+    char character = text[0];
+    if (character == '&')
+      for (const detail::Reference& reference : detail::references)
+        if (text.starts_with(reference.text)) {
+          taken = reference.text.size();
+          character = reference.character;
+        }
+    out += character;
+    text.remove_prefix(taken);
   }
   return out;
 }

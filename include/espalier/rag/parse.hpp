@@ -14,11 +14,11 @@
 
 namespace espalier::rag {
 
-/// A model's reply, read: what it thought and the one thing it decided on.
+/// A model's reply after parsing: its thought and the one thing that it decided.
 struct Reply {
-  std::string tag;      ///< the role of the tag found, such as "answer"; empty for a bare text
-  std::string content;  ///< what stands in it, never empty
-  std::string thought;  ///< what stands before it, without the thought tags
+  std::string tag;      ///< role of the tag found, such as "answer", empty for a bare text
+  std::string content;  ///< text inside the tag, never empty
+  std::string thought;  ///< text before the tag, without the thought tags
 };
 
 namespace detail {
@@ -31,11 +31,12 @@ inline std::string_view trim(std::string_view text) {
 }
 
 inline void erase_all(std::string& text, std::string_view mark) {
-  for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != std::string::npos;) text.erase(at, mark.size());
+  for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != std::string::npos;)
+    text.erase(at, mark.size());
 }
 
-/// The first complete piece between a tag's marks: where the opening mark nearest before the closing one begins, and where
-/// the closing one does; npos if there is none. Brackets are balanced, a line ends with the text too.
+/// Finds the first complete piece between a tag's marks. Returns the positions of the closing mark and of the nearest
+/// opening mark before it, or npos twice. Brackets are balanced. A line may also end with the text.
 inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const Tag& tag) {
   constexpr auto none = std::string_view::npos;
   constexpr std::string_view opening = "([{", closing = ")]}";
@@ -52,29 +53,49 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const T
     return {none, none};
   }
   if (tag.close.empty()) return {text.rfind(tag.open), text.size()};
-  const std::size_t close = tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
+  const std::size_t close =
+      tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
   return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
 }
 
+/// Moves the `<think>` blocks at the beginning of a reply into `thought`. Returns false if the last one is never
+/// closed. Then its text up to its last opening mark is moved.
+inline bool take_thoughts(std::string_view& rest, std::string& thought) {
+  constexpr std::string_view open = "<think>", close = "</think>";
+  while (rest.starts_with(open)) {
+    const bool closed = rest.find(close) != std::string_view::npos;
+    const std::size_t end = closed ? rest.find(close) : rest.rfind(open);
+    const std::string_view words = end > 0 ? trim(rest.substr(open.size(), end - open.size())) : std::string_view();
+    if (!thought.empty() && !words.empty()) thought += '\n';
+    thought += words;
+    rest = trim(rest.substr(end + (closed ? close : open).size()));
+    if (!closed) return false;
+  }
+  return true;
+}
+
+/// True for a tag whose closing mark stands in the text itself: neither the end of a line nor that of the text closes
+/// it.
+inline bool closes_itself(const Tag& tag) { return !tag.close.empty() && tag.close != "\n"; }
+
 }  // namespace detail
 
-/// Reads a reply by its purpose: the first tag to be complete of those that the purpose returns, from the mark nearest
-/// before its closing one, so that a server which stops at closing marks changes nothing; or, if the purpose returns none,
-/// the first line that is not empty; a tag without marks claims the whole reply if no other does. Nothing if there is no such tag or nothing in it, or if
-/// scores are not in their form. A reasoning model's own `<think>`
-/// blocks in front are part of the thought and never searched.
+/// Reads a reply by its purpose.
+/// - Of the tags that the purpose returns, the first complete one counts. It begins at the opening mark nearest before
+///   its closing mark, so it does not matter if a server stops at closing marks.
+/// - A tag without marks takes the whole reply if no other tag is found.
+/// - If the purpose returns no tag, the first line that is not empty counts.
+/// - `<think>` blocks of a reasoning model at the beginning belong to the thought and are not searched.
+/// - Of a `<think>` block that is never closed, what stands behind its last opening mark is read. Only a tag with a
+/// closing
+///   mark of its own counts there, because the end of a line or of the text may cut a thought.
+/// Returns nothing if no tag is found, if it is empty, or if a score, verdict, preference or choice has a wrong form.
 inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());
   Reply reply;
-  constexpr std::string_view open_think = "<think>", close_think = "</think>";
-  while (rest.starts_with(open_think)) {
-    const auto end = rest.find(close_think);
-    if (end == std::string_view::npos) return std::nullopt;
-    if (!reply.thought.empty()) reply.thought += '\n';
-    reply.thought += detail::trim(rest.substr(open_think.size(), end - open_think.size()));
-    rest = detail::trim(rest.substr(end + close_think.size()));
-  }
+  const bool thought_out = detail::take_thoughts(rest, reply.thought);
   if (purpose.returns.empty()) {
+    if (!thought_out) return std::nullopt;
     const std::string_view line = detail::trim(rest.substr(0, rest.find('\n')));
     if (line.empty() || line.find('<') != std::string_view::npos) return std::nullopt;
     reply.content = restore(line);
@@ -84,21 +105,22 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   std::size_t begin = 0, end = std::string_view::npos;
   for (const auto& role : purpose.returns) {
     const Tag* tag = protocol.tag(role);
-    if (tag == nullptr || tag->open.empty()) continue;
+    if (tag == nullptr || tag->open.empty() || (!thought_out && !detail::closes_itself(*tag))) continue;
     const auto [open, close] = detail::marked(rest, *tag);
     if (close >= end) continue;
     found = tag;
     begin = open;
     end = close;
   }
-  if (found == nullptr) {  // a whole reply is what no mark has claimed
+  if (found == nullptr && thought_out) {  // a whole reply is what no mark has claimed
     for (const auto& role : purpose.returns)
       if (const Tag* tag = protocol.tag(role); tag && tag->open.empty() && !found) found = tag;
     begin = 0;
     end = rest.size();
   }
   if (found == nullptr) return std::nullopt;
-  const std::string_view content = detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));
+  const std::string_view content =
+      detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));
   if (content.empty()) return std::nullopt;
   std::string before(detail::trim(rest.substr(0, begin)));
   for (const char* role : {"thought", "reasoning"})

@@ -17,31 +17,35 @@
 
 namespace espalier::rag {
 
-/// A method's prompt texts: one template a purpose, in which {slot} stands for the slot's value. Any other brace is text.
+/// The prompt texts of a method: one template per purpose, in which {slot} stands for a slot's value. Other braces are
+/// plain text.
 class PromptSet {
  public:
   using Texts = std::map<std::string, std::string, std::less<>>;
 
-  /// Throws InputError if a purpose has no text or a text lacks a slot of its purpose, std::invalid_argument if a purpose
+  /// Throws InputError if a purpose has no text or its text lacks a slot. Throws std::invalid_argument if a purpose
   /// returns a tag that the protocol does not have.
-  PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts) : protocol_(std::move(protocol)), texts_(std::move(texts)) {
+  PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts)
+      : protocol_(std::move(protocol)), texts_(std::move(texts)) {
     for (const Purpose& purpose : protocol_->purposes) {
       check(purpose, purpose.name);
       for (const auto& role : purpose.returns)
         if (protocol_->tag(role) == nullptr)
-          throw std::invalid_argument("the prompt '" + purpose.name + "' of " + protocol_->method + " returns the tag '" + role + "', which has no marks");
+          throw std::invalid_argument("the prompt '" + purpose.name + "' of " + protocol_->method +
+                                      " returns the tag '" + role + "', which has no marks");
     }
   }
 
-  /// The same with the files `DIR/<purpose>.txt` in place of the built-in texts, where they exist. Any other .txt file in
-  /// the folder is an error, so that a misspelt name does not go unnoticed.
+  /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file in the folder
+  /// is an error, so that a misspelt name is noticed.
   [[nodiscard]] PromptSet replaced_from(const std::filesystem::path& folder) const {
     if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), 0, "", "is not a folder of prompts");
     PromptSet other = *this;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() != ".txt") continue;
       const Purpose* purpose = protocol_->purpose(entry.path().stem().string());
-      if (purpose == nullptr) throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
+      if (purpose == nullptr)
+        throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
       std::ifstream file(entry.path(), std::ios::binary);
       if (!file) throw InputError(entry.path().string(), 0, "", "cannot be read");
       other.texts_[purpose->name] = std::string(std::istreambuf_iterator<char>(file), {});
@@ -53,10 +57,16 @@ class PromptSet {
   [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Texts& texts() const { return texts_; }
 
-  /// Fills a purpose's template. Slots that the purpose does not name are ignored.
-  [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const std::vector<std::pair<std::string, Rendering>>& slots,
+  /// Fills the template of a purpose. Slots that the template does not name are ignored. Throws std::invalid_argument
+  /// if there is no such purpose.
+  [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose,
+                                                         const std::vector<std::pair<std::string, Rendering>>& slots,
                                                          Sampling sampling, std::uint64_t affinity = 0) const {
-    const std::string& text = texts_.at(std::string(purpose));
+    const auto found = texts_.find(purpose);
+    if (found == texts_.end())
+      throw std::invalid_argument("the prompts of " + protocol_->method + " have no purpose '" + std::string(purpose) +
+                                  "'");
+    const std::string& text = found->second;
     Rendering out;
     for (std::size_t i = 0; i < text.size();) {
       const auto slot = slot_at(text, i, slots);
@@ -84,7 +94,8 @@ class PromptSet {
   static Slots::const_iterator slot_at(const std::string& text, std::size_t i, const Slots& slots) {
     if (text[i] != '{') return slots.end();
     for (auto slot = slots.begin(); slot != slots.end(); ++slot)
-      if (text.compare(i + 1, slot->first.size(), slot->first) == 0 && i + 1 + slot->first.size() < text.size() && text[i + 1 + slot->first.size()] == '}')
+      if (text.compare(i + 1, slot->first.size(), slot->first) == 0 && i + 1 + slot->first.size() < text.size() &&
+          text[i + 1 + slot->first.size()] == '}')
         return slot;
     return slots.end();
   }
@@ -92,7 +103,8 @@ class PromptSet {
     const auto text = texts_.find(purpose.name);
     if (text == texts_.end()) throw InputError(where, 0, "", "there is no text for the prompt '" + purpose.name + "'");
     for (const auto& slot : purpose.slots)
-      if (text->second.find('{' + slot + '}') == std::string::npos) throw InputError(where, 0, "{" + slot + "}", "the prompt lacks this slot");
+      if (text->second.find('{' + slot + '}') == std::string::npos)
+        throw InputError(where, 0, "{" + slot + "}", "the prompt lacks this slot");
   }
 
   std::shared_ptr<const Protocol> protocol_;

@@ -9,8 +9,8 @@
 
 namespace espalier::rag {
 
-/// Reads a judge's numbers: exactly form.count of them in [form.low, form.high], separated by commas, and nothing else.
-/// So "85/100", "about 7" and "nan" are no scores; nothing is clamped and nothing becomes 0.
+/// Reads a judge's numbers: exactly form.count numbers in [form.low, form.high], separated by commas, and nothing else.
+/// So "85/100", "about 7" and "nan" are not scores. No number is clamped, and nothing becomes 0.
 inline std::optional<std::vector<double>> read_scores(std::string_view text, const ScoreForm& form) {
   constexpr std::string_view blanks = " \t\r\n";
   std::vector<double> numbers;

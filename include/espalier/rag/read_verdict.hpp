@@ -11,7 +11,7 @@ namespace espalier::rag {
 
 namespace detail {
 
-/// The letters in front, in lower case, without blanks and brackets before them.
+/// The leading letters in lower case, after blanks, line ends and opening brackets.
 inline std::string first_word(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   while (!text.empty() && (text.front() == ' ' || text.front() == '(' || text.front() == '\n')) text.remove_prefix(1);
@@ -23,7 +23,7 @@ inline std::string first_word(std::string_view text) {
 
 }  // namespace detail
 
-/// Reads a reply in the role "verdict": its first word is yes or no.
+/// Reads a reply in the role "verdict". Its first word must be yes or no.
 inline std::optional<bool> read_verdict(std::string_view text) {
   const std::string word = detail::first_word(text);
   if (word == "yes") return true;
@@ -31,20 +31,21 @@ inline std::optional<bool> read_verdict(std::string_view text) {
   return std::nullopt;
 }
 
-/// Reads a reply in the role "choice": its first word is one letter, given as a capital.
+/// Reads a reply in the role "choice". Its first word must be one letter, which is returned as a capital.
 inline std::optional<char> read_choice(std::string_view text) {
   const std::string word = detail::first_word(text);
   if (word.size() != 1) return std::nullopt;
   return static_cast<char>(word.front() - 'a' + 'A');
 }
 
-/// What a reply in the role "preference" says: candidate `better` over candidate `worse`, counted from 1; 0 over 0 = none.
+/// A reply in the role "preference": candidate `better` over candidate `worse`, counted from 1. 0 over 0 = no
+/// preference.
 struct Preference {
   std::size_t better = 0;
   std::size_t worse = 0;
 };
 
-/// Reads "2 over 1" or "none" and nothing else.
+/// Reads "2 over 1" or "none". Anything else gives nothing.
 inline std::optional<Preference> read_preference(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n", over = "over";
   const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size())); };
@@ -57,7 +58,8 @@ inline std::optional<Preference> read_preference(std::string_view text) {
     return true;
   };
   Preference read;
-  if (detail::first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3) return read;
+  if (detail::first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3)
+    return read;
   if (!number(read.better) || !text.starts_with(over)) return std::nullopt;
   text.remove_prefix(over.size());
   if (!number(read.worse) || !text.empty() || read.better == read.worse) return std::nullopt;

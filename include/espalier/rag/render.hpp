@@ -12,7 +12,7 @@
 
 namespace espalier::rag {
 
-/// Text for a prompt, with the places of its parts.
+/// Text for a prompt, with the positions of its parts.
 struct Rendering {
   std::string text;
   std::vector<Span> spans;
@@ -20,7 +20,8 @@ struct Rendering {
   /// Appends neutralised text under a span name.
   void add(std::string_view span, std::string_view content) {
     const std::string safe = neutralise(content);
-    spans.push_back({std::string(span), static_cast<std::uint32_t>(text.size()), static_cast<std::uint32_t>(text.size() + safe.size())});
+    spans.push_back({std::string(span), static_cast<std::uint32_t>(text.size()),
+                     static_cast<std::uint32_t>(text.size() + safe.size())});
     text += safe;
   }
   /// Appends another rendering.
@@ -38,14 +39,15 @@ inline Rendering render_text(std::string_view text) {
   return out;
 }
 
-/// Texts of which any will do, such as gold answers, as a slot's value.
+/// Alternative texts, such as gold answers, as a slot's value.
 inline Rendering render_any_of(const std::vector<std::string>& texts) {
   Rendering out;
   for (const std::string& text : texts) out.text += (out.text.empty() ? "" : " / ") + neutralise(text);
   return out;
 }
 
-/// Documents in the order of their rank, each by the protocol's template. One span "document" each, from its title on.
+/// Appends documents in the order of their rank, each by the protocol's template. Each has one span "document", which
+/// begins at its title.
 inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
   const std::string_view form = protocol.document;
   std::size_t rank = 0;
@@ -80,18 +82,21 @@ inline Rendering render_documents(const Passages& documents, const Protocol& pro
   return out;
 }
 
-/// The role that a kind of segment plays in histories.
+/// The role of a kind of segment in histories.
 inline const char* role(SegmentKind kind) {
   switch (kind) {
-    case SegmentKind::query: return "search";
-    case SegmentKind::documents: return "information";
-    default: return name(kind);
+    case SegmentKind::query:
+      return "search";
+    case SegmentKind::documents:
+      return "information";
+    default:
+      return name(kind);
   }
 }
 
-/// The transcript as a history: one block a segment, in the marks of the protocol's tag "history." + its role or, if there
-/// is none, of that for its role, or else in plain words; roles that the protocol hides are left out. What a model, a document or a notice said stands in a
-/// span named after its kind.
+/// The transcript as a history, one block per segment. The marks are those of the protocol's tag "history." + role,
+/// else those of the tag for the role, else plain words. Hidden roles of the protocol are left out. Each text stands in
+/// a span named after its kind.
 inline Rendering render_history(const Transcript& transcript, const Protocol& protocol) {
   Rendering out;
   std::size_t sub_questions = 0;

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-/// Rewards: r(terminal state) -> [0, 1]. A state without an answer is a null prediction and is worth 0.
+/// Rewards: r(terminal state) -> [0, 1]. A state without an answer scores 0.
 namespace espalier::rag {
 
-/// F1 of the answer against the gold answers, the best over them.
+/// F1 of the answer, the best over the gold answers.
 class F1 {
  public:
   explicit F1(Profile profile = Profile::common) : profile_(profile) {}
@@ -42,8 +42,8 @@ class Accuracy {
   Profile profile_;
 };
 
-/// Needs no gold: how well an answer agrees with those of the other rollouts from the same state, as mean F1 between
-/// them. A single answer agrees with itself.
+/// How well an answer agrees with the answers of the other rollouts from the same state: the mean F1 between them.
+/// Needs no gold answer. A single answer gets 1.
 class Agreement {
  public:
   double operator()(const State& state) const { return state.answer() ? 1 : 0; }
@@ -55,14 +55,15 @@ class Agreement {
       if (states.size() == 1) values[i] = 1;
       for (std::size_t j = 0; j < states.size(); ++j) {
         const auto other = states[j].answer();
-        if (i != j && other) values[i] += score(Profile::common, mine, Gold{*other}).f1 / static_cast<double>(states.size() - 1);
+        if (i != j && other)
+          values[i] += score(Profile::common, mine, Gold{*other}).f1 / static_cast<double>(states.size() - 1);
       }
     }
     return values;
   }
 };
 
-/// Any reward behind one type: over the terminal states of one place, as a task, so that it may await a backend.
+/// Any reward behind one type. It takes the terminal states of one place and returns a task, so it may await a backend.
 class AnyReward {
  public:
   using Function = std::function<Task<std::vector<double>>(std::vector<State>)>;
@@ -72,11 +73,13 @@ class AnyReward {
   explicit AnyReward(Reward reward)
       : function_([reward = std::move(reward)](std::vector<State> states) {
           std::vector<double> values;
-          if constexpr (requires { reward.group(std::span<const State>(states)); }) values = reward.group(std::span<const State>(states));
+          if constexpr (requires { reward.group(std::span<const State>(states)); })
+            values = reward.group(std::span<const State>(states));
           else
             for (const State& state : states) values.push_back(reward(state));
           return as_task(std::move(values));
         }) {}
+  template <class = void>
   [[nodiscard]] Task<std::vector<double>> group(std::span<const State> states) const {
     return function_(std::vector<State>(states.begin(), states.end()));
   }

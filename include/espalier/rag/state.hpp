@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/ledger.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/rag/transcript.hpp>
@@ -9,10 +10,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace espalier::rag {
 
-/// What a prompt builder may see: the question and what happened so far. No gold answer can be reached from here.
+/// What a prompt builder may see: the question and the transcript. No gold answer can be reached from here.
 class View {
  public:
   View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
@@ -24,38 +26,49 @@ class View {
   const Transcript* transcript_;
 };
 
-/// A state of a search over a question: its transcript and how far it is. Copies share everything but the numbers.
+/// A state of a search: a question's transcript and its counts. Copies share everything except the counts.
 class State {
  public:
   State() = default;
-  /// A search without gold: for use and evaluation.
+  /// A search without gold answers, for use and evaluation.
   explicit State(Question question) : State(Example{std::move(question), {}, {}, {}, 0, {}}) {}
-  /// A search whose rewards may look at the gold answers.
+  /// A search whose rewards may use the gold answers.
   explicit State(const Example& example)
-      : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold})) {}
+      : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold, example.chain, {}})) {}
+  /// The same start of a search, for which something was spent before. Budgets count it.
+  [[nodiscard]] State after(Spending spent) const {
+    State other = *this;
+    other.episode_ =
+        std::make_shared<const Episode>(Episode{episode_->question, episode_->gold, episode_->chain, std::move(spent)});
+    return other;
+  }
 
+  [[nodiscard]] const Spending& spent_before() const { return episode_->spent_before; }
   [[nodiscard]] View view() const { return {episode_->question, transcript_}; }
   [[nodiscard]] const Question& question() const { return episode_->question; }
   [[nodiscard]] const Transcript& transcript() const { return transcript_; }
   /// For rewards and outputs only. Throws std::invalid_argument if there is no gold answer.
   [[nodiscard]] const Gold& gold() const {
     if (episode_->gold.empty())
-      throw std::invalid_argument("question '" + episode_->question.id + "' has no gold answer: choose a reward that needs none");
+      throw std::invalid_argument("question '" + episode_->question.id +
+                                  "' has no gold answer: choose a reward that needs none");
     return episode_->gold;
   }
   [[nodiscard]] bool has_gold() const { return !episode_->gold.empty(); }
-  /// The final answer, once there is one.
+  /// The gold chain, empty if unknown. For outputs, and for purposes that see gold.
+  [[nodiscard]] const std::vector<ChainStep>& chain() const { return episode_->chain; }
+  /// The final answer, if there is one.
   [[nodiscard]] std::optional<std::string> answer() const {
     const Segment* last = transcript_.last();
     if (last == nullptr || last->kind() != SegmentKind::answer) return std::nullopt;
     return last->model_text()->str();
   }
-  /// The sub-question that waits for its answer, or null.
+  /// The sub-question that has no answer yet, or null.
   [[nodiscard]] const std::string* open_sub_question() const {
     const Segment* last = transcript_.last();
     return last != nullptr && last->kind() == SegmentKind::sub_question ? &last->model_text()->str() : nullptr;
   }
-  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }  ///< sub-questions dealt with, or searches made
+  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }  ///< sub-questions answered, or searches made
   [[nodiscard]] std::uint32_t retrievals() const { return retrievals_; }  ///< searches on this path
 
   [[nodiscard]] State with(Segment segment) const {
@@ -70,6 +83,8 @@ class State {
   struct Episode {
     Question question;
     Gold gold;
+    std::vector<ChainStep> chain;
+    Spending spent_before;
   };
   std::shared_ptr<const Episode> episode_;
   Transcript transcript_;
@@ -77,18 +92,18 @@ class State {
   std::uint32_t retrievals_ = 0;
 };
 
-/// An action: a segment that the model wants to add, with the thought before it.
+/// An action: a segment that the model wants to add, and the thought before it.
 class Action {
  public:
   Action() = default;
   Action(SegmentKind kind, std::string text, std::string thought, std::string key, bool forced = false)
       : kind(kind), text(std::move(text)), thought(std::move(thought)), key(std::move(key)), forced(forced) {}
   SegmentKind kind = SegmentKind::thought;
-  std::string text;     ///< the answer, sub-question, query; the raw reply if it could not be read
-  std::string thought;  ///< what the model wrote before it; may be empty
-  std::string key;      ///< what deduplication compares
+  std::string text;     ///< the answer, sub-question or query. The raw reply if it could not be read
+  std::string thought;  ///< what the model wrote before it, may be empty
+  std::string key;      ///< the text that deduplication compares
   bool forced = false;  ///< the model was told to answer
-  std::shared_ptr<const Passages> found{};  ///< documents that the step has already looked up; null if it has not
+  std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
   friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 

@@ -10,7 +10,7 @@
 
 namespace espalier::rag {
 
-/// The parts between white space, none of them empty: Python's str.split().
+/// The parts between white space, none of them empty, like Python's str.split().
 inline std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -24,7 +24,7 @@ inline std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-/// White space taken off both ends: Python's str.strip().
+/// The text without white space at both ends, like Python's str.strip().
 inline std::string_view strip(std::string_view text) {
   const auto parts = split(text);
   if (parts.empty()) return {};
@@ -32,7 +32,7 @@ inline std::string_view strip(std::string_view text) {
   return {begin, static_cast<std::size_t>(parts.back().data() + parts.back().size() - begin)};
 }
 
-/// Every run of white space made one blank, none at the ends.
+/// Replaces every run of white space by one blank and removes it at both ends.
 inline std::string join_blanks(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -43,7 +43,7 @@ inline std::string join_blanks(std::string_view text) {
   return out;
 }
 
-/// Python's string.punctuation: the 32 marks of ASCII.
+/// Python's string.punctuation: 32 ASCII characters.
 inline bool is_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
@@ -53,7 +53,7 @@ inline std::string delete_punctuation(std::string text) {
   return text;
 }
 
-/// Replaces each of `words` by `by` where it is a whole run of word characters; words are lower-case ASCII.
+/// Replaces each of `words` by `by` where it is a whole run of word characters. Words are lower-case ASCII.
 inline std::string replace_words(std::string_view text, std::initializer_list<std::string_view> words,
                                  std::string_view by) {
   std::string out;
@@ -71,9 +71,9 @@ inline std::string replace_words(std::string_view text, std::initializer_list<st
   return out;
 }
 
-/// The normal form of an answer in SQuAD, HotpotQA, 2WikiMultiHopQA, MuSiQue, FlashRAG and Search-R1, in this order:
-/// lower case; the 32 ASCII punctuation marks deleted; the words a, an and the replaced by a blank; blanks joined.
-/// So "U.S." is "us" and "1,000" is "1000"; curly quotes, long dashes, accents and full-width forms stay.
+/// The normal form of an answer in SQuAD, HotpotQA, 2WikiMultiHopQA, MuSiQue, FlashRAG and Search-R1. The steps are:
+/// lower case, 32 ASCII punctuation marks deleted, the words a, an and the replaced by a blank, blanks joined. So
+/// "U.S." is "us" and "1,000" is "1000". Curly quotes, long dashes, accents and full-width forms stay.
 inline std::string normalise(std::string_view text) {
   return join_blanks(replace_words(delete_punctuation(to_lower(text)), {"a", "an", "the"}, " "));
 }

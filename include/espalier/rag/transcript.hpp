@@ -13,7 +13,7 @@
 
 namespace espalier::rag {
 
-/// Text that a model wrote. Parsers take nothing else, so a tag inside a document can do nothing.
+/// Text that a model wrote. Parsers accept nothing else, so a tag inside a document has no effect.
 class ModelText {
  public:
   ModelText() = default;
@@ -32,14 +32,15 @@ enum class SegmentKind : std::uint8_t {
   query,
   documents,
   answer,      ///< the final one
-  sub_answer,  ///< what the model concludes about the last query or sub-question
-  queries,     ///< several to come, one a line
+  sub_answer,  ///< the model's conclusion about the last query or sub-question
+  queries,     ///< several queries to come, one per line
   notice       ///< a fixed message of the environment
 };
 
-/// The name of a kind, as in prompt spans and records.
+/// The name of a kind, used in prompt spans and records.
 inline const char* name(SegmentKind kind) {
-  static constexpr const char* names[] = {"thought", "sub_question", "own_answer", "query", "documents", "answer", "sub_answer", "queries", "notice"};
+  static constexpr const char* names[] = {"thought", "sub_question", "own_answer", "query", "documents",
+                                          "answer",  "sub_answer",   "queries",    "notice"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -53,18 +54,18 @@ class Notice {
   std::string text_;
 };
 
-/// One piece of a transcript: words of the model, or documents or a notice from the environment.
+/// One piece of a transcript: text of the model, documents, or a notice of the environment.
 class Segment {
  public:
   Segment(SegmentKind kind, ModelText text) : kind_(kind), content_(std::move(text)) {}
   explicit Segment(Passages documents) : kind_(SegmentKind::documents), content_(std::move(documents)) {}
   explicit Segment(Notice notice) : kind_(SegmentKind::notice), content_(std::move(notice)) {}
   [[nodiscard]] SegmentKind kind() const { return kind_; }
-  /// The model's words; null for what the environment said.
+  /// The model's text, or null for other segments.
   [[nodiscard]] const ModelText* model_text() const { return std::get_if<ModelText>(&content_); }
-  /// The documents; null for anything else.
+  /// The documents, or null for other segments.
   [[nodiscard]] const Passages* documents() const { return std::get_if<Passages>(&content_); }
-  /// The words of the model or of the notice; throws std::logic_error for documents.
+  /// The text of the model or of the notice. Throws std::logic_error for documents.
   [[nodiscard]] const std::string& words() const {
     if (const auto* model = model_text()) return model->str();
     if (const auto* notice = std::get_if<Notice>(&content_)) return notice->str();
@@ -76,8 +77,8 @@ class Segment {
   std::variant<ModelText, Passages, Notice> content_;
 };
 
-/// A reasoning history: a handle into an arena of segments that one tree's states share. Appending copies nothing and
-/// changes no other transcript; a transcript of any length is destroyed without recursion.
+/// A reasoning history: a handle into an arena of segments that the states of one tree share. Appending copies no
+/// segment and changes no other transcript. A transcript of any length is destroyed without recursion.
 class Transcript {
  public:
   Transcript() : arena_(std::make_shared<Arena>()) {}
@@ -88,16 +89,17 @@ class Transcript {
     arena_->push_back(Link{tail_, std::move(segment)});
     return longer;
   }
-  /// The segments, oldest first; valid while any transcript of the tree lives.
+  /// The segments, oldest first. Valid while any transcript of the tree lives.
   [[nodiscard]] std::vector<const Segment*> segments() const {
     std::vector<const Segment*> all;
     for (std::uint32_t i = tail_; i != none; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
     return {all.rbegin(), all.rend()};
   }
-  /// Those after an earlier transcript of which this one is a continuation.
+  /// The segments after `earlier`, which this transcript must continue.
   [[nodiscard]] std::vector<const Segment*> since(const Transcript& earlier) const {
     std::vector<const Segment*> tail;
-    for (std::uint32_t i = tail_; i != none && i != earlier.tail_; i = (*arena_)[i].before) tail.push_back(&(*arena_)[i].segment);
+    for (std::uint32_t i = tail_; i != none && i != earlier.tail_; i = (*arena_)[i].before)
+      tail.push_back(&(*arena_)[i].segment);
     return {tail.rbegin(), tail.rend()};
   }
   /// The newest segment, or null.

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/method/method.hpp>
 #include <espalier/output/tree_reader.hpp>
-#include <espalier/run/method.hpp>
 
 #include <map>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace espalier::run {
 
-/// The trees that a run recorded, by question.
+/// The recorded trees of a run, by question.
 class RecordedTrees {
  public:
   RecordedTrees() = default;
@@ -22,12 +22,14 @@ class RecordedTrees {
       trees_.insert_or_assign(id, std::move(recorded.tree));
     }
   }
-  /// Hands a question's tree over with what a method adds to it; a BackendError if the run left the question open.
-  Task<rag::Tree> annotate(Method& method, const std::string& id, const std::vector<std::string>& with) {
-    const auto found = trees_.find(id);
+  /// Hands over a question's tree with a method's annotations. A BackendError if the run left the question open.
+  Task<rag::Tree> annotate(method::Method& method, const rag::Example& example, const std::vector<std::string>& with) {
+    const auto found = trees_.find(example.question.id);
     if (found == trees_.end()) return left_open();
     rag::Tree tree = std::move(found->second);
     trees_.erase(found);
+    if (rag::State& root = tree.state(rag::Tree::root()); root.has_gold())
+      root = rag::State(example);  // with its chain
     return method.annotate(std::move(tree), with);
   }
 

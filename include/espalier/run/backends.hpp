@@ -25,18 +25,18 @@
 
 namespace espalier::run {
 
-/// A backend with what a run has to know of it.
+/// A backend with everything that a run must know about it.
 template <class In, class Out>
 class Backend {
  public:
   Backend(std::unique_ptr<Service<In, Out>> service, std::optional<Hash> fingerprint, std::string label, bool remote)
       : service(std::move(service)), fingerprint(fingerprint), label(std::move(label)), remote(remote) {}
   std::unique_ptr<Service<In, Out>> service;
-  std::optional<Hash> fingerprint;  ///< none: answers cannot be journaled beyond the process
-  std::string label;                ///< what results call it
-  bool remote;                      ///< answers are worth a place in the journal
-  const Accounts* transport = nullptr;  ///< what the service itself counts, as long as it lives; null = nothing
-  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< its servers; null = none
+  std::optional<Hash> fingerprint;      ///< without it, answers are not journaled beyond the process
+  std::string label;                    ///< its name in results
+  bool remote;                          ///< its answers are worth journaling
+  const Accounts* transport = nullptr;  ///< counts of the service itself, valid as long as it lives, null = none
+  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< its servers, null = none
 };
 using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
@@ -53,12 +53,16 @@ inline backend::HttpOptions http_options(const Settings& settings) {
   http.max_attempts = settings.attempts;
   http.ca_file = settings.ca_file;
   http.proxy = settings.proxy;
+  http.watch = settings.watch;
   return http;
 }
 
-/// Whether an address is that of a server which answers with numbers.
-inline bool is_scorer(const std::string& url) { return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling")); }
-inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name, const std::string& task, const Settings& settings) {
+/// True for the address of a server that answers with numbers.
+inline bool is_scorer(const std::string& url) {
+  return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
+}
+inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name,
+                                                        const std::string& task, const Settings& settings) {
   backend::HttpScorerOptions options;
   options.url = url;
   options.model = model_name;
@@ -70,17 +74,21 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
 #endif
 
 /// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
-/// through batch files. `endpoints`: further servers with it.
-inline ModelBackend make_model(const std::string& source, const std::string& model_name, const std::vector<std::string>& endpoints, const Settings& settings,
+/// by batch files. `endpoints` are more servers with the same model.
+inline ModelBackend make_model(const std::string& source, const std::string& model_name,
+                               const std::vector<std::string>& endpoints, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
-  if (!is_url(source) && !endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
+  if (!is_url(source) && !endpoints.empty())
+    bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
-    return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated", true};
+    return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated",
+            true};
   }
   const bool later = source == "batch" && !settings.batch_file.empty();
-  if (!is_url(source) && !later) bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
+  if (!is_url(source) && !later)
+    bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
   if (is_scorer(source)) {
     if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
@@ -95,7 +103,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.chat = settings.chat;
   options.server = backend::server_named(source == settings.model ? settings.server : "auto");
   if (!options.server && !later) {
-    const std::filesystem::path folder = settings.out;  // a server of answers has none
+    const std::filesystem::path folder = settings.out;  // `espalier serve` has none
     const KnownServers known(folder.empty() ? folder : folder / "servers.json");
     const std::string address = backend::Url(source).shown();
     options.server = known.at(address);
@@ -107,14 +115,17 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
   for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
-  if (!endpoints.empty() || settings.endpoints.empty()) options.http.hedge = settings.hedge;  // refused where no model has a second server
+  if (!endpoints.empty() || settings.endpoints.empty())
+    options.http.hedge = settings.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama) bad_option("server", settings.server, "one with a batch API");
   const backend::Dialect& dialect = backend::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    BatchRequests requests(backend::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect, fingerprint, settings.batch_file);
-    return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint, model_name, true};
+    BatchRequests requests(backend::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect, fingerprint,
+                           settings.batch_file);
+    return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint,
+            model_name, true};
   }
   ModelBackend made{std::move(service), fingerprint, model_name, true};
   const auto& client = static_cast<const backend::OpenAi&>(*made.service);
@@ -128,7 +139,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 }
 
 #ifdef ESPALIER_HAS_CURL
-/// An asynchronous service as a batch function that waits for all its answers.
+/// An asynchronous service as a batch function that waits for all answers.
 template <class In, class Out>
 class Blocking {
  public:
@@ -151,7 +162,7 @@ class Blocking {
 };
 #endif
 
-/// The client of the embeddings server that the settings name.
+/// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
   if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
@@ -174,7 +185,7 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 #endif
 }
 
-/// The client of the value server that the settings name: to a port, an encoder of two numbers.
+/// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
   if (!is_url(settings.value_server)) bad_option("value-server", settings.value_server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL

@@ -15,7 +15,7 @@
 
 namespace espalier::run {
 
-/// Line of a batch file, as OpenAI's batch API and vLLM's run-batch read it: the request goes by its journal key.
+/// One line of a batch file for OpenAI's batch API or vLLM's run-batch. Its id is the request's journal key.
 inline std::string batch_line(Hash key, bool chat, std::string_view body) {
   std::string line;
   JsonWriter json(line);
@@ -25,13 +25,18 @@ inline std::string batch_line(Hash key, bool chat, std::string_view body) {
   return line;
 }
 
-/// A model that is asked another day: a batch function that writes every request to a file, once, and answers none. Behind
-/// a journal it sees only what was not answered before.
+/// A model that answers later: a batch function that writes every request to a file once, and answers none. Behind a
+/// journal it sees only requests without a stored answer.
 class BatchRequests {
  public:
-  /// Lines are added to the end of `file`. `fingerprint` is that of the model as an online service.
-  BatchRequests(backend::OpenAiRequest request, const backend::Dialect& dialect, Hash fingerprint, const std::string& file)
-      : request_(std::move(request)), dialect_(dialect), fingerprint_(fingerprint), name_(file), file_(file, std::ios::binary | std::ios::app) {
+  /// Lines are appended to `file`. `fingerprint` is that of the model as an online service.
+  BatchRequests(backend::OpenAiRequest request, const backend::Dialect& dialect, Hash fingerprint,
+                const std::string& file)
+      : request_(std::move(request)),
+        dialect_(dialect),
+        fingerprint_(fingerprint),
+        name_(file),
+        file_(file, std::ios::binary | std::ios::app) {
     if (!file_) throw InputError(name_, 0, "", "cannot be written");
   }
 
@@ -43,13 +48,14 @@ class BatchRequests {
   }
 
  private:
-  /// Why there is no answer: it comes another day, or this server cannot be asked.
+  /// The reason why there is no answer: it comes later, or this server does not support the request.
   std::exception_ptr write(std::span<const Prompt> prompt) {
     const Hash key = backend::journal_key<Completion>(fingerprint_, prompt.front());
     try {
       const std::string body = request_.write(prompt, dialect_);
       if (written_.insert(key).second) file_ << batch_line(key, request_.chat(prompt.front().body()), body);
-      return std::make_exception_ptr(BackendError("waits for the answers to a batch of requests", BackendError::Kind::permanent));
+      return std::make_exception_ptr(
+          BackendError("waits for the answers to a batch of requests", BackendError::Kind::permanent));
     } catch (const BackendError&) {
       return std::current_exception();
     }

@@ -18,16 +18,17 @@
 
 namespace espalier::run {
 
-/// What became of the lines of a file of batch responses.
+/// The result of reading a file of batch responses.
 struct BatchCounts {
-  std::vector<std::string> stored;                          ///< keys whose answer is in the journal now
-  std::vector<std::pair<std::string, std::string>> failed;  ///< keys without a usable answer, and why; they are asked again
-  std::size_t unknown = 0;                                  ///< lines that answer no request of this run
+  std::vector<std::string> stored;                          ///< keys whose answers are now in the journal
+  std::vector<std::pair<std::string, std::string>> failed;  ///< keys without a usable answer, and why
+  std::size_t unknown = 0;                                  ///< lines that match no request of this run
+  std::string doubt;                                        ///< about ignored token counts, "" = none
 };
 
 namespace detail {
 
-/// The key that 32 hexadecimal digits spell.
+/// Reads a key from 32 hexadecimal digits.
 inline std::optional<Hash> read_key(std::string_view text) {
   Hash key;
   if (text.size() != 32) return std::nullopt;
@@ -39,11 +40,11 @@ inline std::optional<Hash> read_key(std::string_view text) {
   return key;
 }
 
-/// A request that was sent: as much of its prompt as reading its answer needs (what stops it, and if it is scored), and what
-/// the journal notes of it.
+/// A request that was sent: the part of its prompt that is needed to read the answer (stop strings, log-probabilities),
+/// and the journal's note of it.
 class SentRequest {
  public:
-  explicit SentRequest(const output::JsonLine& body) : prompt("", sampling(body)) {
+  explicit SentRequest(const output::JsonLine& body) : prompt("", sampling(body)), most(allowed(body)) {
     note.source = body.text("model");
     note.attempts = 1;
     backend::JsonFields asked;
@@ -52,9 +53,15 @@ class SentRequest {
     note.request = std::make_shared<const backend::RequestText>(asked.open_object() + '}');
   }
   Prompt prompt;
+  backend::Usage most;  ///< largest token counts of its answer
   backend::RecordNote note;
 
  private:
+  static backend::Usage allowed(const output::JsonLine& body) {
+    const std::string text = simdjson::minify(body.element());
+    const std::uint64_t limit = backend::limit_with(0, text);
+    return backend::most_usage(text.size(), limit == 0 ? backend::Usage::any : limit, 1);
+  }
   static Sampling sampling(const output::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
@@ -65,7 +72,7 @@ class SentRequest {
 
 }  // namespace detail
 
-/// The requests of batch files by their keys. Throws InputError that names file, line and field.
+/// The requests of batch files by key. Throws InputError that names file, line and field.
 inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const std::vector<std::string>& files) {
   std::unordered_map<Hash, detail::SentRequest> requests;
   for (const std::string& file : files)
@@ -78,12 +85,13 @@ inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const s
   return requests;
 }
 
-/// Puts the answers of a file of batch responses, in OpenAI's form, into the journal: lines of custom_id, response
-/// {status_code, body} and error. An answer that is there already stays. Throws InputError that names file, line and
+/// Adds the answers of a file of batch responses, in OpenAI's form, to the journal. A line has custom_id, response
+/// {status_code, body} and error. An answer that is already stored is kept. Throws InputError that names file, line and
 /// field, and StoreError.
-inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file, backend::Store& journal) {
+inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
+                                backend::Store& journal) {
   constexpr std::size_t rows_a_transaction = 256;
-  const backend::Dialect& dialect = backend::dialect_of(backend::Server::openai);  // whose form the responses have
+  const backend::Dialect& dialect = backend::dialect_of(backend::Server::openai);  // the form of the responses
   const auto requests = read_batch_requests(request_files);
   BatchCounts counts;
   std::vector<backend::Record> records;
@@ -100,11 +108,15 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       return true;
     }
     try {
-      if (!line.has("response")) throw BackendError(line.has("error") ? line.object("error").text_or("message", "no response") : "no response");
+      if (!line.has("response"))
+        throw BackendError(line.has("error") ? line.object("error").text_or("message", "no response") : "no response");
       const auto response = line.object("response");
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
         throw BackendError("HTTP " + std::to_string(response.count("status_code")));
-      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second.prompt, 1), dialect);
+      backend::UsageReader usage(request->second.most);
+      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second.prompt, 1),
+                                               dialect, usage);
+      if (!usage.doubt().empty()) counts.doubt = usage.doubt();
       if (!answers.front()) throw BackendError("a reply without its first choice");
       backend::RecordNote note = request->second.note;
       note.prompt_tokens = answers.front()->prompt_tokens;

@@ -4,6 +4,8 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/file_errors.hpp>
+#include <espalier/output/folder_lock.hpp>
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
@@ -29,9 +31,9 @@ namespace espalier::run {
 /// How the vectors of an index are made.
 struct Encoding {
   backend::AnyEncoder encoder;
-  std::string name;                 ///< of the encoder: queries must be encoded by one of that name
-  std::string profile = "none";     ///< for people
-  std::optional<Hash> fingerprint;  ///< of the encoder; none = not known
+  std::string name;                 ///< the encoder's name. Queries must be encoded under the same name
+  std::string profile = "none";     ///< only for people
+  std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
   backend::Metric metric = backend::Metric::inner_product;
   backend::Precision precision = backend::Precision::float32;
 };
@@ -40,12 +42,12 @@ struct IndexOptions {
   std::string corpus;  ///< JSONL file, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
-  unsigned threads = 0;    ///< 0 = as many as the hardware runs at once; never changes a byte
-  bool overwrite = false;  ///< build anew where there is an index
+  unsigned threads = 0;                   ///< 0 = the number of hardware threads. Never changes a byte
+  bool overwrite = false;                 ///< replace an existing index
   std::optional<Encoding> encoding = {};  ///< none = no vectors
 };
 
-/// Told which stage of a build is how far: (stage, done, of all). What it throws stops the build.
+/// Called with the progress of a build: (stage, done, all). An exception from it stops the build.
 using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::uint64_t)>;
 
 namespace detail {
@@ -53,7 +55,7 @@ namespace detail {
 #ifdef ESPALIER_HAS_ZLIB
 using SourceBuffer = backend::GzipBuffer;
 #else
-/// A file's bytes as they are.
+/// The bytes of a file, unchanged.
 class SourceBuffer : public std::filebuf {
  public:
   explicit SourceBuffer(const std::string& path) {
@@ -66,7 +68,7 @@ class SourceBuffer : public std::filebuf {
 };
 #endif
 
-/// In which line each passage stands, blank lines counted.
+/// The line of each passage, counting blank lines.
 class PassageLines {
  public:
   void add(std::size_t line) {
@@ -110,14 +112,15 @@ inline void write_corpus(const std::string& source, const std::string& target, c
 }
 
 /// Writes the vectors of an index.
-inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target, const IndexProgress& progress) {
-  backend::write_vectors(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric, encoding.precision, 512,
-                         [&](std::size_t rows) {
+inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target,
+                          const IndexProgress& progress) {
+  backend::write_vectors(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric,
+                         encoding.precision, 512, [&](std::size_t rows) {
                            if (progress) progress("vectors", rows, corpus.size());
                          });
 }
 
-/// Says in the manifest what made the vectors.
+/// Records in the manifest how the vectors were made.
 inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::CheckedFile& file) {
   const auto text = [&](const char* field, const std::string& value) {
     std::string json;
@@ -130,14 +133,11 @@ inline void describe(IndexManifest& manifest, const Encoding& encoding, const ba
   manifest.set_identity("dense", file);
 }
 
-}  // namespace detail
-
-/// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data,
-/// std::invalid_argument for options and for a folder that has an index.
-inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
+inline void build(const IndexOptions& options, const IndexProgress& progress) {
   backend::Bm25Options bm25{
       options.lexical.k1, options.lexical.b, backend::analyzer(options.lexical.analyzer), options.threads, {}};
-  if (options.encoding && options.encoding->name.empty()) bad_option("encoder_name", "", "what the encoder is called, not empty");
+  if (options.encoding && options.encoding->name.empty())
+    bad_option("encoder_name", "", "what the encoder is called, not empty");
   if (progress)
     bm25.progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t all) {
       progress("bm25 " + std::string(stage), done, all);
@@ -147,6 +147,7 @@ inline void build_index(const IndexOptions& options, const IndexProgress& progre
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
     throw InputError(options.out, 0, "", "cannot be used as the index's folder: " + error.message());
+  const output::FolderLock lock(folder, "espalier index build");
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)
       throw std::invalid_argument("option 'out': " + options.out +
@@ -156,14 +157,14 @@ inline void build_index(const IndexOptions& options, const IndexProgress& progre
 
   const std::string corpus_file = (folder / "corpus.bin").string(), bm25_file = (folder / "bm25.bin").string();
   backend::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
-  detail::write_corpus(options.corpus, corpus_file, progress);
+  write_corpus(options.corpus, corpus_file, progress);
   const backend::MappedCorpus corpus(corpus_file);
   backend::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
   builder(corpus, writer);
   writer.commit();
   const std::string dense_file = (folder / "dense.bin").string();
   std::filesystem::remove(dense_file);
-  if (options.encoding) detail::write_vectors(corpus, *options.encoding, dense_file, progress);
+  if (options.encoding) write_vectors(corpus, *options.encoding, dense_file, progress);
 
   IndexManifest manifest;
   std::string source;
@@ -173,8 +174,17 @@ inline void build_index(const IndexOptions& options, const IndexProgress& progre
   manifest.set_identity("bm25",
                         backend::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
   if (options.encoding)
-    detail::describe(manifest, *options.encoding, backend::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
+    describe(manifest, *options.encoding,
+             backend::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
   manifest.write(folder);
+}
+
+}  // namespace detail
+
+/// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data and for a
+/// folder where another process works, std::invalid_argument for options and for a folder that has an index.
+inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
+  output::with_files([&] { detail::build(options, progress); });
 }
 
 }  // namespace espalier::run

@@ -1,25 +1,30 @@
 #pragma once
 
+#include <espalier/core/nearest.hpp>
+#include <espalier/method/method.hpp>
+#include <espalier/run/backends.hpp>
 #include <espalier/run/index_folder.hpp>
-#include <espalier/run/method.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace espalier::run {
 
-/// Gives a method the preset and the options of the settings, and with it the simulated model's skills and the lexical
-/// index's parameters, which stand in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
-inline void configure(const Settings& settings, Method& method, sim::Skills& skills, Lexical& lexical) {
+/// Gives a method the preset and the options of the settings. The simulated model's skills and the lexical index's
+/// parameters are in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
+inline void configure(const Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
   lexical = lexical_of(settings);
-  const std::pair<const char*, double*> rates[] = {{"sim.recall", &skills.recall}, {"sim.decompose", &skills.decompose},
-                                                   {"sim.phrase", &skills.phrase}, {"sim.read", &skills.read},
-                                                   {"sim.stop", &skills.stop},     {"sim.hallucinate", &skills.hallucinate},
-                                                   {"sim.malformed", &skills.malformed}, {"sim.judge", &skills.judge}};
+  const std::pair<const char*, double*> rates[] = {
+      {"sim.recall", &skills.recall},       {"sim.decompose", &skills.decompose},
+      {"sim.phrase", &skills.phrase},       {"sim.read", &skills.read},
+      {"sim.stop", &skills.stop},           {"sim.hallucinate", &skills.hallucinate},
+      {"sim.malformed", &skills.malformed}, {"sim.judge", &skills.judge}};
   for (const auto& [name, rate] : rates) method.options().add(name, *rate, "a rate of the simulated model", "0 to 1");
   method.options()
       .add("bm25.k1", lexical.k1, "saturation of repeated words", "0 or more")
@@ -32,15 +37,27 @@ inline void configure(const Settings& settings, Method& method, sim::Skills& ski
   check_index(settings, lexical);
   skills.check();
   method.check();
+  const std::shared_ptr<const Protocol> protocol = method.prompts().protocol();
   for (const ModelFor& other : settings.models)
-    if (!method.prompts().protocol()->purpose(other.purpose))
-      throw std::invalid_argument("option 'model-for': " + settings.method + " has no purpose '" + other.purpose + "'");
+    if (!protocol->purpose(other.purpose))
+      throw std::invalid_argument(
+          "option 'model-for': " + settings.method + " has no purpose '" + other.purpose + "'" +
+          did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name)));
   for (const std::string& endpoint : settings.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
     const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
     if (!purpose.empty() && std::none_of(settings.models.begin(), settings.models.end(), has_it))
       throw std::invalid_argument("option 'endpoint': no model was given for the purpose '" + purpose + "'");
   }
+}
+
+/// Throws std::invalid_argument where a method looks something up and there is nothing to search.
+inline void check_searchable(const Settings& settings, const method::Method& method) {
+  const bool searches_now = settings.task != Settings::Task::annotate && !settings.replay && method.retrieves();
+  if (searches_now && settings.corpus.empty() && settings.index.empty() && !is_url(settings.retriever))
+    throw std::invalid_argument(
+        settings.method +
+        " searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever");
 }
 
 }  // namespace espalier::run

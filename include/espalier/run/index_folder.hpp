@@ -21,8 +21,8 @@
 
 namespace espalier::run {
 
-/// DIR/index.json: which parts an index has, each a checked file `DIR/<part>.bin`, and which file that must be. Written last, so
-/// that the folder of a build that was not finished is no index.
+/// DIR/index.json: the parts of an index, each a checked file `DIR/<part>.bin` with its identity. It is written last,
+/// so the folder of an unfinished build is not an index.
 class IndexManifest {
  public:
   IndexManifest() { set("format", "1"); }
@@ -46,7 +46,7 @@ class IndexManifest {
   }
 
   [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
-  /// Fields of parts, "part.name", and their values as JSON.
+  /// Sets a field of a part, "part.name", to a JSON value.
   void set(const std::string& field, std::string json) { fields_[field] = std::move(json); }
   void set_identity(const std::string& part, const backend::CheckedFile& file) {
     set(part + ".identity", identity(file));
@@ -69,8 +69,8 @@ class IndexManifest {
   std::map<std::string, std::string> fields_;
 };
 
-/// An opened index folder: a corpus and what was built over it. Its files are mapped into memory, so that opening it takes
-/// no time and processes share it. Throws InputError for whatever is missing, damaged or of another build.
+/// An opened index folder: a corpus and its indexes. Its files are mapped into memory, so it opens at once and
+/// processes share it. Throws InputError for anything missing, damaged or from another build.
 class IndexFolder {
  public:
   explicit IndexFolder(std::filesystem::path folder)
@@ -85,33 +85,41 @@ class IndexFolder {
   [[nodiscard]] const backend::MappedCorpus& corpus() const { return corpus_; }
   [[nodiscard]] const IndexManifest& manifest() const { return manifest_; }
   [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
-  /// How the corpus was read into the BM25 index.
+  /// The options with which the BM25 index was built.
   [[nodiscard]] Lexical lexical() const { return {lexical_.facts().k1, lexical_.facts().b, lexical_.analyzer()}; }
   [[nodiscard]] backend::Bm25 bm25(unsigned threads = 0) const {
     return backend::Bm25(corpus_, lexical_, backend::analyzer(lexical_.analyzer()), threads);
   }
 
-  /// The vectors of the passages. Throws std::invalid_argument where the index was built without an encoder.
+  /// The vectors of the passages. Throws std::invalid_argument if the index was built without an encoder.
   [[nodiscard]] backend::DenseFile dense() const {
-    if (!manifest_.has("dense")) throw std::invalid_argument("option 'index': " + folder_.string() + " was built without --encoder: it has no vectors");
+    if (!manifest_.has("dense"))
+      throw std::invalid_argument("option 'index': " + folder_.string() +
+                                  " was built without --encoder: it has no vectors");
     backend::DenseFile vectors = part<backend::DenseFile>("dense");
-    if (vectors.rows() != corpus_.size()) throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
+    if (vectors.rows() != corpus_.size())
+      throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
     return vectors;
   }
-  /// Throws std::invalid_argument for queries that another encoder encodes. `name` "" and no fingerprint = not known.
+  /// Throws std::invalid_argument if queries are encoded by another encoder. A `name` "" without a fingerprint =
+  /// unknown.
   void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
     const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
     std::string asked;
     append_json_string(asked, name);
-    if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked) return;
-    bad_option("encoder_name", name, built + " with profile " + manifest_.json("dense.profile") + " and the cut and revision that made the vectors of " + folder_.string());
+    if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
+      return;
+    bad_option("encoder_name", name,
+               built + " with profile " + manifest_.json("dense.profile") +
+                   " and the cut and revision that made the vectors of " + folder_.string());
   }
-  /// Identity of what a run reads of it.
+  /// Identity of what a run reads from it.
   [[nodiscard]] std::string hash(bool dense) const {
-    return dense ? Hasher().add(corpus_.hash()).add(this->dense().index().fingerprint()).finish().hex() : corpus_.hash().hex();
+    return dense ? Hasher().add(corpus_.hash()).add(this->dense().index().fingerprint()).finish().hex()
+                 : corpus_.hash().hex();
   }
 
-  /// Opens the file of a part, which must be the one that was there when the index was built.
+  /// Opens the file of a part. It must be the file that the build wrote.
   [[nodiscard]] backend::CheckedFile file(const std::string& part, std::string_view kind, std::uint32_t version) const {
     const std::string path = (folder_ / (part + ".bin")).string();
     backend::CheckedFile opened(path, kind, version);
@@ -139,12 +147,12 @@ class IndexFolder {
   backend::LexicalIndex lexical_;
 };
 
-/// How BM25 reads its corpus where nothing else is asked for: as the settings' index folder was built.
+/// The default BM25 options: those of the settings' index folder, if there is one.
 inline Lexical lexical_of(const Settings& settings) {
   return settings.index.empty() ? Lexical() : IndexFolder(settings.index).lexical();
 }
 
-/// Throws std::invalid_argument if the settings' index folder was built otherwise than a run wants it.
+/// Throws std::invalid_argument if the settings' index folder was built with other options than the run wants.
 inline void check_index(const Settings& settings, const Lexical& wanted) {
   if (settings.index.empty()) return;
   if (!settings.corpus.empty()) throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
@@ -160,7 +168,7 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
                               ", the run asks for " + shown(wanted) + ": build another index");
 }
 
-/// What is in an index, as a JSON object.
+/// A description of an index as a JSON object.
 inline std::string describe(const IndexFolder& index) {
   const backend::Bm25 bm25 = index.bm25();
   const backend::LexicalFacts& facts = bm25.index().facts();
@@ -177,7 +185,8 @@ inline std::string describe(const IndexFolder& index) {
   if (index.manifest().has("dense")) {
     const backend::DenseFile vectors = index.dense();
     json.key("dense").begin_object();
-    for (const char* field : {"encoder", "profile", "fingerprint"}) json.key(field).raw(index.manifest().json(std::string("dense.") + field));
+    for (const char* field : {"encoder", "profile", "fingerprint"})
+      json.key(field).raw(index.manifest().json(std::string("dense.") + field));
     json.field("metric", backend::metric_names[std::size_t(vectors.metric())]).field("dimension", vectors.dimension());
     json.field("vectors", backend::precision_names[std::size_t(vectors.precision())]);
     json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();

@@ -19,27 +19,27 @@
 
 namespace espalier::run {
 
-/// A backend on its way to a scheduler, behind a journal if it has one.
+/// A backend ready for a scheduler, behind a journal if the run has one.
 template <class In, class Out>
 class RunBackend {
  public:
   std::unique_ptr<Service<In, Out>> service;
   std::string label;
-  const Accounts* accounts = nullptr;  ///< what the journal counts, as long as the scheduler lives; null without one
-  const Accounts* transport = nullptr;  ///< what the client of a server counts, likewise
-  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< a client's servers
+  const Accounts* accounts = nullptr;   ///< the journal's counts (as long as the scheduler lives), or null
+  const Accounts* transport = nullptr;  ///< the counts of a server's client, or null
+  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< the servers of a client
 };
 
-/// The file that holds a run's answers.
+/// The path of a run's journal.
 inline std::string journal_file(const Settings& settings, const std::filesystem::path& folder) {
   return settings.journal_file.empty() ? (folder / "journal.sqlite").string() : settings.journal_file;
 }
 
-/// Where a run keeps its answers, all backends in one store.
+/// The journal of a run. All backends share one store.
 class RunJournal {
  public:
-  /// `run`: under what name the journal notes which records are used. Throws MissingPart without SQLite, InputError for a
-  /// replay of a file that is not there.
+  /// `run` is the name under which the journal notes the records in use. Throws MissingPart without SQLite, and
+  /// InputError for a replay without a file.
   RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run)
       : keep_(settings.journal), replay_(settings.replay) {
     if (!keep_) return;
@@ -52,8 +52,8 @@ class RunJournal {
 #endif
   }
 
-  /// Puts a backend whose answers are worth it behind the journal; one without a fingerprint behind one that lives as long
-  /// as the process. A replay answers from the journal alone.
+  /// Puts a backend behind the journal if its answers are worth it. A backend without a fingerprint gets a journal that
+  /// lives only as long as the process. A replay answers only from the journal.
   template <class In, class Out>
   RunBackend<In, Out> operator()(Backend<In, Out> backend) const {
     RunBackend<In, Out> result;
@@ -71,7 +71,9 @@ class RunJournal {
     };
     const Hash fingerprint = backend.fingerprint.value_or(Hash());
     if (replay_) take(std::make_unique<backend::Replay<In, Out>>(std::move(store), fingerprint));
-    else take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint, result.label));
+    else
+      take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint,
+                                                         result.label));
     return result;
   }
 
@@ -80,7 +82,7 @@ class RunJournal {
   std::shared_ptr<backend::Store> store_;
 };
 
-/// A port's counts and its journal's as one account. Throws Error if they do not balance (contracts: accounting).
+/// Combines a port's counts with those of its journal. Throws Error if they do not balance (docs page "contracts").
 inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts* transport = nullptr) {
   const std::uint64_t answered = port.logical - port.shared - port.failed;
   port.cached = journal ? journal->cached : 0;
@@ -89,19 +91,25 @@ inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts*
   port.paid_failed = transport ? transport->paid_failed : 0;
   port.requests = transport ? transport->requests : 0;
   if (port.logical != port.paid_applied + port.cached + port.shared + port.failed)
-    throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " + std::to_string(port.paid_applied) +
-                " paid, " + std::to_string(port.cached) + " cached, " + std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
+    throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " +
+                std::to_string(port.paid_applied) + " paid, " + std::to_string(port.cached) + " cached, " +
+                std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
   return port;
 }
 
-/// DIR/accounts.json: how a run's requests were answered. A matter of execution, so it stands apart from the results.
+/// DIR/accounts.json: how a run's requests were answered. This is a matter of execution, so it is separate from the
+/// results.
 inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all,
                                  const std::vector<std::shared_ptr<const backend::HttpFleet>>& fleets) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
   for (const auto& [name, a] : all) {
-    json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied).field("cached", a.cached);
+    json.key(name)
+        .begin_object()
+        .field("logical", a.logical)
+        .field("paid_applied", a.paid_applied)
+        .field("cached", a.cached);
     json.field("shared", a.shared).field("failed", a.failed).field("paid_cancelled", a.paid_cancelled);
     json.field("paid_failed", a.paid_failed).field("requests", a.requests).end_object();
   }
@@ -109,7 +117,11 @@ inline std::string accounts_json(const std::vector<std::pair<const char*, Accoun
   for (const auto& fleet : fleets)
     for (std::size_t i = 0; i < fleet->size(); ++i) {
       const backend::HttpFleet::Figures& f = fleet->figures(i);
-      json.begin_object().field("url", fleet->shown(i)).field("requests", f.requests).field("failures", f.failures).field("rests", f.rests);
+      json.begin_object()
+          .field("url", fleet->shown(i))
+          .field("requests", f.requests)
+          .field("failures", f.failures)
+          .field("rests", f.rests);
       json.field("window", fleet->window(i).width()).field("latency", f.latency).end_object();
     }
   json.end_array();

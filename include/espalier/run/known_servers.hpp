@@ -14,14 +14,14 @@
 
 namespace espalier::run {
 
-/// DIR/servers.json: what the run's model servers were found to be, by address, so that a run that goes on need not ask
-/// again. A matter of execution: nothing is compared with it.
+/// DIR/servers.json: the kinds of the run's model servers, by address, so that a resumed run need not ask again. A
+/// matter of execution, never compared.
 class KnownServers {
  public:
-  /// Without a file nothing is kept.
+  /// With an empty path nothing is kept.
   explicit KnownServers(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// What the server at that address is, if it was asked before. Throws InputError for a file that cannot be read.
+  /// The kind of the server at this address, if it is known. Throws InputError for a file that cannot be read.
   [[nodiscard]] std::optional<backend::Server> at(const std::string& address) const {
     const auto known = names();
     const auto found = known.find(address);
@@ -30,7 +30,7 @@ class KnownServers {
       if (found->second == quoted(dialect.name)) return dialect.server;
     throw InputError(file_.string(), 0, address, "no sort of server is called " + found->second);
   }
-  /// A server that gave nothing away, perhaps for want of a key, is asked again next time.
+  /// Keeps a server's kind. A server that was not identified, perhaps without a key, is asked again next time.
   void keep(const std::string& address, backend::Server server) const {
     if (server == backend::Server::other || file_.empty()) return;
     auto known = names();
@@ -47,7 +47,8 @@ class KnownServers {
 
  private:
   [[nodiscard]] std::map<std::string, std::string> names() const {
-    return std::filesystem::exists(file_) ? output::read_flat_json(file_.string()) : std::map<std::string, std::string>();
+    return std::filesystem::exists(file_) ? output::read_flat_json(file_.string())
+                                          : std::map<std::string, std::string>();
   }
   static std::string quoted(std::string_view text) {
     std::string json;

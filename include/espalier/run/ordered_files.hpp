@@ -11,14 +11,14 @@
 
 namespace espalier::run {
 
-/// Several files to which questions contribute a piece each, in any order; the pieces stand in question order. Nothing
-/// is visible before commit().
+/// Several files to which each question contributes one piece, in any order. The pieces are written in question order.
+/// Nothing is visible before commit().
 class OrderedFiles {
  public:
   OrderedFiles(const std::filesystem::path& folder, const std::vector<std::string>& names) {
     for (const auto& name : names) files_.emplace_back((folder / name).string());
   }
-  /// Takes the pieces of question `index`, one a file.
+  /// Takes the pieces of question `index`, one per file.
   void put(std::size_t index, std::vector<std::string> pieces) {
     waiting_.emplace(index, std::move(pieces));
     for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_; it = waiting_.erase(it), ++next_)

@@ -23,44 +23,51 @@
 
 namespace espalier::run {
 
-/// The file of vectors or the faiss index that the settings name, "" = none.
+/// The file of vectors or the faiss index in the settings, "" = none.
 inline std::string retriever_file(const Settings& settings) {
   for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
     if (settings.retriever.starts_with(kind)) return settings.retriever.substr(kind.size());
   return "";
 }
 
-/// A faiss index over the corpus; queries are encoded by the server that the settings name.
-inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings, [[maybe_unused]] std::vector<Passage> corpus) {
+/// A faiss index over the corpus. The settings' encoder encodes the queries.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
+                                   [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
-  backend::VectorRetriever<backend::FaissIndex> index(std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissAccess::either), std::move(encode));
+  Blocking<EncodeRequest, Embedding> encode(
+      std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
+  backend::VectorRetriever<backend::FaissIndex> index(
+      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissAccess::either),
+      std::move(encode));
   const Hash fingerprint = index.fingerprint();
-  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss", true};
+  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
+          true};
 #else
   throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
 #endif
 }
 
-/// The passages that the settings name, in memory.
+/// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
   return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
 }
 
 /// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
-  backend::Bm25 index = settings.index.empty()
-                            ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-                            : IndexFolder(settings.index).bm25();
+  backend::Bm25 index =
+      settings.index.empty()
+          ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
+          : IndexFolder(settings.index).bm25();
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
 
 #ifdef ESPALIER_HAS_CURL
-/// Exact search over vectors, whose row i is passage i; queries are encoded by `encoder`.
+/// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
 template <class Corpus>
 RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
-  Blocking<EncodeRequest, Embedding> encode(std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
+  Blocking<EncodeRequest, Embedding> encode(
+      std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
   Dense index(std::move(corpus), vectors.index(), std::move(encode));
   const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
@@ -68,8 +75,9 @@ RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, En
 }
 #endif
 
-/// Exact search over the index folder's own vectors, or over those in a file, by the encoder that the settings name.
-inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings, [[maybe_unused]] const std::string& file) {
+/// Exact search over the vectors of the index folder, or of a file, with the settings' encoder.
+inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
+                                   [[maybe_unused]] const std::string& file) {
 #ifdef ESPALIER_HAS_CURL
   EncoderBackend encoder = make_encoder(settings);
   if (file.empty()) {
@@ -88,7 +96,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings, [[
 #endif
 }
 
-/// The client of the retrieval server that the settings name.
+/// The client of the settings' retrieval server.
 inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
   backend::HttpRetrieverOptions options;
@@ -104,8 +112,9 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
 #endif
 }
 
-/// A retriever whose best passages the server that the settings name puts in a new order.
-inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever, [[maybe_unused]] const Settings& settings) {
+/// A retriever whose best passages the settings' reranker orders again.
+inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
+                                 [[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
   backend::HttpRerankerOptions options;
   options.url = settings.reranker;
@@ -113,15 +122,20 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever, [[
   options.api_key_file = settings.api_key_file;
   options.http = http_options(settings);
   auto service = std::make_unique<backend::HttpReranker>(std::move(options));
-  const Hash fingerprint = Hasher().add(std::string_view("reranked")).add(*retriever.fingerprint).add(service->fingerprint()).add(std::uint64_t(settings.rerank_depth)).finish();
-  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), settings.rerank_depth), fingerprint,
-          retriever.label + ", reranked", true};
+  const Hash fingerprint = Hasher()
+                               .add(std::string_view("reranked"))
+                               .add(*retriever.fingerprint)
+                               .add(service->fingerprint())
+                               .add(std::uint64_t(settings.rerank_depth))
+                               .finish();
+  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), settings.rerank_depth),
+          fingerprint, retriever.label + ", reranked", true};
 #else
   throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
 
-/// The retriever that the settings name, without a reranker; a local one searches the index folder, or the corpus.
+/// The settings' retriever without a reranker. A local one searches the index folder or the corpus.
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
   const std::size_t colon = settings.retriever.find(':');
   const std::string kind = settings.retriever.substr(0, colon), file = retriever_file(settings);
@@ -131,14 +145,17 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
   if (kind == "dense" && vectors) return make_dense(settings, file);
   if (kind == "hybrid" && vectors) {
     RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file);
-    const Hash fingerprint = Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
+    const Hash fingerprint =
+        Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
     std::vector<backend::Hybrid::Part> parts;
     parts.push_back(std::move(lexically.service));
     parts.push_back(std::move(densely.service));
     return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
   }
   if (!is_url(settings.retriever))
-    bad_option("retriever", settings.retriever, "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that starts with http:// or https://");
+    bad_option("retriever", settings.retriever,
+               "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that "
+               "starts with http:// or https://");
   return make_remote(settings);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/core/scheduler.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/journaling.hpp>
-#include <espalier/run/method.hpp>
 #include <espalier/run/retrievers.hpp>
 #include <espalier/run/settings.hpp>
 
@@ -14,23 +14,26 @@
 
 namespace espalier::run {
 
-/// What a run's searches ask, each behind the run's journal and on a port of the scheduler; and what was asked.
+/// The services of a run's searches, each behind the run's journal and on a port of the scheduler, and their counts.
 class Services {
  public:
-  /// `known`: the questions that a simulated model has heard of.
-  Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known, const sim::Skills& skills, const Lexical& lexical,
-           const RunJournal& journal)
-      : Services(scheduler, settings, journal, make_model(settings.model, settings.model_name, settings.endpoints_for(""), settings, known, skills),
+  /// `known` are the questions that a simulated model knows.
+  Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known,
+           const sim::Skills& skills, const Lexical& lexical, const RunJournal& journal)
+      : Services(scheduler, settings, journal,
+                 make_model(settings.model, settings.model_name, settings.endpoints_for(""), settings, known, skills),
                  make_retriever(settings, lexical)) {
     for (const ModelFor& other : settings.models) {
-      auto backend = journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
+      auto backend =
+          journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
     }
     if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.value_head;
-    if (!settings.value_server.empty()) ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
+    if (!settings.value_server.empty())
+      ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }
 
   /// Completions applied so far.
@@ -44,27 +47,40 @@ class Services {
     Accounts models, encoders;
     for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
     for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
-    return accounts_json({{"model", models}, {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)}, {"encoder", encoders}}, fleets_);
+    return accounts_json({{"model", models},
+                          {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)},
+                          {"encoder", encoders}},
+                         fleets_);
   }
 
-  Ports ports;
+  method::Ports ports;
   std::string model_label, retriever_label;
 
  private:
-  Services(Scheduler& scheduler, const Settings& settings, const RunJournal& journal, ModelBackend model, RetrieverBackend retriever)
+  Services(Scheduler& scheduler, const Settings& settings, const RunJournal& journal, ModelBackend model,
+           RetrieverBackend retriever)
       : Services(scheduler, settings, journal(std::move(model)), journal(std::move(retriever))) {}
-  Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model, RunBackend<Query, Passages> retriever)
-      : ports(scheduler.model(std::move(model.service), at_once(settings)), scheduler.retriever(std::move(retriever.service), settings.in_flight)),
-        model_label(model.label), retriever_label(std::move(retriever.label)), main_label_(std::move(model.label)), retriever_accounts_(retriever.accounts) {
+  Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model,
+           RunBackend<Query, Passages> retriever)
+      : ports(scheduler.model(std::move(model.service), at_once(settings)),
+              scheduler.retriever(std::move(retriever.service), settings.in_flight)),
+        model_label(model.label),
+        retriever_label(std::move(retriever.label)),
+        main_label_(std::move(model.label)),
+        retriever_accounts_(retriever.accounts) {
     add(ports.model, model);
   }
   void add(const ModelPort& port, const RunBackend<Prompt, Completion>& model) {
     models_.push_back({port, model.accounts, model.transport});
     if (model.fleet) fleets_.push_back(model.fleet);
   }
-  /// Requests to a model at once. A batch file takes all there are: what waits behind a limit would be lost with its tree.
-  static std::size_t at_once(const Settings& settings) { return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited; }
-  EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings, const RunJournal& journal) {
+  /// Requests to a model at once. A batch file takes all of them: requests waiting behind a limit would be lost with
+  /// their trees.
+  static std::size_t at_once(const Settings& settings) {
+    return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited;
+  }
+  EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
+                      const RunJournal& journal) {
     auto kept = journal(std::move(backend));
     encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);
     return encoders_.back().first;

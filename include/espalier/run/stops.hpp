@@ -16,11 +16,11 @@
 
 namespace espalier::run {
 
-/// Where the clock ended searches. Each such stop is written down when it happens, a line "tree steps", and happens at the
-/// same step when the run is done again; a last line that was not finished is no stop.
+/// Remembers where the clock ended searches. Each stop is written as a line "tree steps" when it happens, and happens
+/// at the same step when the run is repeated. An unfinished last line is ignored.
 class Stops {
  public:
-  /// `search`: what tells the trees of one method under its options from others that share the file. "" = keep no file.
+  /// `search` separates trees of different methods and options that share the file. "" = no file.
   Stops(const std::filesystem::path& file, Hash search) : search_(search) {
     if (file.empty()) return;
     std::ifstream in(file, std::ios::binary);
@@ -31,13 +31,14 @@ class Stops {
       const std::size_t blank = line.find(' ');
       std::uint64_t steps = 0;
       if (blank == std::string::npos) continue;
-      if (std::from_chars(line.data() + blank + 1, line.data() + line.size(), steps).ec == std::errc()) known_[line.substr(0, blank)] = steps;
+      if (std::from_chars(line.data() + blank + 1, line.data() + line.size(), steps).ec == std::errc())
+        known_[line.substr(0, blank)] = steps;
     }
     in.close();
     out_.open(file, std::ios::binary | std::ios::app);
     if (torn) out_ << '\n';
   }
-  /// Whether a tree's time is up after so many steps: as it was before, or because it is late now.
+  /// True if a tree's time is up after these steps: as recorded before, or because it is late now.
   bool operator()(Seed tree, std::uint64_t steps, bool late) {
     const std::string key = Hasher().add(search_).add(tree.value()).finish().hex();
     const auto stop = known_.find(key);
@@ -55,8 +56,10 @@ class Stops {
 };
 
 /// A run's stops by the clock, kept beside its journal.
-inline Budget::Timeout remembered_stops(const Settings& settings, const std::filesystem::path& folder, const std::string& options) {
-  const std::filesystem::path file = settings.journal_file.empty() ? folder / "stops" : std::filesystem::path(settings.journal_file + ".stops");
+inline Budget::Timeout remembered_stops(const Settings& settings, const std::filesystem::path& folder,
+                                        const std::string& options) {
+  const std::filesystem::path file =
+      settings.journal_file.empty() ? folder / "stops" : std::filesystem::path(settings.journal_file + ".stops");
   const Hash search = Hasher().add(settings.method).add(options).finish();
   const auto stops = std::make_shared<Stops>(settings.journal ? file : std::filesystem::path(), search);
   return [stops](Seed tree, std::uint64_t steps, bool late) { return (*stops)(tree, steps, late); };

@@ -15,26 +15,32 @@
 
 namespace espalier::run {
 
-/// What a run's summary.json counts. Scores are means over all questions of the run; an open question and a null
-/// prediction count as 0 and are counted apart.
+/// The counts of a run's summary.json. Scores are means over all questions of the run. Open questions and null
+/// predictions score 0, and their numbers are given.
 class Summary {
  public:
-  std::string method, model, retriever;  ///< as results call them; "simulated" is such a name
-  bool oracle = false;                   ///< trees were steered by gold answers
+  std::string method, model, retriever;      ///< their names in results, for example "simulated"
+  bool oracle = false;                       ///< gold answers guided the trees
   std::map<std::string, std::string> notes;  ///< what a reader of the products must know, by file
-  double seconds = 0;                    ///< the one field that differs between equal runs
+  double seconds = 0;                        ///< the only field that differs between equal runs
 
   explicit Summary(std::size_t questions) : scores_(questions) {}
 
-  /// Question `index`'s row; in any order.
+  /// Adds the row of question `index`, in any order.
   void add(std::size_t index, const output::AnswerRow& row) {
     ++by_status_[row.status];
     null_predictions_ += row.status != "open" && !row.answer;
     if (row.em) scores_[index] = {*row.em, *row.f1, *row.acc};
     scored_ = scored_ || row.em;
   }
-  void add(const rag::Tree& tree) {
+  /// Question `index`'s tree; in any order.
+  void add(std::size_t index, const rag::Tree& tree) {
     ledger_ += tree.ledger;
+    for (const auto& [purpose, unread] : tree.ledger.first_unread()) {
+      FirstUnread first{index, tree.state(rag::Tree::root()).question().id, unread};
+      const auto [it, fresh] = first_unread_.try_emplace(purpose, first);
+      if (!fresh && index < it->second.index) it->second = std::move(first);
+    }
     for (NodeId id = 1; id < tree.size(); ++id)
       if (tree[id].status == Status::pruned) ++pruned_[static_cast<std::size_t>(tree[id].reason)];
     pruned_[static_cast<std::size_t>(Reason::skipped)] += tree.skips.size();
@@ -48,7 +54,11 @@ class Summary {
   [[nodiscard]] std::string json() const {
     std::string out;
     JsonWriter json(out);
-    json.begin_object().field("method", method).field("model", model).field("simulated", model.find("simulated") != std::string::npos).field("retriever", retriever);
+    json.begin_object()
+        .field("method", method)
+        .field("model", model)
+        .field("simulated", model.find("simulated") != std::string::npos)
+        .field("retriever", retriever);
     json.field("oracle", oracle).field("questions", scores_.size());
     for (const char* status : {"done", "budget", "open", "failed"}) json.field(status, count(status));
     json.field("null_predictions", null_predictions_);
@@ -60,17 +70,24 @@ class Summary {
       else json.key(names[metric]).null();
     }
     const Costs total = ledger_.total();
-    json.field("calls", total.completions).field("prompt_tokens", total.prompt_tokens).field("completion_tokens", total.completion_tokens);
+    json.field("calls", total.completions)
+        .field("prompt_tokens", total.prompt_tokens)
+        .field("completion_tokens", total.completion_tokens);
     json.field("retrievals", total.retrievals).field("nodes", nodes_).key("by_purpose").begin_object();
     for (const auto& [purpose, costs] : ledger_.by_purpose()) {
       json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
-      json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals).end_object();
+      json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
+      json.field("readable", costs.completions - costs.unread).field("cut", costs.cut).end_object();
     }
-    json.end_object().key("pruned").begin_object();
-    for (std::size_t reason = 1; reason < pruned_.size(); ++reason) json.field(output::name(static_cast<Reason>(reason)), pruned_[reason]);
+    json.end_object();
+    if (!first_unread_.empty()) write_first_unread(json);
+    json.key("pruned").begin_object();
+    for (std::size_t reason = 1; reason < pruned_.size(); ++reason)
+      json.field(output::name(static_cast<Reason>(reason)), pruned_[reason]);
     json.end_object();
     std::map<std::string, std::string> all = notes;
-    if (std::string warning = exploration_warning(choices_, explored_); !warning.empty()) all["trees.jsonl"] = std::move(warning);
+    if (std::string warning = exploration_warning(choices_, explored_); !warning.empty())
+      all["trees.jsonl"] = std::move(warning);
     if (!all.empty()) {
       json.key("notes").begin_object();
       for (const auto& [file, note] : all) json.field(file, note);
@@ -81,6 +98,21 @@ class Summary {
   }
 
  private:
+  struct FirstUnread {
+    std::size_t index;     ///< of its question
+    std::string question;  ///< its id
+    Unread unread;
+  };
+  void write_first_unread(JsonWriter& json) const {
+    json.key("first_unread").begin_object();
+    for (const auto& [purpose, first] : first_unread_) {
+      json.key(purpose).begin_object().field("question", first.question).field("text", first.unread.text).key("cut_at");
+      if (first.unread.cut_at > 0) json.value(first.unread.cut_at);
+      else json.null();
+      json.end_object();
+    }
+    json.end_object();
+  }
   [[nodiscard]] std::size_t count(const std::string& status) const {
     const auto it = by_status_.find(status);
     return it == by_status_.end() ? 0 : it->second;
@@ -90,8 +122,9 @@ class Summary {
   std::vector<std::array<double, 3>> scores_;  ///< em, f1, acc of each question
   bool scored_ = false;
   Ledger ledger_;
+  std::map<std::string, FirstUnread> first_unread_;  ///< by purpose
   std::uint64_t choices_ = 0, explored_ = 0;
-  std::array<std::uint64_t, 7> pruned_{};
+  std::array<std::uint64_t, 8> pruned_{};
 };
 
 }  // namespace espalier::run

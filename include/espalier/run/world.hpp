@@ -12,7 +12,7 @@
 
 namespace espalier::run {
 
-/// A question with its gold chain as one line of JSON, in the form that output::read_questions reads.
+/// Appends a question with its gold chain as one line of JSON, in the form for output::read_questions.
 inline void append_question(const rag::Example& example, std::string& out) {
   const auto list = [](JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
     json.key(name).begin_array();
@@ -32,14 +32,16 @@ inline void append_question(const rag::Example& example, std::string& out) {
   json.field("source_repo", "generated").key("decomposition").begin_array();
   for (const rag::ChainStep& step : example.chain) {
     json.begin_object().field("question", step.question).field("answer", step.answer);
-    json.field("support_title", step.support_title).field("support_doc_id", step.support_id).end_object();
+    json.field("support_title", step.support_title).field("support_doc_id", step.support_id);
+    if (!step.support_text.empty()) json.field("support_text", step.support_text);
+    json.end_object();
   }
   json.end_array().end_object().end_object();
   out += '\n';
 }
 
-/// Writes a generated world into a folder: questions.jsonl and corpus.jsonl, each whole or not at all. Throws InputError
-/// where they cannot be written, std::invalid_argument for a bad option.
+/// Writes a generated world into a folder: questions.jsonl and corpus.jsonl, each whole or not at all. Throws
+/// InputError if they cannot be written, and std::invalid_argument for a bad option.
 inline void write_world(const std::string& folder, const sim::WorldOptions& options) {
   const sim::World world(options);
   std::error_code error;
@@ -48,7 +50,8 @@ inline void write_world(const std::string& folder, const sim::WorldOptions& opti
   output::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
   output::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;
-  for (const rag::Example& example : world.examples()) {
+  for (rag::Example example : world.examples()) {
+    for (rag::ChainStep& step : example.chain) step.support_text = world.support(step).text();
     line.clear();
     append_question(example, line);
     questions.write(line);

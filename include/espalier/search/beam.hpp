@@ -10,17 +10,17 @@
 
 namespace espalier {
 
-/// Beam search: at each depth every state of the beam gets up to `width` children of each legal kind, all new children are
-/// evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children take part in the
-/// ranking of their depth and stay as answers.
+/// Beam search. At each depth every state of the beam gets up to `width` children of each legal kind. All new children
+/// are evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children are ranked
+/// too and stay in the tree as answers.
 template <class Evaluate>
 class Beam {
  public:
   struct Options {
-    std::uint32_t beam = 4;       ///< states kept a depth, > 0
-    std::uint32_t width = 4;      ///< samples a state and kind, > 0
+    std::uint32_t beam = 4;       ///< states kept at each depth, > 0
+    std::uint32_t width = 4;      ///< samples per state and kind, > 0
     std::uint32_t max_depth = 8;  ///< > 0
-    Budget budget{};              ///< looked at before each depth
+    Budget budget{};              ///< checked before each depth
   };
   Beam(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
@@ -56,7 +56,8 @@ class Beam {
       ++tree.steps;
       std::vector<Place> fresh = co_await detail::add_children(env, &tree, std::move(beam), options_.width);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh);
-      std::stable_sort(fresh.begin(), fresh.end(), [&](const Place& a, const Place& b) { return better(tree, a.node, b.node); });
+      std::stable_sort(fresh.begin(), fresh.end(),
+                       [&](const Place& a, const Place& b) { return better(tree, a.node, b.node); });
       for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
       if (fresh.size() > options_.beam) fresh.resize(options_.beam);
       beam = std::move(fresh);

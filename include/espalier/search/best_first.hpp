@@ -12,18 +12,18 @@
 
 namespace espalier {
 
-/// Best-first search: of all states that were reached and not looked into yet, the one of the highest value (ties: higher
-/// prior, then older) gets up to `width` children of each legal kind, which are all valued. A finished state is an answer when
-/// its turn comes. Ends after `answers` answers, when nothing is left, or by its limits with what was found.
+/// Best-first search. Among the states without children, the one of the highest value goes first (ties: higher prior,
+/// then older). It gets up to `width` children of each legal kind, and all of them are valued. A terminal state counts
+/// as an answer when its turn comes. The search ends after `answers` answers, when nothing is left, or by its limits.
 template <class Evaluate>
 class BestFirst {
  public:
   struct Options {
-    std::uint32_t width = 4;        ///< samples a state and kind, > 0
-    std::uint32_t expansions = 32;  ///< states that get children, > 0
-    std::uint32_t answers = 1;      ///< > 0
+    std::uint32_t width = 4;                                              ///< samples per state and kind, > 0
+    std::uint32_t expansions = 32;                                        ///< states that get children, > 0
+    std::uint32_t answers = 1;                                            ///< answers to find, > 0
     std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< states this deep get no children, > 0
-    Budget budget{};                ///< looked at before each expansion
+    Budget budget{};                                                      ///< checked before each expansion
   };
   BestFirst(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
@@ -81,7 +81,8 @@ class BestFirst {
       std::vector<detail::Place> places(1, place);
       std::vector<detail::Place> fresh = co_await detail::add_children(env, &tree, std::move(places), options_.width);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh);
-      for (const detail::Place& child : fresh) waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
+      for (const detail::Place& child : fresh)
+        waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
     }
     sum_up(tree);
     co_return tree;

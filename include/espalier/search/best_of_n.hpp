@@ -6,7 +6,7 @@
 
 namespace espalier {
 
-/// The end of highest value among a tree's terminal nodes, the oldest of equals; no_node if none has a value.
+/// The terminal node of highest value, the oldest of equals. no_node if none has a value.
 template <class Tree>
 NodeId best_end(const Tree& tree) {
   NodeId best = no_node;
@@ -16,7 +16,7 @@ NodeId best_end(const Tree& tree) {
   return best;
 }
 
-/// Best of N: N whole paths of the policy, side by side; the end of highest value is annotated as "selected".
+/// Best of N: N whole paths of the policy, side by side. The end of highest value gets the annotation "selected".
 template <class Evaluate>
 class BestOfN {
  public:

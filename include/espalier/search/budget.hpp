@@ -12,13 +12,13 @@
 
 namespace espalier {
 
-/// What one search may cost. Engines look at it between steps, at costs that were merged in index order, so a budget is
-/// overshot by what was under way; the ledger shows by how much. 0 = no limit.
+/// What one search may cost. 0 = no limit. Engines check it between steps, against costs that were merged in index
+/// order. So a search overshoots by what was under way, and the ledger shows by how much.
 ///
-/// Time is the one thing here that a search cannot know: `clock` tells it. A search that ended by its clock is replayed to
-/// the byte by a budget whose `steps` are those that the tree recorded, or by a `timeout` that remembers.
+/// The search takes time from `clock` alone. A search that ended by its clock can be replayed to the byte: set `steps`
+/// to the steps that the tree recorded, or give a `timeout` that remembers them.
 ///
-/// Since every engine comes back here between its steps, this is also where a tree can be seen while it grows: `watch`.
+/// Every engine calls the budget between its steps, so `watch` can show a tree while it grows.
 struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   using Timeout = std::function<bool(Seed, std::uint64_t, bool)>;
@@ -28,36 +28,42 @@ struct Budget {
   std::uint64_t input_tokens = 0;   ///< (AirRAG's L_max)
   double seconds = 0;               ///< by `clock`, from the start of the search
   double usd = 0;                   ///< at the prices below
-  double price_in = 0;              ///< a million input tokens
-  double price_out = 0;             ///< a million output tokens
-  std::uint64_t steps = unlimited;  ///< of an earlier search that its clock ended
-  std::function<double()> clock{};  ///< seconds since any moment, never less than before
-  /// timeout(seed of the tree, steps made, late) -> whether time is up; without one, time is up when it is late.
+  double price_in = 0;              ///< per million input tokens
+  double price_out = 0;             ///< per million output tokens
+  std::uint64_t steps = unlimited;  ///< steps of an earlier search that ended by its clock
+  std::function<double()> clock{};  ///< seconds since any fixed moment, never decreasing
+  /// timeout(seed of the tree, steps made, late) -> whether time is up. Without it, time is up when `late` is true.
   Timeout timeout{};
-  /// Is shown a tree between the steps of its search (after each simulation of a Monte-Carlo search): a Tree of the engine's
-  /// types, until it returns.
+  /// Called between steps (after each simulation of MCTS) with the tree, a Tree of the engine's types. Valid until it
+  /// returns.
   Watch watch{};
 
   void check() const {
-    for (const auto& [name, value] : {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
+    for (const auto& [name, value] :
+         {std::pair("seconds", seconds), {"usd", usd}, {"price_in", price_in}, {"price_out", price_out}})
       if (!(value >= 0) || value > std::numeric_limits<double>::max()) bad_option(name, value, "0 or more");
     if (usd > 0 && !(price_in > 0 || price_out > 0)) bad_option("usd", usd, "0 without a price");
     if (seconds > 0 && !clock) bad_option("seconds", seconds, "0 without a clock");
   }
-  [[nodiscard]] bool limited() const { return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited; }
-  /// What the clock shows; 0 without one.
-  [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
-  /// What these costs come to.
-  [[nodiscard]] double price(const Costs& costs) const {
-    return (price_in * static_cast<double>(costs.prompt_tokens) + price_out * static_cast<double>(costs.completion_tokens)) / 1e6;
+  [[nodiscard]] bool limited() const {
+    return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited;
   }
-  /// Whether so much may still be spent besides what was, by all limits but that of time.
+  /// The clock's time in seconds, 0 without a limit of seconds.
+  [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
+  /// The price of these costs, in the currency of the prices.
+  [[nodiscard]] double price(const Costs& costs) const {
+    return (price_in * static_cast<double>(costs.prompt_tokens) +
+            price_out * static_cast<double>(costs.completion_tokens)) /
+           1e6;
+  }
+  /// True if `more` can be spent on top of `spent`. Checks all limits except time.
   [[nodiscard]] bool affords(Costs spent, const Costs& more) const {
     spent += more;
-    return (calls == 0 || spent.completions <= calls) && (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
+    return (calls == 0 || spent.completions <= calls) &&
+           (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
            (input_tokens == 0 || spent.prompt_tokens <= input_tokens) && (usd == 0 || price(spent) <= usd);
   }
-  /// What is left of a budget of which less than all is spent.
+  /// The budget that is left after these costs, which must be below the limits.
   [[nodiscard]] Budget after(const Costs& costs, double seconds_spent) const {
     Budget left = *this;
     if (calls > 0) left.calls -= costs.completions;
@@ -67,23 +73,38 @@ struct Budget {
     if (seconds > 0) left.seconds = std::max(seconds - seconds_spent, 1e-9);
     return left;
   }
-  /// Shows a tree to `watch`, if there is one.
+  /// The costs of a tree, and of what its root state says was spent before it (state.spent_before() -> Spending).
+  template <class Tree>
+  [[nodiscard]] static Costs costs(const Tree& tree) {
+    Costs all = tree.ledger.total();
+    all += before(tree).costs;
+    return all;
+  }
+  /// Shows a tree to `watch`, if it is set.
   void show(const SearchFacts& tree) const {
     if (watch) watch(tree);
   }
-  /// Whether nothing more may be spent on a tree, after `steps_made` steps of a search that began at `began` by the clock.
+  /// True if nothing more may be spent on a tree after `steps_made` steps. `began` is the clock's time at the start.
   template <class Tree>
   [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0) const {
     show(tree);
-    if (steps_made >= steps) return true;
-    const Costs costs = tree.ledger.total();
-    return (calls > 0 && costs.completions >= calls) || (tokens > 0 && costs.prompt_tokens + costs.completion_tokens >= tokens) ||
-           (input_tokens > 0 && costs.prompt_tokens >= input_tokens) ||
-           (usd > 0 && price(costs) >= usd) || (seconds > 0 && late(tree.seed, steps_made, now() - began >= seconds));
+    if (steps_made >= steps || tree.ledger.refused) return true;
+    const Costs all = costs(tree);
+    return (calls > 0 && all.completions >= calls) ||
+           (tokens > 0 && all.prompt_tokens + all.completion_tokens >= tokens) ||
+           (input_tokens > 0 && all.prompt_tokens >= input_tokens) || (usd > 0 && price(all) >= usd) ||
+           (seconds > 0 && late(tree.seed, steps_made, now() - began + before(tree).seconds >= seconds));
   }
 
  private:
-  [[nodiscard]] bool late(Seed seed, std::uint64_t steps_made, bool over) const { return timeout ? timeout(seed, steps_made, over) : over; }
+  template <class Tree>
+  [[nodiscard]] static Spending before(const Tree& tree) {
+    if constexpr (requires { tree.state(tree.root()).spent_before(); }) return tree.state(tree.root()).spent_before();
+    else return {};
+  }
+  [[nodiscard]] bool late(Seed seed, std::uint64_t steps_made, bool over) const {
+    return timeout ? timeout(seed, steps_made, over) : over;
+  }
 };
 
 }  // namespace espalier

@@ -12,8 +12,8 @@
 
 namespace espalier::detail {
 
-/// Gives all places up to `width` children of each legal kind, in the order of the places; equal ones are one. A child that
-/// ends a path is terminal, one that could not be read is pruned.
+/// Gives each place up to `width` children of each legal kind, in the order of the places. Equal proposals are merged.
+/// A child without legal kinds is terminal, a malformed one is pruned.
 template <class Env, class Tree>
 Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> places, std::uint32_t width) {
   using State = typename Env::State;
@@ -46,7 +46,8 @@ Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> p
   for (std::size_t p = 0; p < places.size(); ++p) {
     (*tree)[places[p].node].status = Status::expanded;
     for (Item& proposal : proposals[p]) {
-      const NodeId id = tree->add(places[p].node, std::move(proposal.action), std::move(states[next]), proposal.kind, proposal.prior);
+      const NodeId id =
+          tree->add(places[p].node, std::move(proposal.action), std::move(states[next]), proposal.kind, proposal.prior);
       if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
       else if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
       fresh[next++].node = id;
@@ -55,8 +56,8 @@ Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> p
   co_return fresh;
 }
 
-/// Values the places that live, all at once, and takes out those that do not or could not be valued. Enters values at the
-/// nodes alone.
+/// Values all places that are not pruned, at once, and enters each value at its node alone. Removes the places that are
+/// pruned or could not be valued.
 template <class Evaluate, class Env, class Tree>
 Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Place>* places) {
   const auto pruned = [tree](const Place& place) { return (*tree)[place.node].status == Status::pruned; };
@@ -68,7 +69,8 @@ Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector
     tasks.push_back(as_task(evaluate(*evaluator, *env, tree->state(place.node), context)));
   }
   std::vector<Result> results = co_await gather(std::move(tasks));
-  for (std::size_t i = 0; i < results.size(); ++i) enter_evaluation(*tree, (*places)[i].node, std::move(results[i]), LeafBackup());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    enter_evaluation(*tree, (*places)[i].node, std::move(results[i]), LeafBackup());
   std::erase_if(*places, pruned);
 }
 

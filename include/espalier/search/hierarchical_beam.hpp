@@ -16,25 +16,26 @@ namespace espalier {
 
 /// One level of a hierarchical beam.
 struct BeamLevel {
-  std::uint32_t width = 3;       ///< children of a state that are valued (B), > 0
-  std::uint32_t keep = 1;        ///< of all children at this depth, those that go on, > 0
-  std::uint32_t oversample = 1;  ///< samples drawn for each child that is valued, > 0
-  Diversity diversity = Diversity::none;  ///< which of the samples become children
+  std::uint32_t width = 3;                ///< children of one state that are valued (B), > 0
+  std::uint32_t keep = 1;                 ///< children that go on, of all at this depth, > 0
+  std::uint32_t oversample = 1;           ///< samples drawn for each valued child, > 0
+  Diversity diversity = Diversity::none;  ///< how samples are chosen as children
 };
 
-/// Hierarchical beam search (DecoupleRAG, section 3.4): the kinds of steps take turns, each a level with a beam of its own, such
-/// as plans, then the queries of each plan that was kept. A state's level is that of its first legal kind. Of a level's children
-/// the best go on, by what `rank(kind, value)` makes of their values (ties: higher prior, then older). Finished states leave
-/// the beam and stay. Ends when nothing is left or after `max_depth` levels; an environment that must answer by then offers nothing else.
+/// Hierarchical beam search (DecoupleRAG, section 3.4). The kinds of steps take turns, and each kind is a level with
+/// its own beam: for example plans, then the queries of each kept plan. A state's level is that of its first legal
+/// kind. The best children of a level go on, ranked by `rank(kind, value)` (ties: higher prior, then older). Terminal
+/// states leave the beam and stay in the tree. The search ends when the beam is empty or after `max_depth` levels. An
+/// environment that must answer by then has to offer only answers in time.
 template <class Evaluate, class Rank, class Text>
 class HierarchicalBeam {
  public:
   struct Options {
-    std::vector<std::pair<Kind, BeamLevel>> levels{};  ///< by kind; at least one
-    std::uint32_t max_depth = 20;                      ///< steps on a path, > 0
+    std::vector<std::pair<Kind, BeamLevel>> levels{};  ///< by kind, at least one
+    std::uint32_t max_depth = 20;                      ///< steps on one path, > 0
     Budget budget{};
   };
-  /// rank(kind, value) -> double; text(action) -> string, what diversity compares.
+  /// rank(kind, value) -> double. text(action) -> string: the text that `diversity` compares.
   HierarchicalBeam(Options options, Evaluate evaluate, Rank rank, Text text)
       : options_(std::move(options)), evaluate_(std::move(evaluate)), rank_(std::move(rank)), text_(std::move(text)) {
     if (options_.levels.empty()) bad_option("levels", 0, "1 or more");
@@ -61,7 +62,7 @@ class HierarchicalBeam {
   struct Place {
     NodeId node = 0;
     Seed seed{};
-    Kind kind = 0;  ///< of the level that the node stands at
+    Kind kind = 0;  ///< of the level of this node
     std::vector<std::pair<NodeId, Seed>> children{};
   };
 
@@ -85,7 +86,7 @@ class HierarchicalBeam {
     co_return tree;
   }
 
-  /// Puts a state into the beam, or closes it.
+  /// Puts a state into the beam, or marks it as terminal.
   template <class Env, class Tree>
   static void enter(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Place>& beam) {
     const auto kinds = env.kinds(tree.state(node));
@@ -105,7 +106,7 @@ class HierarchicalBeam {
     return options_.levels.back().second;
   }
 
-  /// Draws for every place of the beam and adds what is looked at.
+  /// Draws proposals for every place of the beam and adds the chosen ones as children.
   template <class Env, class Tree>
   Task<void> add_children(Env* env, Tree* tree, std::vector<Place>* beam) {
     using State = typename Env::State;
@@ -113,7 +114,8 @@ class HierarchicalBeam {
     for (const Place& place : *beam) {
       const BeamLevel& of = level(place.kind);
       const Context context(place.seed, 0, &tree->ledger);
-      asked.push_back(as_task(detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
+      asked.push_back(
+          as_task(detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
     }
     auto drawn = co_await gather(std::move(asked));
     std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
@@ -136,13 +138,14 @@ class HierarchicalBeam {
         auto& proposal = proposals[i][j];
         const auto& of = level((*beam)[i].kind);
         const float prior = proposal.prior / static_cast<float>(of.width * of.oversample);
-        const NodeId id = tree->add((*beam)[i].node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
+        const NodeId id =
+            tree->add((*beam)[i].node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
         if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
         (*beam)[i].children[j].first = id;
       }
   }
 
-  /// Those of a place's proposals that become children: the ones that can be read, by diversity, and those that cannot.
+  /// The proposals of one place that become children: the readable ones by diversity, and all malformed ones.
   template <class Proposals>
   Proposals chosen(Proposals proposals, const BeamLevel& of) const {
     std::vector<std::string> texts;
@@ -169,7 +172,7 @@ class HierarchicalBeam {
     co_await detail::value_children(&evaluate_, env, tree, &children);
   }
 
-  /// A child that might go on.
+  /// A child that may go on.
   struct Candidate {
     NodeId node = 0;
     Seed seed{};
@@ -177,14 +180,15 @@ class HierarchicalBeam {
     double rank = 0;
   };
 
-  /// Closes the finished children, cuts all but the best others of each level and makes those the next beam.
+  /// Marks terminal children, prunes all but the best others of each level, and returns these as the next beam.
   template <class Env, class Tree>
   std::vector<Place> next_beam(Env& env, Tree& tree, const std::vector<Place>& beam) const {
     std::vector<Candidate> candidates;
     for (const Place& place : beam) {
       tree[place.node].status = Status::expanded;
       for (const auto& [child, seed] : place.children)
-        if (tree[child].status != Status::pruned) candidates.push_back({child, seed, place.kind, rank_(place.kind, tree[child].mean())});
+        if (tree[child].status != Status::pruned)
+          candidates.push_back({child, seed, place.kind, rank_(place.kind, tree[child].mean())});
     }
     std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
       return a.rank != b.rank ? a.rank > b.rank : tree[a.node].prior > tree[b.node].prior;

@@ -7,8 +7,9 @@
 
 namespace espalier {
 
-/// Puts another tree's branches under this one's root, behind its own, with all that is known of them; costs add up. The two
-/// must grow from the same state. Returns what to add to an id of the other tree to find it here; its root is this one's.
+/// Copies another tree's branches under this tree's root, after its own branches, with everything recorded for them.
+/// Costs add up. Both trees must start from the same state. Returns the offset from an id of the other tree to its id
+/// here. The two roots become one.
 template <class State, class Action, class Value>
 NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& other) {
   using T = Tree<State, Action, Value>;
@@ -23,13 +24,15 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
   }
   tree[T::root()].total += other[T::root()].total;
   tree[T::root()].visits += other[T::root()].visits;
-  for (const auto& rollout : other.rollouts) tree.rollouts.push_back({here(rollout.node), rollout.state, rollout.value});
+  for (const auto& rollout : other.rollouts)
+    tree.rollouts.push_back({here(rollout.node), rollout.state, rollout.value});
   for (const Skip& skip : other.skips) tree.skips.push_back({here(skip.node), skip.kind});
   for (const auto& [name, numbers] : other.annotations)
     for (NodeId id = 1; id < numbers.size(); ++id)
       if (numbers[id] == numbers[id]) tree.annotate(name, here(id), numbers[id]);
   for (const Remark& remark : other.remarks) tree.remarks.push_back({remark.name, here(remark.node), remark.text});
   tree.ledger += other.ledger;
+  for (const auto& [name, costs] : other.annotation_costs) tree.annotation_costs[name] += costs;
   tree.steps += other.steps;
   tree.choices += other.choices;
   tree.explored += other.explored;

@@ -6,28 +6,34 @@
 #include <espalier/search/budget.hpp>
 #include <espalier/search/rollout.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 namespace espalier {
 
-/// Layer-by-layer expansion of decisions and their executions with pruning (DecEx-RAG, section 2.2). At every node of the
-/// frontier the legal kinds are grown in order; each stage
-///   1. draws samples of the kind, up to `width` with those that an earlier stage gave, and merges equal ones,
-///   2. lets `filter` cut children before anything is spent on their values,
-///   3. evaluates the rest, terminal children first, because they cost nothing, asking `decide` after each round,
-/// and a verdict of "enough" skips the kinds that are left. At the end `keep` chooses the children that form the next
-/// frontier. All nodes of a frontier go through a stage together; results are entered in node order.
+/// Layer-by-layer expansion of decisions and their executions, with pruning (DecEx-RAG, section 2.2). At every node of
+/// the frontier the legal kinds are grown in order, one per stage. Each stage
+///   1. draws samples of its kind, up to `width` including those of earlier stages, and merges equal ones,
+///   2. lets `filter` cut children before they are valued,
+///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
+/// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
+/// All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
   struct Options {
-    std::uint32_t width = 3;  ///< samples a kind (k), > 0
-    Budget budget{};          ///< looked at before each stage
+    std::uint32_t width = 3;    ///< samples per kind (k), > 0
+    bool value_losing = false;  ///< also evaluates children that lost a decision, for preference data
+    Budget budget{};            ///< checked before each stage
   };
   Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
-      : options_(std::move(options)), evaluate_(std::move(evaluate)), filter_(std::move(filter)), decide_(std::move(decide)), keep_(std::move(keep)) {
+      : options_(std::move(options)),
+        evaluate_(std::move(evaluate)),
+        filter_(std::move(filter)),
+        decide_(std::move(decide)),
+        keep_(std::move(keep)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     options_.budget.check();
   }
@@ -37,7 +43,8 @@ class Layered {
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>
-    requires Evaluator<Evaluate, Env> && PruningPolicy<Filter, TreeOf<Env>> && PruningPolicy<Decide, TreeOf<Env>> && PruningPolicy<Keep, TreeOf<Env>>
+    requires Evaluator<Evaluate, Env> && PruningPolicy<Filter, TreeOf<Env>> && PruningPolicy<Decide, TreeOf<Env>> &&
+             PruningPolicy<Keep, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return grow(&env, std::move(root), seed);
   }
@@ -74,16 +81,15 @@ class Layered {
     co_return tree;
   }
 
-  /// Grows all kinds of the frontier's nodes, unless the budget ends before.
+  /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (options_.budget.spent(*tree, tree->steps, began)) {
-        tree->ending = Ending::budget;
-        co_return;
-      }
+      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = Ending::budget;
+      if (tree->ending == Ending::budget) co_return;
       ++tree->steps;
       co_await draw(env, tree, frontier);
+      if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*tree, *frontier);
       for (auto& growth : *frontier) apply(*tree, growth, filter_);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal);
@@ -91,6 +97,23 @@ class Layered {
       }
       for (auto& growth : *frontier) ++growth.stage;
     }
+  }
+
+  /// Cuts the children that no budget is left to value. A tree without any value keeps the likeliest one, so that it
+  /// ends with an answer.
+  template <class Tree>
+  static void hold_back(Tree& tree, const std::vector<Growth>& frontier) {
+    std::vector<NodeId> waiting;
+    for (const Growth& growth : frontier)
+      for (const auto& [id, seed] : growth.children)
+        if (tree[id].status == Status::open && !tree[id].evaluated) waiting.push_back(id);
+    bool valued = false;
+    for (NodeId id = 0; id < tree.size(); ++id) valued |= tree[id].evaluated;
+    const auto likelier = [&](NodeId a, NodeId b) { return tree[a].prior < tree[b].prior; };
+    const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
+    for (auto id = waiting.begin(); id != waiting.end(); ++id)
+      if (id != kept) tree.prune(*id, Reason::budget);
+    tree.ending = Ending::budget;
   }
 
   template <class Env, class Tree>
@@ -103,7 +126,7 @@ class Layered {
     else frontier.push_back(std::move(growth));
   }
 
-  /// Samples of the stage's kind that earlier stages have drawn already.
+  /// The number of samples of the stage's kind that earlier stages drew.
   template <class Tree>
   std::uint32_t drawn(const Tree& tree, const Growth& growth) const {
     double share = 0;
@@ -122,7 +145,8 @@ class Layered {
       const std::uint32_t have = drawn(*tree, growth);
       if (have >= options_.width) continue;
       const Context context(growth.seed, have, &tree->ledger);
-      tasks.push_back(as_task(detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
+      tasks.push_back(as_task(
+          detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
       drawing.push_back(&growth);
     }
     auto proposals = co_await gather(std::move(tasks));
@@ -146,26 +170,29 @@ class Layered {
       for (auto& proposal : fresh[i]) {
         Growth& growth = *drawing[i];
         const float prior = proposal.prior / static_cast<float>(options_.width);
-        const NodeId child = tree->add(growth.node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
+        const NodeId child =
+            tree->add(growth.node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
         if (proposal.closed != Reason::none) tree->prune(child, proposal.closed);
         growth.children.emplace_back(child, growth.seed.child(growth.children.size()));
       }
   }
 
-  /// Adds a proposal's share to an equal child of an earlier stage, if there is one.
+  /// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
   template <class Tree, class Proposal>
   bool merged(Tree& tree, const Growth& growth, const Proposal& proposal) const {
     if (proposal.closed != Reason::none) return false;
     for (const auto& [child, seed] : growth.children) {
-      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action)) continue;
+      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
+        continue;
       tree[child].prior += proposal.prior / static_cast<float>(options_.width);
       return true;
     }
     return false;
   }
 
-  /// Evaluates the living children that have no value yet and whose being terminal is as asked; terminal ones also if they
-  /// were outvoted, because that is free and preference data want to know.
+  /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. Outvoted
+  /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
+  /// that a decision cut.
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
     using Result = detail::evaluation_t<Evaluate, Env>;
@@ -175,7 +202,8 @@ class Layered {
       for (const auto& [child, seed] : growth.children) {
         const auto& state = tree->state(child);
         const auto& node = (*tree)[child];
-        const bool wanted = node.status == Status::open || (terminal && node.reason == Reason::outvoted);
+        const bool lost = node.reason == Reason::outvoted || (options_.value_losing && node.reason == Reason::skipped);
+        const bool wanted = node.status == Status::open || (lost && (terminal || options_.value_losing));
         if (!wanted || node.evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
@@ -184,10 +212,11 @@ class Layered {
         nodes.push_back(child);
       }
     std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
   }
 
-  /// Asks a policy about the living children and does what it says.
+  /// Applies a policy's verdict on the children that are still open.
   template <class Tree, class Policy>
   static void apply(Tree& tree, Growth& growth, const Policy& policy) {
     std::vector<NodeId> living;
@@ -196,7 +225,8 @@ class Layered {
     const Verdict verdict = policy(tree, std::span<const NodeId>(living));
     for (const auto& [node, reason] : verdict.cut) tree.prune(node, reason);
     if (!verdict.enough) return;
-    for (std::size_t i = growth.stage + 1; i < growth.kinds.size(); ++i) tree.skips.push_back({growth.node, growth.kinds[i]});
+    for (std::size_t i = growth.stage + 1; i < growth.kinds.size(); ++i)
+      tree.skips.push_back({growth.node, growth.kinds[i]});
     growth.kinds.resize(std::min(growth.kinds.size(), growth.stage + 1));
   }
 

@@ -7,6 +7,7 @@
 #include <espalier/search/sliding_window.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace espalier {
 
@@ -14,27 +15,33 @@ namespace detail {
 
 template <class Evaluate, class Env>
 using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
-/// All that a search's parts must be for an environment.
+/// What the parts of a search must satisfy for an environment.
 template <class Env, class Evaluate, class Select, class Back, class Stop>
-concept SearchedBy = Environment<Env> && Evaluator<Evaluate, Env> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
-                     Backup<Back, TreeBy<Evaluate, Env>> && StopRule<Stop, TreeBy<Evaluate, Env>>;
+concept SearchedBy =
+    Environment<Env> && Evaluator<Evaluate, Env> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
+    Backup<Back, TreeBy<Evaluate, Env>> && StopRule<Stop, TreeBy<Evaluate, Env>>;
 
 }  // namespace detail
 
-/// Monte-Carlo tree search: select by policy down to a node that may grow, add children, evaluate the first new one, back
-/// its value up. A node that cannot grow and has no children is evaluated once; later visits enter the same value again. The
-/// search ends after its simulations, or earlier by its budget, by the rule `stop`, or when all is solved.
+/// Monte-Carlo tree search. Each simulation selects down to a node that may grow, adds children, evaluates the first
+/// new one (or others, see `MctsOptions::Values`) and backs its value up. A node that cannot grow and has no children
+/// is evaluated once. Later visits enter the same value again, except with `solve`, where every value enters once. The
+/// search ends after its simulations, or earlier by its budget, by the rule `stop`, or when the root is solved.
 ///
-/// Environments and evaluators that await nothing run as a plain loop (`search`). As a task, up to `window` simulations
-/// are under way in a tree: selection j is made when exactly the simulations 0 ... j - window are merged, in index order,
-/// and those between weigh as visits of value zero. A simulation that reaches a node which an earlier one is growing
-/// waits for the children. So no tree depends on the order in which answers arrive.
+/// If environment and evaluator await nothing, `search` runs as a plain loop. As a task, up to `window` simulations are
+/// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
+/// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing waits
+/// for the children. So no tree depends on the order in which answers arrive.
 template <class Evaluate, class Select = Uct, class Back = MeanBackup, class Stop = NeverStop>
 class Mcts {
  public:
   using Options = MctsOptions;
   Mcts(Options options, Evaluate evaluate, Select select = Select(), Back back = Back(), Stop stop = Stop())
-      : options_(std::move(options)), evaluate_(std::move(evaluate)), select_(std::move(select)), back_(std::move(back)), stop_(std::move(stop)) {
+      : options_(std::move(options)),
+        evaluate_(std::move(evaluate)),
+        select_(std::move(select)),
+        back_(std::move(back)),
+        stop_(std::move(stop)) {
     options_.check();
     if constexpr (requires { select_.plan(options_.simulations); }) select_.plan(options_.simulations);
   }
@@ -42,49 +49,56 @@ class Mcts {
   template <class Env>
   using TreeOf = detail::TreeBy<Evaluate, Env>;
   template <class Env>
-  static constexpr bool plain = PlainEnvironment<Env> && !detail::is_task_v<decltype(detail::evaluate(
-      std::declval<Evaluate&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
+  static constexpr bool plain =
+      PlainEnvironment<Env> && !detail::is_task_v<decltype(detail::evaluate(
+                                   std::declval<Evaluate&>(), std::declval<Env&>(),
+                                   std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
 
   /// Grows a tree as a task. The environment and this engine must outlive it.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return (*this)(env, TreeOf<Env>(std::move(root), seed));
   }
-  /// Goes on with a tree: `simulations` more.
+  /// Adds `simulations` more to an existing tree.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, TreeOf<Env> tree) {
     return detail::SlidingWindow<Mcts, Env>::grow(this, &env, std::move(tree));
   }
 
-  /// Grows the tree that the task gives with window 1, as a plain loop; choices are not counted.
+  /// Grows the same tree as the task with window 1, in a plain loop. Choices are not counted.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
     requires plain<Env>
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     return search(env, TreeOf<Env>(std::move(root), seed));
   }
-  /// Goes on with a tree: `simulations` more.
+  /// Adds `simulations` more to an existing tree.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
     requires plain<Env>
   TreeOf<Env> search(Env& env, TreeOf<Env> tree) {
     if (options_.expand == Options::Expand::one) tree.reserve(tree.size() + options_.simulations);
     const Place top{tree.root(), tree.seed, 0};
     detail::Watch<Stop> watch(options_, stop_, tree);
+    std::vector<Place> fresh;
     for (std::uint32_t i = 0; i < options_.simulations && !watch.over(tree); ++i) {
       ++tree.steps;
       Place place = detail::descend<false>(options_, select_, env, tree, top);
-      while (tree[place.node].status == Status::open) {
-        const NodeId parent = place.node;
-        grow(env, tree, place);
-        if (place.node != parent) break;
+      fresh.clear();
+      while (tree[place.node].status == Status::open && !detail::value_first(options_, tree, place)) {
+        grow(env, tree, place, fresh);
+        if (!fresh.empty()) break;
         place = detail::descend<false>(options_, select_, env, tree, place);
       }
-      if (needs_value(tree, place.node)) {
-        const Context context(place.seed, 0, &tree.ledger);
-        enter_evaluation(tree, place.node, detail::evaluate(evaluate_, env, tree.state(place.node), context), back_, options_.range);
-      } else {
-        enter_again(tree, place.node);
+      if (fresh.empty()) fresh.push_back(place);
+      for (const Place& end : fresh) {
+        if (needs_value(tree, end.node)) {
+          const Context context(end.seed, 0, &tree.ledger);
+          enter_evaluation(tree, end.node, detail::evaluate(evaluate_, env, tree.state(end.node), context), back_,
+                           options_.range);
+        } else {
+          enter_again(tree, end.node);
+        }
+        watch.merged(env, tree, end);
       }
-      watch.merged(env, tree, place);
     }
     return tree;
   }
@@ -96,41 +110,45 @@ class Mcts {
   using Evaluator = Evaluate;
   using StopRuleType = Stop;
 
-  /// Grows a node at once and moves `place` to the first new child that lives, if there is one.
+  /// Grows a node at once. Adds to `fresh` the new children that are to be valued.
   template <class Env, class Tree>
-  void grow(Env& env, Tree& tree, Place& place) {
-    const Place parent = place;
+  void grow(Env& env, Tree& tree, const Place& parent, std::vector<Place>& fresh) {
+    detail::Valued valued(options_);
     const typename Env::State from = tree.state(parent.node);
     const std::uint32_t samples = options_.prior.as_proposed() ? 1 : detail::samples_of(options_, env.kinds(from));
-    detail::for_each_ask(options_, env, tree, parent, &tree.ledger, [&](Kind kind, std::uint32_t n, const Context& context) {
-      for (auto&& proposal : detail::propose(env, from, kind, n, context)) {
-        const float weight = options_.prior.weight(proposal, samples);
-        detail::Sibling child = detail::find(tree, parent.node, proposal);
-        if (child.node != no_node) {
-          tree[child.node].prior += weight;
-          continue;
-        }
-        const Context there(parent.seed.child(child.ordinal), 0, &tree.ledger);
-        if (proposal.closed != Reason::none) detail::add(options_.prior, tree, parent.node, std::forward<decltype(proposal)>(proposal), weight, from);
-        else {
-          auto state = detail::step(env, from, proposal.action, there);
-          child.node = detail::add(options_.prior, tree, parent.node, std::forward<decltype(proposal)>(proposal), weight, std::move(state));
-          if (place.node == parent.node) place = detail::below(parent, child);
-        }
-      }
-    });
+    detail::for_each_ask(
+        options_, env, tree, parent, &tree.ledger, [&](Kind kind, std::uint32_t n, const Context& context) {
+          for (auto&& proposal : detail::propose(env, from, kind, n, context)) {
+            const float weight = options_.prior.weight(proposal, samples);
+            detail::Sibling child = detail::find(tree, parent.node, proposal);
+            if (child.node != no_node) {
+              tree[child.node].prior += weight;
+              continue;
+            }
+            const Context there(parent.seed.child(child.ordinal), 0, &tree.ledger);
+            const bool own = valued(proposal);
+            if (proposal.closed != Reason::none)
+              detail::add(options_.prior, tree, parent.node, std::forward<decltype(proposal)>(proposal), weight, from);
+            else {
+              auto state = detail::step(env, from, proposal.action, there);
+              child.node = detail::add(options_.prior, tree, parent.node, std::forward<decltype(proposal)>(proposal),
+                                       weight, std::move(state));
+              if (own) fresh.push_back(detail::below(parent, child));
+            }
+          }
+        });
     options_.prior.share(tree, parent.node);
   }
 
-  /// Whether a node where a simulation ends must be evaluated: not if it was, and not if what is below it says all.
+  /// True if the end of a simulation must be evaluated: it was not yet, and its children are not all solved.
   template <class Tree>
   bool needs_value(const Tree& tree, NodeId node) const {
     return !tree[node].evaluated && !(options_.solve && detail::children_solved(tree, node));
   }
-  /// Enters the value of a node that cannot grow once more; nothing if it has none of its own or what is below it says all.
+  /// Enters the value of a node that cannot grow once more. Does nothing for a pruned node or with `solve`.
   template <class Tree>
   void enter_again(Tree& tree, NodeId node) const {
-    if (tree[node].status == Status::pruned || (options_.solve && detail::children_solved(tree, node))) return;
+    if (tree[node].status == Status::pruned || options_.solve) return;
     back_(tree, node, tree[node].mean());
   }
 

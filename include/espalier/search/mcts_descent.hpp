@@ -16,9 +16,11 @@ struct Sibling {
   std::uint64_t ordinal = 0;
 };
 
-inline Place below(const Place& place, const Sibling& child) { return {child.node, place.seed.child(child.ordinal), place.depth + 1}; }
+inline Place below(const Place& place, const Sibling& child) {
+  return {child.node, place.seed.child(child.ordinal), place.depth + 1};
+}
 
-/// The child with the highest score, the oldest of equals; no_node if all are pruned or solved.
+/// The child with the highest score, the oldest of equals. no_node if all are pruned or solved.
 template <class Tree, class Score>
 Sibling best_by(const Tree& tree, NodeId parent, Score score) {
   Sibling best;
@@ -41,13 +43,15 @@ Sibling best_child(const Select& select, const Tree& tree, NodeId parent) {
   if constexpr (requires { select.at(tree[parent]); }) {
     bool alone = !sees_siblings;
     if constexpr (requires { select.alone(tree[parent]); }) alone = select.alone(tree[parent]);
-    if (alone) return best_by(tree, parent, [&tree, score = select.at(tree[parent])](NodeId child) { return score(tree[child]); });
+    if (alone)
+      return best_by(tree, parent,
+                     [&tree, score = select.at(tree[parent])](NodeId child) { return score(tree[child]); });
   }
   if constexpr (sees_siblings) return best_by(tree, parent, select.at(tree, parent));
   else return best_by(tree, parent, [&](NodeId child) { return select(tree[parent], tree[child]); });
 }
 
-/// Notes whether a choice among two or more children, all of them visited, followed the highest mean.
+/// Counts a choice among two or more children that are all visited, and whether it followed the highest mean.
 template <class Tree>
 void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
   const auto mean = [&](NodeId id) { return utility(tree[id].total) / (tree[id].visits + tree[id].pending); };
@@ -64,7 +68,7 @@ void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
   tree.explored += explored;
 }
 
-/// Whether a node that may grow grows before it is passed.
+/// True if a node that may grow must grow before a simulation passes it.
 template <class Value>
 bool grows_first(const MctsOptions& options, const Node<Value>& node) {
   if (options.widen_k == 0) return true;
@@ -72,22 +76,32 @@ bool grows_first(const MctsOptions& options, const Node<Value>& node) {
   return node.drawn < std::max(1.0, std::floor(options.widen_k * std::pow(visits, options.widen_alpha)));
 }
 
-/// Marks a node that may not grow as terminal.
+/// Marks a node that cannot grow as terminal.
 template <class Env, class Tree>
 void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& place) {
   auto& node = tree[place.node];
   if (node.status != Status::open || node.drawn > 0) return;
-  if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node)))) node.status = Status::terminal;
+  if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node))))
+    node.status = Status::terminal;
 }
 
-/// Follows the policy to a node that may grow or has no child to go to. Settles what kind of node that is. Choices are noted
-/// where that costs nothing beside the simulation.
+/// True if a node must get its own value before anything below it, and no simulation is fetching that.
+template <class Tree>
+bool value_first(const MctsOptions& options, const Tree& tree, const Place& place) {
+  const auto& node = tree[place.node];
+  return options.values == MctsOptions::Values::each && !node.evaluated && node.pending == 0 &&
+         node.parent != no_node && node.status != Status::growing;
+}
+
+/// Follows the policy to a node that may grow, must be valued or has no child to select, and marks terminal nodes on
+/// the way. Counts choices if `noted`.
 template <bool noted, class Select, class Env, class Tree>
 Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& tree, Place place) {
   for (;;) {
     settle_kind(options, env, tree, place);
     const auto& node = tree[place.node];
     if (node.status == Status::growing || node.first_child == no_node) return place;
+    if (value_first(options, tree, place)) return place;
     if (node.status == Status::open && grows_first(options, node)) return place;
     const Sibling child = best_child(select, tree, place.node);
     if (child.node == no_node) return place;
@@ -96,7 +110,7 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
   }
 }
 
-/// Whether a node has living children and all of them are solved.
+/// True if a node has children that are not pruned and all of those are solved.
 template <class Tree>
 bool children_solved(const Tree& tree, NodeId parent) {
   bool living = false;
@@ -114,7 +128,8 @@ bool has_living_child(const Tree& tree, NodeId parent) {
   return false;
 }
 
-/// Marks what is solved from a node upwards: one that gets no children (more) and has its value or solved children.
+/// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
+/// solved or it has none and has its value.
 template <class Tree>
 void mark_solved(Tree& tree, NodeId id) {
   for (; id != no_node; id = tree[id].parent) {

@@ -8,7 +8,7 @@
 
 namespace espalier::detail {
 
-/// Watches one tree grow: says when its search is over, and notes why.
+/// Watches one tree grow. Says when its search is over and records why.
 template <class Stop>
 class Watch {
  public:
@@ -20,7 +20,7 @@ class Watch {
         began_(options.budget.now()) {
     tree.ending = Ending::done;
   }
-  /// Before a simulation: whether there is to be none.
+  /// Asked before each simulation: true if the search is over.
   template <class Tree>
   bool over(Tree& tree) {
     if (idle_) return false;
@@ -29,7 +29,7 @@ class Watch {
     tree.ending = Ending::budget;
     return true;
   }
-  /// After a simulation that ended here was merged. Who looks at values must know which of them are final.
+  /// Called after each merged simulation with the node where it ended. A stop rule must know which values are final.
   template <class Env, class Tree>
   void merged(Env& env, Tree& tree, const Place& end) {
     options_->budget.show(tree);

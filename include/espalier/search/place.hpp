@@ -6,7 +6,7 @@
 
 namespace espalier::detail {
 
-/// A node that a search has come to.
+/// A node that a search has reached, with its seed and depth.
 struct Place {
   NodeId node = 0;
   Seed seed{};

@@ -5,7 +5,7 @@
 
 namespace espalier {
 
-/// Values nothing: for searches that follow a policy.
+/// Values nothing. For searches that only follow a policy.
 struct NoValue {
   template <class Env>
   bool wants(Env&, const typename Env::State&) const {
@@ -17,10 +17,11 @@ struct NoValue {
   }
 };
 
-/// Follows the policy to its end, one sample a step.
+/// Follows the policy to its end, with one sample per step.
 class PolicyLoop : public Layered<NoValue, KeepAll, KeepAll, TopK> {
  public:
-  explicit PolicyLoop(Budget budget = Budget()) : Layered({.width = 1, .budget = std::move(budget)}, NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
+  explicit PolicyLoop(Budget budget = Budget())
+      : Layered({.width = 1, .budget = std::move(budget)}, NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
 };
 
 }  // namespace espalier

@@ -8,7 +8,7 @@
 
 namespace espalier {
 
-/// The seed of a node: that of its tree, followed through the ordinals of the path.
+/// The seed of a node: the tree's seed, derived along the child ordinals of the path.
 template <class Tree>
 Seed seed_of(const Tree& tree, NodeId node) {
   Seed seed = tree.seed;
@@ -21,9 +21,9 @@ Seed seed_of(const Tree& tree, NodeId node) {
   return seed;
 }
 
-/// The part of a tree below a node as a tree of its own whose root that node is, with all that is known there: a search goes
-/// on with it after the step to that node was taken, and draws what it would have drawn. What was paid and counted goes
-/// along; depth is counted anew. Ids keep their order. Throws if there is no such node.
+/// The part of a tree below a node, as a tree of its own with that node as root. A search can go on with it after the
+/// step to that node was taken, and draws what it would have drawn. Costs and counts of the whole search are kept.
+/// Depth starts at 0 again. Ids keep their order. Throws Error if there is no such node.
 template <class State, class Action, class Value>
 Tree<State, Action, Value> rerooted(const Tree<State, Action, Value>& tree, NodeId root) {
   if (root >= tree.size()) throw Error("the tree has no node " + std::to_string(root));
@@ -41,7 +41,8 @@ Tree<State, Action, Value> rerooted(const Tree<State, Action, Value>& tree, Node
   below[below.root()].prior = 1;
   for (NodeId id = root + 1; id < tree.size(); ++id) {
     const auto& node = tree[id];
-    if (ids[node.parent] != no_node) copy(id, below.add(ids[node.parent], tree.action(id), tree.state(id), node.kind, node.prior));
+    if (ids[node.parent] != no_node)
+      copy(id, below.add(ids[node.parent], tree.action(id), tree.state(id), node.kind, node.prior));
   }
   static_cast<SearchFacts&>(below) = tree;
   for (const auto& rollout : tree.rollouts)

@@ -13,18 +13,18 @@
 
 namespace espalier {
 
-/// Stands for "the environment of the search itself" where another one could be named.
+/// Means that rollouts use the environment of the search itself.
 struct SameEnvironment {};
-/// The same, and the rollouts' steps become nodes: whoever selects them later pays nothing for them. Mcts does that.
+/// The same, and the steps of rollouts become nodes, so a later selection of them costs nothing. Supported by Mcts.
 struct Grafted {};
 
-/// One step of a rollout. The state of a proposal that could not be read is the one before it.
+/// One step of a rollout. For a proposal that could not be read, `state` is the state before it.
 template <class Env>
 struct RolloutStep {
   Proposal<typename Env::Action> proposal;
   typename Env::State state;
 };
-/// What rollouts hand back whose steps are to be grafted: their paths.
+/// The result of rollouts whose steps are grafted: their paths besides the value.
 template <class Env>
 class GraftedEvaluation : public Evaluation<typename Env::State, double> {
  public:
@@ -32,19 +32,22 @@ class GraftedEvaluation : public Evaluation<typename Env::State, double> {
   std::vector<std::vector<RolloutStep<Env>>> paths{};
 };
 
-/// Monte-Carlo value of a state: the mean reward of n simulated completions (DecEx-RAG, Eq. 1). Each rollout takes the
-/// environment's first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so
-/// they share a prompt. A rollout whose text cannot be read does not count; if none can, the value is unknown.
+/// Monte-Carlo value of a state: the mean reward of n rollouts (DecEx-RAG, Eq. 1). Each rollout takes the environment's
+/// first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so they share a
+/// prompt. A rollout whose text cannot be read does not count. If none can be read, the value is unknown.
 ///
-/// Reward: r(state) -> value, or r.group(span of states) -> vector of values (or a Task of it) where rollouts are judged
-/// together. `Policy`: another environment over the same states to roll out in, or Grafted.
+/// Reward: r(state) -> value. Where rollouts are judged together: r.group(span of states) -> vector of values, or a
+/// Task of it. `Policy`: another environment over the same states for the rollouts, or Grafted.
 template <class Reward, class Policy = SameEnvironment>
 class Rollout {
  public:
   struct Options {
-    std::uint32_t n = 4;          ///< rollouts a state, > 0
-    std::uint32_t max_steps = 8;  ///< steps a rollout, > 0; the state reached then is rewarded as it is
+    std::uint32_t n = 4;          ///< rollouts per state, > 0
+    std::uint32_t max_steps = 8;  ///< steps per rollout, > 0. The state reached then is rewarded as it is
   };
+  static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
+  template <class Env>
+  using Result = std::conditional_t<grafts, GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
   template <class State>
   static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
   Rollout(Options options, Reward reward, Policy policy = Policy())
@@ -55,20 +58,17 @@ class Rollout {
 
   template <class Env>
     requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
-  auto operator()(Env& env, const typename Env::State& state, const Context& context) {
+  Task<Result<Env>> operator()(Env& env, const typename Env::State& state, const Context& context) {
     if constexpr (grafts || std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
   }
 
  private:
-  static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
-  template <class Env>
-  using Result = std::conditional_t<grafts, GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
   template <class Env>
   using Path = std::vector<RolloutStep<Env>>;
 
   template <class Env, class State>
-  auto simulate(Env* env, State state, Context context) -> Task<Result<Env>> {
+  Task<Result<Env>> simulate(Env* env, State state, Context context) {
     std::vector<Path<Env>> paths;
     std::vector<State> ends;
     const auto kinds = env->kinds(state);
@@ -95,14 +95,15 @@ class Rollout {
     else
       for (const State& end : ends) values.push_back(reward_(end));
     for (std::size_t i = 0; i < ends.size(); ++i) {
-      evaluation.value += values[i] / static_cast<double>(ends.size());
+      evaluation.value += values[i];
       evaluation.terminals.emplace_back(std::move(ends[i]), values[i]);
     }
+    if (evaluation.known) evaluation.value /= static_cast<double>(ends.size());
     co_return evaluation;
   }
 
-  /// From the first proposal to the end of one rollout; nothing if its text could not be read. Keeps the path if it is
-  /// to be grafted.
+  /// Completes one rollout from its first proposal. No state if a text could not be read. Records the path if it is to
+  /// be grafted.
   template <class Env, class State, class Proposal>
   Task<std::optional<State>> finish(Env* env, State state, Proposal proposal, Context context, Path<Env>* path) {
     const Seed steps = context.seed.purpose("rollout step");
@@ -128,8 +129,9 @@ class Rollout {
 namespace detail {
 
 template <class E, class Env>
-using evaluation_t = awaited_t<decltype(evaluate(std::declval<E&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(),
-                                                 std::declval<const Context&>()))>;
+using evaluation_t =
+    awaited_t<decltype(evaluate(std::declval<E&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(),
+                                std::declval<const Context&>()))>;
 template <class T>
 struct value_of {
   using type = T;
@@ -148,7 +150,7 @@ using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
 
 }  // namespace detail
 
-/// Where values are declared to lie. Anything else is an error that names the value, and so is a NaN.
+/// The declared range of values. A value outside it, or NaN, is an error that names the value.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -158,12 +160,13 @@ struct ValueRange {
   }
   void expect(double value) const {
     if (value >= low && value <= high) return;
-    throw Error("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) + ", " + std::to_string(high) + "]");
+    throw Error("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) +
+                ", " + std::to_string(high) + "]");
   }
 };
 
-/// Enters a node's own evaluation: backs the value up and keeps the simulated ends, or closes the node as malformed. A backup
-/// that has price(tree, node, evaluation) sets the evaluation's values first, from what the tree holds so far.
+/// Enters a node's own evaluation: backs the value up and keeps the rollouts, or prunes the node as malformed. A backup
+/// with price(tree, node, evaluation) first sets the values from what the tree holds so far.
 template <class Tree, class Result, class Back>
 void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, const ValueRange& range = {}) {
   const auto enter = [&](const auto& value) {

@@ -9,8 +9,8 @@
 
 namespace espalier {
 
-/// The first of the terminal nodes that say what most of them say, of two equally frequent answers the one that was given first;
-/// no_node if there is none. key(state) -> text, equal for answers that say the same, empty for no answer.
+/// The first terminal node with the most frequent answer. Of equally frequent answers, the one given first wins.
+/// no_node if there is none. key(state) -> text: equal for answers that say the same, empty for no answer.
 template <class Tree, class Key>
 NodeId agreed_end(const Tree& tree, const Key& key) {
   Ballot<NodeId> ballot;
@@ -22,8 +22,8 @@ NodeId agreed_end(const Tree& tree, const Key& key) {
   return ballot.winner(no_node);
 }
 
-/// Self-consistency (Wang et al. 2023): N whole paths of the policy, side by side; the first end that gives the most frequent
-/// answer is annotated as "selected". Nothing is valued.
+/// Self-consistency (Wang et al. 2023): N whole paths of the policy, side by side. The first end with the most frequent
+/// answer gets the annotation "selected". Nothing is valued.
 template <class Key>
 class SelfConsistency {
  public:

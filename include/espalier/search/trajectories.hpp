@@ -11,14 +11,14 @@
 
 namespace espalier {
 
-/// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is a chain of
-/// its own under the root, whatever the others say; all go on side by side, and only their ends are evaluated.
+/// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is its own
+/// chain under the root, even if others are equal. All advance side by side, and only their ends are evaluated.
 template <class Evaluate>
 class Trajectories {
  public:
   struct Options {
-    std::uint32_t n = 8;  ///< > 0
-    Budget budget{};      ///< looked at before each step of all
+    std::uint32_t n = 8;  ///< number of trajectories, > 0
+    Budget budget{};      ///< checked before each step of all trajectories
   };
   Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
@@ -36,11 +36,11 @@ class Trajectories {
   }
 
  private:
-  /// The end of a trajectory that is under way.
+  /// The current end of a trajectory.
   struct Place {
     NodeId node = 0;
     Seed seed{};
-    std::uint32_t sample = 0;  ///< of the first step, which all draw from one prompt
+    std::uint32_t sample = 0;  ///< sample index of the first step, which all draw from one prompt
   };
 
   template <class Env>
@@ -66,7 +66,7 @@ class Trajectories {
     co_return tree;
   }
 
-  /// One step of all trajectories.
+  /// Makes one step of all trajectories.
   template <class Env, class Tree>
   Task<void> step(Env* env, Tree* tree, std::vector<Place>* ends) {
     using State = typename Env::State;
@@ -112,7 +112,8 @@ class Trajectories {
       tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(id), context)));
     }
     auto results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i) enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
   }
 
   Options options_;

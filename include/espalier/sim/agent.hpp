@@ -11,22 +11,28 @@
 
 namespace espalier::sim {
 
-/// Works on a question: from what a prompt shows it follows what is settled and what a competent agent would do next,
-/// which it says in the role that fits best of those that the prompt wants.
+/// Works on a question. From what a prompt shows it finds what is settled and what a competent agent would do next. It
+/// says so in the role that fits best among those that the prompt wants.
 class Agent {
  public:
   Agent(const Knowledge& knowledge, const Skills& skills, const Request& request)
-      : knowledge_(knowledge), skills_(skills), r_(request), finder_(knowledge, skills, request), chain_(knowledge.chain(request.question)) {}
+      : knowledge_(knowledge),
+        skills_(skills),
+        r_(request),
+        finder_(knowledge, skills, request),
+        chain_(knowledge.chain(request.question)) {}
 
-  /// Whether the reply rests on what was read or recalled alone.
+  /// True if the reply rests only on what was read or recalled.
   [[nodiscard]] bool sure() const { return sure_; }
 
   std::string operator()() {
     if (!r_.purpose) return answer();
     if (r_.purpose->returns.empty()) return search();
-    const bool answers = r_.wants("answer"), concludes = r_.wants("sub_answer"), searches = r_.wants("search"), asks = r_.wants("question");
+    const bool answers = r_.wants("answer"), concludes = r_.wants("sub_answer"), searches = r_.wants("search"),
+               asks = r_.wants("question");
     const bool in_work = r_.view.query || r_.view.in_work;
-    if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work))))) return sentence();
+    if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work)))))
+      return sentence();
     if (concludes || (searches && asks)) return step();
     if (answers && asks) return terminate();
     if (answers && searches) return roll_out();
@@ -34,7 +40,7 @@ class Agent {
   }
 
  private:
-  /// Stop with an answer, or go on with a sub-question; what is not in the prompt does not count.
+  /// Stops with an answer or goes on with a sub-question. Only what the prompt shows counts.
   std::string terminate() {
     std::string thought = idle_thought();
     const auto ending = [&](std::string_view role, const std::string& text) {
@@ -53,30 +59,32 @@ class Agent {
     return stop ? ending("answer", final_answer(reader)) : ending("question", next_question(reader));
   }
 
-  /// Goes on from the history to the next search or to the answer, as far as memory and the documents shown carry.
+  /// Goes on from the history to the next search or to the answer, with memory and the documents shown.
   std::string roll_out() {
     std::string thought = idle_thought();
     if (!chain_) return stranger(std::move(thought));
     Reader reader = finder_.reader(*chain_);
     const auto open = walk(reader, thought, [&](std::size_t k) { return reader.searches(k); });
-    return open ? r_.reply(thought, "search", query_for(wanted(reader, *open))) : r_.reply(thought, "answer", final_answer(reader));
+    return open ? r_.reply(thought, "search", query_for(wanted(reader, *open)))
+                : r_.reply(thought, "answer", final_answer(reader));
   }
 
-  /// The final answer, as well as it can be given.
+  /// The final answer, as far as it can be given.
   std::string answer() {
     const Finding found = r_.view.query ? finder_.settle(*r_.view.query) : finder_.recollect();
     sure_ = found.sure;
     return r_.purpose ? r_.remark(idle_thought() + found.thought, "answer", found.answer()) : found.answer();
   }
 
-  /// The first sub-question.
+  /// The first sub-question, or the one that follows a history.
   std::string question() {
-    std::string first(r_.question);
-    if (chain_) first = next_question(finder_.reader(*chain_));
-    return r_.remark(idle_thought() + "I split the question.\n", "question", first);
+    if (!chain_) return r_.remark(idle_thought(), "question", std::string(r_.question));
+    Reader reader = finder_.reader(*chain_);
+    if (r_.view.has_history) reader.look(false);
+    return r_.remark(idle_thought() + "I split the question.\n", "question", next_question(reader));
   }
 
-  /// A query for what is in work: the one shown, or the first thing that is not settled, or the question as it is.
+  /// A query for the open question: the one shown, else the first step that is not settled, else the question itself.
   std::string search() {
     std::string text;
     if (r_.view.query || !chain_ || (r_.purpose->returns.empty() && !r_.view.has_history)) {
@@ -90,8 +98,8 @@ class Agent {
     return r_.purpose->returns.empty() ? text : r_.remark(idle_thought(), r_.purpose->returns.front(), text);
   }
 
-  /// The next step of a protocol that has conclusions: what is in work is settled, from its documents or by heart, or
-  /// looked up; then comes the next question or query, and at last the answer.
+  /// The next step of a protocol with conclusions. First what is open is settled, from its documents, from memory, or
+  /// by a search. Then comes the next question or query, and at the end the answer.
   std::string step() {
     const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
     std::string thought = idle_thought();
@@ -104,9 +112,12 @@ class Agent {
     }
     if (!chain_) return stranger(std::move(thought));
     Reader reader = finder_.reader(*chain_);
-    const auto open = walk(reader, thought, [&](std::size_t k) { return std::max(reader.searches(k), reader.asked(k)); });
-    if (!open && r_.wants("answer")) return r_.reply(thought + "That is enough to answer.\n", "answer", final_answer(reader));
-    if (!open && r_.wants("sub_answer")) return r_.reply(thought, "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
+    const auto open =
+        walk(reader, thought, [&](std::size_t k) { return std::max(reader.searches(k), reader.asked(k)); });
+    if (!open && r_.wants("answer"))
+      return r_.reply(thought + "That is enough to answer.\n", "answer", final_answer(reader));
+    if (!open && r_.wants("sub_answer"))
+      return r_.reply(thought, "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
     const std::string next = open ? wanted(reader, *open) : chain_->question;
     thought += "Something is still missing.\n";
     const bool pending = r_.view.in_work && !r_.view.consulted;
@@ -114,14 +125,15 @@ class Agent {
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
   }
 
-  /// One sentence of a chain of thought: what is newly settled, or what has to be known next; at last the answer.
+  /// One sentence of a chain of thought: what is newly settled, or what must be known next. At the end the answer.
   std::string sentence() {
     if (!chain_) {
       sure_ = false;
       const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
-      return stop ? r_.tagged("answer", "unknown") : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", "I have never heard of this.");
+      return stop ? r_.tagged("answer", "unknown")
+                  : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", "I have never heard of this.");
     }
-    const bool plan = r_.wants("thought");  // a plan holds all the news
+    const bool plan = r_.wants("thought");  // a plan states everything new
     std::string said;
     Reader reader = finder_.reader(*chain_);
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
@@ -146,8 +158,8 @@ class Agent {
 
   [[nodiscard]] std::string idle_thought() const { return idle(r_.draws, skills_.verbosity); }
 
-  /// Settles step after step and says what is new, up to the first that has to be looked for; nothing if all are settled.
-  /// It makes nothing up at once where it can ask.
+  /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
+  /// settled. It does not invent a value at once where it can ask.
   template <class Tries>
   std::optional<std::size_t> walk(Reader& reader, std::string& thought, const Tries& tries) {
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
@@ -161,7 +173,7 @@ class Agent {
     }
     return std::nullopt;
   }
-  /// The question of step k; with bad luck the whole question again.
+  /// The question of step k, or the whole question if the skill fails.
   [[nodiscard]] std::string wanted(const Reader& reader, std::size_t k) const {
     return r_.draws.succeeds("decompose", skills_.decompose, k) ? reader.question(k) : chain_->question;
   }
@@ -170,7 +182,7 @@ class Agent {
     sure_ = false;
     return reader.guess();
   }
-  /// What to do about a question that the model has never heard of.
+  /// The reply to a question that the model does not know.
   std::string stranger(std::string thought) {
     thought += "I have never heard of this.\n";
     sure_ = false;
@@ -179,7 +191,7 @@ class Agent {
     if (r_.view.documents() == 0 && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
     return r_.reply(thought, r_.wants("answer") ? "answer" : "sub_answer", "unknown");
   }
-  /// A step that can be asked and is not yet known; with bad luck the whole question again, or something beside it.
+  /// A step that can be asked and is not yet known. If the skill fails: the whole question again, or another step.
   [[nodiscard]] std::string next_question(const Reader& reader) const {
     std::vector<std::size_t> open, ready;
     for (std::size_t k = 0; k < reader.steps(); ++k) {
@@ -198,10 +210,11 @@ class Agent {
     if (!knowledge_.chain(question) && !knowledge_.find(content(question))) return std::string(question);
     return query(question, r_.draws.succeeds("phrase", skills_.phrase), r_.draws);
   }
-  /// How many of the thoughts shown hold these words.
+  /// The number of shown thoughts that contain this text.
   [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
     const auto& thoughts = r_.view.thoughts;
-    return std::count_if(thoughts.begin(), thoughts.end(), [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
+    return std::count_if(thoughts.begin(), thoughts.end(),
+                         [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
   }
 
   const Knowledge& knowledge_;

@@ -21,17 +21,17 @@ struct Fact {
   std::vector<std::string> answers;        ///< the first is the main one
   std::vector<std::vector<Word>> written;  ///< the answers as words
   std::vector<std::vector<Word>> titles;   ///< all of these passages are needed
-  std::vector<Word> subject;               ///< the name that the question is about; may be empty
-  std::uint64_t identity = 0;              ///< of question and answer
+  std::vector<Word> subject;               ///< the name that the question is about, may be empty
+  std::uint64_t identity = 0;              ///< hash of question and answer
   std::uint64_t relation = 0;              ///< relation_key of the question
-  bool verdict = false;                    ///< yes or no: concluded, not written in a passage
+  bool verdict = false;                    ///< yes or no, concluded and not written in a passage
 
   [[nodiscard]] bool answered_by(std::string_view text) const {
     return std::find(written.begin(), written.end(), words(text)) != written.end();
   }
 };
 
-/// One step of a chain: its wording with placeholders, the steps these stand for, and its fact.
+/// One step of a chain: its wording with placeholders, the steps that these refer to, and its fact.
 struct Step {
   std::string wording;
   std::vector<std::size_t> needs;
@@ -44,8 +44,8 @@ struct Chain {
   std::vector<Word> content;
   std::vector<Step> steps;
   std::vector<std::string> gold;
-  std::vector<std::string> options;  ///< of a comparison: yes and no, or the things compared; empty = open
-  bool last_step_answers = true;     ///< otherwise the answer follows from all steps
+  std::vector<std::string> options;  ///< of a comparison: yes and no, or the things compared. Empty = open
+  bool last_step_answers = true;     ///< if false, the answer follows from all steps
   std::uint64_t relation = 0;
 };
 
@@ -54,7 +54,8 @@ inline bool is_verdict(std::string_view answer) {
   return said.size() == 1 && (said[0] == word_of("yes") || said[0] == word_of("no"));
 }
 
-/// Calls text(run) and reference(k) for the runs and the placeholders "#k" (1 <= k <= earlier, given from 0) of a wording.
+/// Calls text(run) for plain text and reference(k) for placeholders "#k" of a wording. Placeholders have 1 <= k <=
+/// earlier and are passed from 0.
 template <class Text, class Reference>
 void each_part(std::string_view wording, std::size_t earlier, const Text& text, const Reference& reference) {
   std::size_t begin = 0;
@@ -80,7 +81,7 @@ std::string substitute(std::string_view wording, std::size_t earlier, const Valu
   return filled;
 }
 
-/// The longest run of capitalised words that is no sentence opening, small words inside it included.
+/// The longest run of capitalised words that is not the start of a sentence, including small words inside it.
 inline std::vector<Word> name_in(std::string_view question) {
   std::vector<Word> best, run;
   std::size_t named = 0;  // words of `run` up to its last capitalised one
@@ -99,9 +100,10 @@ inline std::vector<Word> name_in(std::string_view question) {
   return best;
 }
 
-/// A step of a triple form whose subject the question does not name speaks of an earlier answer: the same words, or
-/// else most of them. Returns the wording with a placeholder where there is such an answer, as it was otherwise.
-inline std::string linked(std::string_view wording, std::span<const Word> question, std::span<const rag::ChainStep> earlier) {
+/// In a triple form, a subject that the question does not name refers to an earlier answer with the same or mostly the
+/// same words. Returns the wording with a placeholder for that answer, or unchanged if there is none.
+inline std::string linked(std::string_view wording, std::span<const Word> question,
+                          std::span<const rag::ChainStep> earlier) {
   const std::size_t mark = wording.find(" >> ");
   if (mark == std::string_view::npos || wording.find('#') < mark) return std::string(wording);
   const auto subject = words(wording.substr(0, mark));
@@ -118,7 +120,8 @@ inline std::string linked(std::string_view wording, std::span<const Word> questi
       best_score = score;
     }
   }
-  return best == earlier.size() ? std::string(wording) : "#" + std::to_string(best + 1) + std::string(wording.substr(mark));
+  return best == earlier.size() ? std::string(wording)
+                                : "#" + std::to_string(best + 1) + std::string(wording.substr(mark));
 }
 
 }  // namespace espalier::sim

@@ -15,14 +15,14 @@
 
 namespace espalier::sim {
 
-/// What came of looking for an answer.
+/// The result of looking for an answer.
 struct Finding {
   std::string thought;
-  std::string asked;                 ///< what it answers, as statement() takes it
+  std::string asked;                 ///< the question it answers, in the form for statement()
   std::optional<std::string> value;  ///< nothing if the model says that it does not know
   bool sure = true;                  ///< read or recalled, not invented
 
-  /// The value, or the admission that there is none.
+  /// The value, or the text that says it is not known.
   [[nodiscard]] std::string answer() const { return value.value_or(std::string(not_known)); }
   /// The same as a sentence that can stand alone.
   [[nodiscard]] std::string sentence() const {
@@ -30,22 +30,27 @@ struct Finding {
   }
 };
 
-/// Says what was found for step k and does not stand in the prompt yet.
+/// States what was found for step k, if the prompt does not say it yet.
 inline std::string news(const Reader& reader, std::size_t k) {
   const auto& belief = reader.value(k);
   return belief && !belief->said ? statement(reader.question(k)) + belief->text + ".\n" : std::string();
 }
 
-/// Looks for the answer to one question: in what the prompt shows, in memory, and, with bad luck, in imagination.
+/// Looks for the answer to one question: in what the prompt shows, in memory, and sometimes by inventing it.
 class Finder {
  public:
   Finder(const Knowledge& knowledge, const Skills& skills, const Request& request)
       : knowledge_(knowledge), skills_(skills), request_(request) {}
 
-  [[nodiscard]] Reader reader(const Chain& chain) const { return {knowledge_, skills_, chain, request_.view, request_.draws}; }
+  [[nodiscard]] Reader reader(const Chain& chain) const {
+    return {knowledge_, skills_, chain, request_.view, request_.draws};
+  }
 
-  /// The best final answer: to the question as a whole, or to a sub-question by heart.
+  /// The best final answer: to the whole question, or to a sub-question from memory. Of attempts that are shown with
+  /// their histories it is the most frequent answer.
   [[nodiscard]] Finding recollect() const {
+    if (request_.view.has_history)
+      if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
     if (const Chain* chain = knowledge_.chain(request_.question)) {
       Reader reader = this->reader(*chain);
       reader.look(true);
@@ -63,8 +68,8 @@ class Finder {
     return from_fact(knowledge_.find(content(request_.question)), request_.question);
   }
 
-  /// What can be said about a question in work: a step of the chain, or the question as a whole, or any known fact. Of
-  /// one that is none of these, or has no answer yet, the first thing that is news.
+  /// What can be said about an open question: a step of the chain, the whole question, or any known fact. If it is none
+  /// of these, or has no answer yet, the first new fact.
   [[nodiscard]] Finding settle(std::string_view asked) const {
     const Chain* chain = knowledge_.chain(request_.question);
     if (!chain) chain = knowledge_.chain(asked);
@@ -89,7 +94,7 @@ class Finder {
   }
 
  private:
-  /// The candidate that is given most often, of equals the first.
+  /// The most frequent candidate, the first of equals.
   [[nodiscard]] std::optional<std::string> favourite() const {
     const auto& candidates = request_.view.candidates;
     std::optional<std::string> best;
@@ -97,7 +102,8 @@ class Finder {
     for (std::string_view candidate : candidates) {
       if (candidate.empty() || candidate.starts_with(not_known)) continue;
       const auto said = words(candidate);
-      const auto count = std::count_if(candidates.begin(), candidates.end(), [&](std::string_view other) { return words(other) == said; });
+      const auto count = std::count_if(candidates.begin(), candidates.end(),
+                                       [&](std::string_view other) { return words(other) == said; });
       if (count <= most) continue;
       most = count;
       best = std::string(candidate);
@@ -108,11 +114,15 @@ class Finder {
     const Draws& draws = request_.draws;
     if (!fact) {
       const auto key = content(asked);
-      const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) || std::binary_search(key.begin(), key.end(), word_of("how"));
-      return imagine(knowledge_.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"), [](const std::string&) { return false; }), asked);
+      const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) ||
+                          std::binary_search(key.begin(), key.end(), word_of("how"));
+      return imagine(knowledge_.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
+                                      [](const std::string&) { return false; }),
+                     asked);
     }
     Finding found{.thought = {}, .asked = fact->wording, .value = {}};
-    if (const std::string* read = shown(*fact, request_.view); read && draws.succeeds("read", skills_.read, fact->identity)) {
+    if (const std::string* read = shown(*fact, request_.view);
+        read && draws.succeeds("read", skills_.read, fact->identity)) {
       found.thought = "The documents tell.\n";
       found.value = *read;
       return found;

@@ -13,21 +13,21 @@
 
 namespace espalier::sim {
 
-/// An entity of the world: its kind and its number among its kind.
+/// An entity of the world: its kind and its number within its kind.
 struct Entity {
   Kind kind = Kind::country;
   std::uint32_t ordinal = 0;
   friend bool operator==(const Entity&, const Entity&) = default;
 };
 
-/// What a fact says: a text, and the entity or the number behind it.
+/// The object of a fact: a text, and the entity or the number behind it.
 struct Object {
   std::string text;
   std::optional<Entity> entity;
-  std::uint32_t order = 0;  ///< sorts dates and years; 0 for other kinds
+  std::uint32_t order = 0;  ///< orders dates and years, 0 for other kinds
 };
 
-/// A knowledge graph that is computed, not stored: every fact is a function of (seed, subject, relation).
+/// A knowledge graph that is computed, not stored. Every fact is a function of (seed, subject, relation).
 class Graph {
  public:
   Graph(std::size_t entities, std::uint64_t seed) : seed_(mix64(seed)) {
@@ -58,23 +58,47 @@ class Graph {
     static constexpr std::array<std::string_view, 2> countries = {"ia", "land"};
     static constexpr std::array<std::string_view, 5> cities = {"ton", "ford", "burg", "haven", "mouth"};
     static constexpr std::array<std::string_view, 2> rivers = {" River", " Water"};
-    static constexpr std::array<std::string_view, 6> companies = {" Motors", " Foods", " Systems", " Textiles", " Press", " Mills"};
-    static constexpr std::array<std::string_view, 12> adjectives = {"Silent", "Golden", "Broken", "Hidden", "Distant", "Burning",
-                                                                    "Hollow", "Crimson", "Frozen", "Gentle", "Last", "Second"};
-    static constexpr std::array<std::string_view, 12> nouns = {"Lantern", "Garden", "Shadow", "Orchard", "Harbour", "Letters",
-                                                               "Mirror", "Winter", "Songs", "Keeper", "Bridge", "Map"};
+    static constexpr std::array<std::string_view, 6> companies = {" Motors",   " Foods", " Systems",
+                                                                  " Textiles", " Press", " Mills"};
+    static constexpr std::array<std::string_view, 12> adjectives = {"Silent",  "Golden",  "Broken", "Hidden",
+                                                                    "Distant", "Burning", "Hollow", "Crimson",
+                                                                    "Frozen",  "Gentle",  "Last",   "Second"};
+    static constexpr std::array<std::string_view, 12> nouns = {"Lantern", "Garden",  "Shadow", "Orchard",
+                                                               "Harbour", "Letters", "Mirror", "Winter",
+                                                               "Songs",   "Keeper",  "Bridge", "Map"};
     switch (e.kind) {
-      case Kind::country: { const auto p = parts(2, 2); return p.stem + std::string(countries[p.affix]); }
-      case Kind::city: { const auto p = parts(5, 3); return p.stem + std::string(cities[p.affix]); }
-      case Kind::river: { const auto p = parts(2, 2); return p.stem + std::string(rivers[p.affix]); }
-      case Kind::company: { const auto p = parts(6, 3); return p.stem + std::string(companies[p.affix]); }
-      case Kind::person: { const auto p = parts(300, 6); return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem; }
-      case Kind::film: { const auto p = parts(12, 3); return "The " + std::string(adjectives[p.affix]) + " " + p.stem; }
-      default: { const auto p = parts(12, 3); return "The " + std::string(nouns[p.affix]) + " of " + p.stem; }
+      case Kind::country: {
+        const auto p = parts(2, 2);
+        return p.stem + std::string(countries[p.affix]);
+      }
+      case Kind::city: {
+        const auto p = parts(5, 3);
+        return p.stem + std::string(cities[p.affix]);
+      }
+      case Kind::river: {
+        const auto p = parts(2, 2);
+        return p.stem + std::string(rivers[p.affix]);
+      }
+      case Kind::company: {
+        const auto p = parts(6, 3);
+        return p.stem + std::string(companies[p.affix]);
+      }
+      case Kind::person: {
+        const auto p = parts(300, 6);
+        return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem;
+      }
+      case Kind::film: {
+        const auto p = parts(12, 3);
+        return "The " + std::string(adjectives[p.affix]) + " " + p.stem;
+      }
+      default: {
+        const auto p = parts(12, 3);
+        return "The " + std::string(nouns[p.affix]) + " of " + p.stem;
+      }
     }
   }
 
-  /// What `relation` says of `subject`; the subject must be of the relation's kind.
+  /// The object of `relation` for `subject`. The subject must be of the relation's kind.
   [[nodiscard]] Object object(Entity subject, const Relation& relation) const {
     const auto number = static_cast<std::uint64_t>(&relation - relations.data());
     const std::uint64_t draw = mix64(mix64(seed_ ^ index(subject)) + number);
@@ -83,25 +107,32 @@ class Graph {
       return Object{name(e), e};
     };
     switch (relation.object) {
-      case Kind::date: return date(draw);
-      case Kind::year: return {std::to_string(1890 + draw % 130), std::nullopt, static_cast<std::uint32_t>(1890 + draw % 130)};
-      case Kind::occupation: return {std::string(occupations[draw % occupations.size()]), std::nullopt};
-      case Kind::language: return {word(draw % words_of_two, 2) + "ish", std::nullopt};
-      default: break;
+      case Kind::date:
+        return date(draw);
+      case Kind::year:
+        return {std::to_string(1890 + draw % 130), std::nullopt, static_cast<std::uint32_t>(1890 + draw % 130)};
+      case Kind::occupation:
+        return {std::string(occupations[draw % occupations.size()]), std::nullopt};
+      case Kind::language:
+        return {word(draw % words_of_two, 2) + "ish", std::nullopt};
+      default:
+        break;
     }
     if (relation.subject == Kind::country) return entity(subject.ordinal);  // capitals are the first cities
     if (relation.subject == Kind::city && relation.object == Kind::country && subject.ordinal < count(Kind::country))
       return entity(subject.ordinal);
-    if (relation.subject == Kind::person && relation.object == Kind::person) return entity(subject.ordinal ^ 1U);  // spouses are pairs
+    if (relation.subject == Kind::person && relation.object == Kind::person)
+      return entity(subject.ordinal ^ 1U);  // spouses are pairs
     return entity(draw % count(relation.object));
   }
 
  private:
   static constexpr std::array<std::string_view, 14> occupations = {
-      "painter", "surgeon", "botanist", "composer", "lawyer", "sculptor", "pilot",
-      "historian", "chemist", "photographer", "banker", "poet", "geologist", "violinist"};
-  static constexpr std::array<std::string_view, 12> months = {"January", "February", "March", "April", "May", "June", "July",
-                                                              "August", "September", "October", "November", "December"};
+      "painter",   "surgeon", "botanist",     "composer", "lawyer", "sculptor",  "pilot",
+      "historian", "chemist", "photographer", "banker",   "poet",   "geologist", "violinist"};
+  static constexpr std::array<std::string_view, 12> months = {"January",   "February", "March",    "April",
+                                                              "May",       "June",     "July",     "August",
+                                                              "September", "October",  "November", "December"};
   static Object date(std::uint64_t draw) {
     const std::uint64_t year = 1880 + draw % 110, month = (draw >> 16) % 12, day = 1 + (draw >> 32) % 28;
     return {std::to_string(day) + " " + std::string(months[month]) + " " + std::to_string(year), std::nullopt,

@@ -17,7 +17,7 @@
 
 namespace espalier::sim {
 
-/// Everything that a simulated model could know: built once, then only read. Nothing is iterated in hash order.
+/// Everything that a simulated model could know. Built once, then read-only. Nothing is iterated in hash order.
 class Knowledge {
  public:
   explicit Knowledge(std::span<const rag::Example> examples) {
@@ -33,7 +33,8 @@ class Knowledge {
     const auto it = by_question_.find(sequence_key(question));
     return it == by_question_.end() ? nullptr : &chains_[it->second];
   }
-  /// The fact that a text with these content words asks for: the one with the most words, of equals the first; or null.
+  /// The fact that a text with these content words asks for: the one with the most words, the first of equals. Null if
+  /// there is none.
   [[nodiscard]] const Fact* find(std::span<const Word> text) const {
     const Fact* best = nullptr;
     for (Word w : text) {
@@ -42,7 +43,9 @@ class Knowledge {
       for (std::size_t i : it->second) {
         const Fact* f = &facts_[i];
         if (!same_question(text, f->question)) continue;
-        if (!best || f->question.size() > best->question.size() || (f->question.size() == best->question.size() && f < best)) best = f;
+        if (!best || f->question.size() > best->question.size() ||
+            (f->question.size() == best->question.size() && f < best))
+          best = f;
       }
     }
     return best;
@@ -61,9 +64,11 @@ class Knowledge {
       }
     return fact;
   }
-  /// An answer to another question of the same relation, or else of the shape of `like`; never one that right() accepts.
+  /// A wrong answer: one to another question of the same relation, else one of the shape of `like`. Never one that
+  /// right() accepts.
   template <class Right>
-  [[nodiscard]] std::string wrong(std::uint64_t relation, std::string_view like, std::uint64_t draw, const Right& right) const {
+  [[nodiscard]] std::string wrong(std::uint64_t relation, std::string_view like, std::uint64_t draw,
+                                  const Right& right) const {
     for (std::uint64_t key : {relation, shape(like)}) {
       const auto it = pools_.find(key);
       if (it == pools_.end()) continue;
@@ -75,9 +80,10 @@ class Knowledge {
   }
 
  private:
-  /// Numbers, dates, names and other phrases are drawn apart.
+  /// The shape of an answer: numbers, dates, names and other phrases are drawn separately.
   static std::uint64_t shape(std::string_view answer) {
-    if (answer.find_first_of("0123456789") != std::string_view::npos) return answer.find(' ') == std::string_view::npos ? 1 : 2;
+    if (answer.find_first_of("0123456789") != std::string_view::npos)
+      return answer.find(' ') == std::string_view::npos ? 1 : 2;
     return !answer.empty() && is_name(answer) ? 3 : 4;
   }
 
@@ -104,15 +110,17 @@ class Knowledge {
     Fact& last = facts_[chain.steps.back().fact];
     if (example.chain.empty() && last.titles.empty())
       for (const std::string& title : example.supporting_titles)
-        if (auto w = words(title); std::find(last.titles.begin(), last.titles.end(), w) == last.titles.end()) last.titles.push_back(std::move(w));
+        if (auto w = words(title); std::find(last.titles.begin(), last.titles.end(), w) == last.titles.end())
+          last.titles.push_back(std::move(w));
     conclude(chain, last, steps);
     if (by_question_.emplace(sequence_key(chain.question), chains_.size()).second) chains_.push_back(std::move(chain));
   }
 
-  /// How the answer follows from the steps, and between what a guess would choose.
+  /// Sets how the answer follows from the steps, and the options for a guess.
   void conclude(Chain& chain, Fact& last, std::span<const rag::ChainStep> steps) {
     if (chain.gold.empty()) chain.gold = last.answers;
-    chain.last_step_answers = std::any_of(chain.gold.begin(), chain.gold.end(), [&](const std::string& g) { return last.answered_by(g); });
+    chain.last_step_answers =
+        std::any_of(chain.gold.begin(), chain.gold.end(), [&](const std::string& g) { return last.answered_by(g); });
     if (chain.last_step_answers)
       for (const std::string& alias : chain.gold) add_answer(last, alias);
     if (is_verdict(chain.gold.front())) {
@@ -130,7 +138,8 @@ class Knowledge {
       else if (!steps[i].support_title.empty()) chain.options.push_back(steps[i].support_title);
     }
     const auto same = [&](const std::string& option) { return words(option) == gold; };
-    if (const auto it = std::find_if(chain.options.begin(), chain.options.end(), same); it != chain.options.end()) *it = chain.gold.front();
+    if (const auto it = std::find_if(chain.options.begin(), chain.options.end(), same); it != chain.options.end())
+      *it = chain.gold.front();
     else chain.options.clear();
   }
 
@@ -177,7 +186,7 @@ class Knowledge {
   std::vector<Fact> facts_;
   std::vector<Chain> chains_;
   std::unordered_map<std::uint64_t, std::size_t> by_question_, by_identity_;
-  std::unordered_map<Word, std::vector<std::size_t>> by_word_;  ///< a fact stands under its rarest word
+  std::unordered_map<Word, std::vector<std::size_t>> by_word_;  ///< each fact is stored under its rarest word
   std::unordered_map<std::uint64_t, std::vector<std::string>> pools_;
   std::unordered_set<Hash> pooled_;
 };

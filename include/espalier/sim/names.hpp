@@ -9,12 +9,12 @@
 
 namespace espalier::sim {
 
-/// A pseudo-random permutation of [0, size), the same on every platform: index -> place; index < size <= 2^62.
+/// A pseudo-random permutation of [0, size), the same on every platform. index < size <= 2^62.
 inline std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint64_t key) {
   unsigned half = 1;
   while ((std::uint64_t(1) << (2 * half)) < size) ++half;
   const std::uint64_t mask = (std::uint64_t(1) << half) - 1;
-  do {  // a Feistel network over 2 * half bits, walked until it lands inside
+  do {  // a Feistel network over 2 * half bits, repeated until the result is below size
     std::uint64_t left = index >> half, right = index & mask;
     for (std::uint64_t round = 0; round < 4; ++round) {
       const std::uint64_t next = left ^ (mix64(right ^ mix64(key + round)) & mask);
@@ -26,10 +26,10 @@ inline std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint6
   return index;
 }
 
-/// A pronounceable word; one-to-one in index for a fixed number of syllables, index < 80^syllables * 8.
-/// Every syllable is a consonant and a vowel; the word ends in a consonant.
+/// A pronounceable word of consonant-vowel syllables with a consonant at the end. One-to-one in index for a fixed
+/// number of syllables, index < 80^syllables * 8.
 inline std::string word(std::uint64_t index, unsigned syllables) {
-  static constexpr std::array<std::string_view, 16> onsets = {"b", "d", "f", "g",  "k",  "l",  "m",  "n",
+  static constexpr std::array<std::string_view, 16> onsets = {"b", "d", "f", "g", "k", "l", "m",  "n",
                                                               "p", "r", "s", "t", "v", "z", "br", "th"};
   static constexpr std::string_view vowels = "aeiou";
   static constexpr std::string_view codas = "lmnrstkd";
@@ -43,11 +43,11 @@ inline std::string word(std::uint64_t index, unsigned syllables) {
   return text;
 }
 
-/// How many words of two syllables there are.
+/// The number of words with two syllables.
 inline constexpr std::uint64_t words_of_two = 80 * 80 * 8;
 
-/// Unique names of one kind of entity: every name is a stem and one of a few affixes, so stems repeat and most names
-/// have near-duplicates. Pure in (ordinal, count, key).
+/// Unique names of one kind of entity. A name is a stem and one of a few affixes, so stems repeat and most names have
+/// near-duplicates. A pure function of (ordinal, count, key).
 class NameSpace {
  public:
   NameSpace(std::uint64_t count, std::uint64_t affixes, std::uint64_t stem_share, std::uint64_t key)

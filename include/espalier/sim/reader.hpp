@@ -13,24 +13,26 @@
 
 namespace espalier::sim {
 
-/// The text by which the model says that it does not know; it is never taken for a value.
+/// The text with which the model says that it does not know. It is never taken for a value.
 inline constexpr std::string_view not_known = "I don't know";
 
-/// Whether the model knows a fact by heart: a property of the fact and of the model's seed.
+/// True if the model knows a fact from memory. This depends only on the fact and on the model's seed.
 inline bool recalls(const Skills& skills, const Fact& fact) {
   return static_cast<double>(Hasher().add(fact.identity).add(skills.seed).finish().low >> 11) * 0x1p-53 < skills.recall;
 }
 
-/// Whether a text asks a question: by all its words, but for those like "who" that a query leaves out.
+/// True if a text asks a question. All words must match, except words like "who" that a query leaves out.
 inline bool asks_for(std::vector<Word> text, std::vector<Word> question) {
   std::erase_if(text, asks);
   std::erase_if(question, asks);
   return same_question(text, question);
 }
 
-/// The answer to a fact as a document from number `first` on shows it; null if none does.
+/// The answer to a fact as a document from number `first` on shows it, or null.
 inline const std::string* shown(const Fact& fact, const View& view, std::size_t first = 0) {
-  const auto titled = [&](std::size_t d, const std::vector<Word>& title) { return contains(view.document(d), title, 4); };
+  const auto titled = [&](std::size_t d, const std::vector<Word>& title) {
+    return contains(view.document(d), title, 4);
+  };
   std::size_t titles = 0;
   for (const auto& title : fact.titles)
     for (std::size_t d = first; d < view.documents(); ++d)
@@ -50,22 +52,23 @@ inline const std::string* shown(const Fact& fact, const View& view, std::size_t 
   return nullptr;
 }
 
-/// What the model holds for true on the way along one chain: a value for some of the steps, found in what the prompt
-/// shows or put there by the model. Gold is looked at in two cases only: to tell whether a fact can be read from a
-/// passage or recalled, and to conclude a comparison whose steps are all known rightly.
+/// What the model believes along one chain: values of some steps, found in the prompt or set by the model. It looks at
+/// gold in two cases only: to tell whether a fact can be read from a passage or recalled, and to conclude a comparison
+/// whose steps are all right.
 class Reader {
  public:
   struct Belief {
     std::string text;
     bool right;
-    bool said;  ///< stands in the prompt as an answer or a thought: need not be said again
+    bool said;  ///< stands in the prompt as an answer or a thought, so it need not be said again
   };
 
   Reader(const Knowledge& knowledge, const Skills& skills, const Chain& chain, const View& view, const Draws& draws)
       : knowledge_(knowledge), skills_(skills), chain_(chain), view_(view), draws_(draws), values_(chain.steps.size()) {
     if (steps() < 2) return;
     for (const auto& asked : view_.sub_questions)
-      if (asked.content == chain_.content && known(asked.answer)) whole_ = std::string(View::value_in(*asked.answer, statement(chain_.question)));
+      if (asked.content == chain_.content && known(asked.answer))
+        whole_ = std::string(View::value_in(*asked.answer, statement(chain_.question)));
   }
 
   [[nodiscard]] std::size_t steps() const { return values_.size(); }
@@ -74,11 +77,12 @@ class Reader {
     const auto& needs = chain_.steps[k].needs;
     return std::all_of(needs.begin(), needs.end(), [&](std::size_t n) { return values_[n].has_value(); });
   }
-  /// The step's question about the entities believed; only if ready(k).
+  /// The step's question with the believed entities. Only if ready(k).
   [[nodiscard]] std::string question(std::size_t k) const {
-    return substitute(chain_.steps[k].wording, k, [&](std::size_t n) -> const std::string& { return values_[n]->text; });
+    return substitute(chain_.steps[k].wording, k,
+                      [&](std::size_t n) -> const std::string& { return values_[n]->text; });
   }
-  /// The step's question with the answers known among the first `known` steps; of others it speaks by their questions.
+  /// The step's question with the answers of the first `known` steps. Other answers are described by their questions.
   [[nodiscard]] std::string described(std::size_t k, std::size_t known) const {
     return substitute(chain_.steps[k].wording, k, [&](std::size_t n) {
       if (n < known && values_[n]) return values_[n]->text;
@@ -92,8 +96,8 @@ class Reader {
     values_[k] = Belief{std::move(text), right, said};
   }
 
-  /// Looks for step k in the prompt: own answers first, then thoughts, then what later sub-questions take for granted,
-  /// then documents. Only if ready(k).
+  /// Looks for step k in the prompt: first own answers, then thoughts, then what later sub-questions assume, then
+  /// documents. Only if ready(k).
   bool see(std::size_t k) {
     const std::string asked = question(k);
     const auto key = content(asked);
@@ -108,25 +112,26 @@ class Reader {
     for (std::size_t later = k + 1; later < steps(); ++later)
       if (const auto& needs = chain_.steps[later].needs; std::find(needs.begin(), needs.end(), k) != needs.end())
         for (const auto& sub : view_.sub_questions)
-          if (same_question(sub.content, gold_fact(later).question)) return believe(k, gold_fact(k).answers.front(), true), true;
+          if (same_question(sub.content, gold_fact(later).question))
+            return believe(k, gold_fact(k).answers.front(), true), true;
     if (const Fact* fact = fact_of(k, key)) {
       const std::string* found = shown(*fact, view_);
       if (found && draws_.succeeds("read", skills_.read, fact->identity)) return believe(k, *found, false), true;
     }
     return false;
   }
-  /// Takes step k from memory, if the fact is known by heart. Only if ready(k).
+  /// Takes step k from memory, if the fact is known. Only if ready(k).
   bool recall(std::size_t k) {
     const Fact* fact = fact_of(k, content(question(k)));
     if (!fact || !recalls(skills_, *fact)) return false;
     return believe(k, fact->answers.front(), false), true;
   }
-  /// An invented value for step k: the answer to another question of its kind.
+  /// Sets an invented value for step k: the answer to another question of its kind.
   void invent(std::size_t k) {
     const Fact& fact = gold_fact(k);
     believe(k, invented(fact.relation, fact.answers.front(), draws_.pick("invent", k), fact.verdict, &fact), false);
   }
-  /// The whole chain from the prompt alone, or from the prompt and from memory.
+  /// Follows the whole chain from the prompt alone, or from the prompt and memory.
   void look(bool by_heart) {
     for (std::size_t k = 0; k < steps(); ++k)
       if (ready(k) && !see(k) && by_heart) recall(k);
@@ -150,8 +155,8 @@ class Reader {
     const std::uint64_t relation = chain_.last_step_answers ? gold_fact(steps() - 1).relation : chain_.relation;
     return invented(relation, chain_.gold.front(), draw, false, nullptr);
   }
-  /// The step that a text asks for, with earlier answers or descriptions of them: the one with the most words, of equals
-  /// one with no word more, of equals the first; steps() if none, or if the text is the whole question.
+  /// The step that a text asks for, with earlier answers or descriptions of them. Most matching words win, then the
+  /// fewest extra words, then the first step. steps() if there is none, or if the text is the whole question.
   [[nodiscard]] std::size_t step_of(std::string_view text) const {
     const auto key = content(text);
     std::size_t best = steps(), most = 0;
@@ -172,12 +177,13 @@ class Reader {
     return static_cast<std::size_t>(std::count_if(view_.sub_questions.begin(), view_.sub_questions.end(),
                                                   [&](const auto& sub) { return same_question(sub.content, key); }));
   }
-  /// Searches made for this step, or for the whole question.
+  /// The number of searches made for this step or for the whole question.
   [[nodiscard]] std::size_t searches(std::size_t k) const {
     const auto key = content(question(k));
-    return static_cast<std::size_t>(std::count_if(view_.queries.begin(), view_.queries.end(), [&](const std::vector<Word>& q) {
-      return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
-    }));
+    return static_cast<std::size_t>(
+        std::count_if(view_.queries.begin(), view_.queries.end(), [&](const std::vector<Word>& q) {
+          return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
+        }));
   }
 
  private:
@@ -185,7 +191,7 @@ class Reader {
     return answer && !answer->empty() && answer->substr(0, not_known.size()) != not_known;
   }
   [[nodiscard]] const Fact& gold_fact(std::size_t k) const { return knowledge_.fact(chain_.steps[k].fact); }
-  /// Whether step k asks about the right entities.
+  /// True if step k asks about the right entities.
   [[nodiscard]] bool grounded(std::size_t k) const {
     const auto& needs = chain_.steps[k].needs;
     return std::all_of(needs.begin(), needs.end(), [&](std::size_t n) { return values_[n] && values_[n]->right; });
@@ -198,8 +204,8 @@ class Reader {
     if (verdict) return draw % 2 ? "yes" : "no";
     return knowledge_.wrong(relation, like, draw, [&](const std::string& text) {
       const auto said = words(text);
-      return (fact && fact->answered_by(text)) ||
-             std::any_of(chain_.gold.begin(), chain_.gold.end(), [&](const std::string& g) { return words(g) == said; });
+      return (fact && fact->answered_by(text)) || std::any_of(chain_.gold.begin(), chain_.gold.end(),
+                                                              [&](const std::string& g) { return words(g) == said; });
     });
   }
 

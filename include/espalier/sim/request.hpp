@@ -10,11 +10,13 @@
 
 namespace espalier::sim {
 
-/// One request: what it shows, what it wants back and how its draws fall.
+/// One request: what it shows, what it wants back, and its random draws.
 class Request {
  public:
   Request(const Prompt& prompt, const Skills& skills)
-      : view(prompt.body()), draws(prompt, skills.seed), protocol(prompt.body().protocol.get()),
+      : view(prompt.body()),
+        draws(prompt, skills.seed),
+        protocol(prompt.body().protocol.get()),
         purpose(protocol ? protocol->purpose(prompt.purpose()) : nullptr),
         question(prompt.slot("question").value_or(view.query.value_or(prompt.text()))),
         malformed_(draws.happens("malformed", skills.malformed)) {}
@@ -22,19 +24,19 @@ class Request {
   [[nodiscard]] bool wants(std::string_view role) const {
     return purpose && std::find(purpose->returns.begin(), purpose->returns.end(), role) != purpose->returns.end();
   }
-  /// Whether the role has no marks of its own: it is the reply as a whole, and nothing may stand before it.
+  /// True if the role has no marks. It is then the whole reply, and nothing may stand before it.
   [[nodiscard]] bool whole(std::string_view role) const {
     const Tag* tag = protocol ? protocol->tag(role) : nullptr;
     return tag && tag->open.empty() && tag->close.empty();
   }
-  /// A text in the marks of its role, or bare where there are none.
+  /// A text in the marks of its role, or bare if there are none.
   [[nodiscard]] std::string tagged(std::string_view role, const std::string& text) const {
     const Tag* tag = protocol && !malformed_ ? protocol->tag(role) : nullptr;
     if (!tag) return text;
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A thought in its marks, where the protocol has them: on one line if they end with it.
+  /// A thought in its marks, if the protocol has them. It is on one line if the marks end with the line.
   [[nodiscard]] std::string thinking(std::string thought) const {
     const Tag* tag = protocol->tag("thought");
     if (!tag || whole("thought")) return thought;
@@ -43,11 +45,11 @@ class Request {
     for (std::size_t at = 0; (at = thought.find('\n', at)) != std::string::npos;) thought.replace(at, 1, then);
     return tagged("thought", thought);
   }
-  /// A thought in its marks and what comes of it.
+  /// A thought in its marks and the reply that follows from it.
   [[nodiscard]] std::string reply(const std::string& thought, std::string_view role, const std::string& text) const {
     return whole(role) ? text : thinking(thought) + tagged(role, text);
   }
-  /// A thought without marks and what comes of it.
+  /// A thought without marks and the reply that follows from it.
   [[nodiscard]] std::string remark(const std::string& thought, std::string_view role, const std::string& text) const {
     return whole(role) ? text : thought + tagged(role, text);
   }

@@ -8,16 +8,16 @@
 
 namespace espalier::sim {
 
-/// What a list of queries says when there is nothing to ask.
+/// The text of an empty list of queries.
 inline constexpr std::string_view no_queries = "None";
 
-/// Splits a question into the questions of its steps, or words the query in work anew with what has become known.
+/// Splits a question into the questions of its steps, or rewords the current query with what has become known.
 class Rewriter {
  public:
   Rewriter(const Knowledge& knowledge, const Skills& skills, const Request& request)
       : skills_(skills), r_(request), chain_(knowledge.chain(request.question)), finder_(knowledge, skills, request) {}
 
-  /// The queries, one a line; "None" if there are none.
+  /// The queries, one per line, or "None".
   [[nodiscard]] std::string operator()() const {
     if (!chain_) return std::string(no_queries);
     Reader reader = finder_.reader(*chain_);
@@ -34,7 +34,7 @@ class Rewriter {
       if (!reader.value(k)) (lines += lines.empty() ? "" : "\n") += ask(reader.described(k, k), r_.draws);
     return lines.empty() ? std::string(no_queries) : lines;
   }
-  /// A query that is not settled is put with the answers before it; after a settled one comes the next that is open.
+  /// An open query is repeated with the answers before it filled in. After a settled query comes the next open one.
   [[nodiscard]] std::string reworded(const Reader& reader, std::string_view query) const {
     const bool well = r_.draws.succeeds("decompose", skills_.decompose);
     std::size_t step = well ? reader.step_of(query) : reader.steps();

@@ -12,43 +12,52 @@
 
 namespace espalier::sim {
 
-/// What a simulated model is good at: rates in [0, 1], at temperature 1 if not said otherwise.
+/// What a simulated model is good at, as rates in [0, 1]. They hold at temperature 1 unless said otherwise.
 struct Skills {
-  double recall = 0.45;       ///< share of facts it knows by heart; fixed for each fact, whatever the request
-  double decompose = 0.9;     ///< asks a useful next sub-question
-  double phrase = 0.9;        ///< a query names subject and relation; otherwise it drops the subject
-  double read = 0.92;         ///< finds a fact that a document shows
-  double stop = 0.9;          ///< stops when, and only when, it has all it needs
-  double hallucinate = 0.3;   ///< invents a value that it lacks, instead of searching or saying so
-  double malformed = 0.01;    ///< a reply lacks its tags
-  double verbosity = 0.3;     ///< chance of each of up to four idle sentences in a thought
-  std::uint64_t seed = 1;     ///< another seed is another model: it knows other facts and fails elsewhere
-  double judge = 0.85;        ///< a number, verdict or preference is its own and not drawn by lot; at any temperature
+  double recall = 0.45;      ///< share of facts it knows from memory, fixed for each fact
+  double decompose = 0.9;    ///< asks a useful next sub-question
+  double phrase = 0.9;       ///< a query names subject and relation. On failure it drops the subject
+  double read = 0.92;        ///< finds a fact that a document shows
+  double stop = 0.9;         ///< stops exactly when it has everything it needs
+  double hallucinate = 0.3;  ///< invents a missing value, instead of searching or saying so
+  double malformed = 0.01;   ///< a reply lacks its tags
+  double verbosity = 0.3;    ///< chance of each of up to four idle sentences in a thought
+  std::uint64_t seed = 1;    ///< another seed is another model, which knows other facts and fails elsewhere
+  double judge = 0.85;       ///< a number, verdict or preference is not drawn at random, at any temperature. Also the
+                             ///< share of facts that it recognises as a judge, if that is more than `recall`
 
   void check() const {
-    for (const auto& [name, rate] : std::initializer_list<std::pair<std::string_view, double>>{
-             {"recall", recall}, {"decompose", decompose}, {"phrase", phrase}, {"read", read}, {"stop", stop},
-             {"hallucinate", hallucinate}, {"malformed", malformed}, {"verbosity", verbosity}, {"judge", judge}})
+    for (const auto& [name, rate] :
+         std::initializer_list<std::pair<std::string_view, double>>{{"recall", recall},
+                                                                    {"decompose", decompose},
+                                                                    {"phrase", phrase},
+                                                                    {"read", read},
+                                                                    {"stop", stop},
+                                                                    {"hallucinate", hallucinate},
+                                                                    {"malformed", malformed},
+                                                                    {"verbosity", verbosity},
+                                                                    {"judge", judge}})
       if (!(rate >= 0 && rate <= 1)) bad_option(name, rate, "0 ... 1");
   }
 };
 
-/// The chances of one request: every draw is a function of (request, model seed, label), so asking twice gives the same.
+/// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
+/// the same reply.
 class Draws {
  public:
   Draws(const Prompt& prompt, std::uint64_t seed)
       : state_(Hasher().add(prompt.key()).add(seed).finish().low), temperature_(prompt.sampling().temperature) {}
 
-  /// A word for `label` and `number`.
+  /// A random number for `label` and `number`.
   [[nodiscard]] std::uint64_t pick(std::string_view label, std::uint64_t number = 0) const {
     return Hasher().add(state_).add(label).add(number).finish().low;
   }
-  /// Whether something of rate `rate` happens. At temperature 0 the likelier case; from there to 1 the chance goes
-  /// in a straight line to the rate, and stays.
+  /// Whether an event of rate `rate` happens. At temperature 0 the more likely case happens. The chance changes
+  /// linearly to the rate at temperature 1 and stays there.
   [[nodiscard]] bool happens(std::string_view label, double rate, std::uint64_t number = 0) const {
     return uniform(label, number) < at_temperature(rate);
   }
-  /// Whether a skill succeeds: as happens(), but above temperature 1 the chance falls, by a fifth at 2.
+  /// Whether a skill succeeds. Like happens(), but above temperature 1 the chance falls, by a fifth at 2.
   [[nodiscard]] bool succeeds(std::string_view label, double rate, std::uint64_t number = 0) const {
     return uniform(label, number) * (1 + std::max(temperature_ - 1, 0.0) / 4) < at_temperature(rate);
   }
@@ -56,7 +65,7 @@ class Draws {
   [[nodiscard]] double uniform(std::string_view label, std::uint64_t number = 0) const {
     return static_cast<double>(pick(label, number) >> 11) * 0x1p-53;
   }
-  /// One of `count` wordings: the first at temperature 0, any of them the more often the hotter.
+  /// One of `count` wordings. At temperature 0 it is the first, and others become more frequent with temperature.
   [[nodiscard]] std::size_t wording(std::string_view label, std::size_t count) const {
     if (uniform(label, 1) >= 0.7 * std::min(temperature_, 1.0)) return 0;
     return static_cast<std::size_t>(pick(label, 2) % count);

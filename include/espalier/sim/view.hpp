@@ -11,16 +11,16 @@
 
 namespace espalier::sim {
 
-/// Parts the sentences of a thought that must not have more than one line.
+/// Separates the sentences of a thought that must stay on one line.
 inline constexpr std::string_view then = " Then: ";
 
-/// What a prompt shows, as words: slots and segments of its last message, by the names of their spans. Where both have a
-/// name, as a query does, what stands in the history is a segment. Views into the prompt.
+/// What a prompt shows, as words: slots and segments of its last message, by the names of their spans. A name that both
+/// have, such as query, means a segment if it stands in the history. Views into the prompt.
 class View {
  public:
   struct SubQuestion {
     std::vector<Word> content;
-    std::optional<std::string_view> answer;  ///< the own answer given to it, or what was concluded about it
+    std::optional<std::string_view> answer;  ///< the own answer given to it, or its conclusion
   };
 
   explicit View(const PromptBody& body) {
@@ -67,15 +67,15 @@ class View {
   }
 
   bool has_history = false;
-  bool has_documents = false;  ///< the slot of that name; it may be empty
-  bool consulted = false;      ///< what is in work has been looked up, or documents are given
+  bool has_documents = false;  ///< the slot of that name, which may be empty
+  bool consulted = false;      ///< the open question was looked up, or documents are given
   std::vector<SubQuestion> sub_questions;
-  std::vector<SubQuestion> answered;  ///< queries without a sub-question, with what was concluded from their documents
+  std::vector<SubQuestion> answered;  ///< queries without a sub-question, with their conclusions
   std::vector<std::vector<Word>> queries;
-  std::vector<std::string_view> thoughts;    ///< and conclusions
+  std::vector<std::string_view> thoughts;  ///< thoughts and conclusions
   std::vector<std::string_view> candidates;
-  std::vector<Word> pursued;                 ///< the newest sub-question or query
-  std::optional<std::string_view> in_work;   ///< the newest sub-question or query, unless it is answered
+  std::vector<Word> pursued;                ///< the newest sub-question or query
+  std::optional<std::string_view> in_work;  ///< the newest sub-question or query, unless it is answered
   std::optional<std::string_view> query, answer, gold, step;
 
   [[nodiscard]] std::size_t documents() const { return ends_.size(); }
@@ -85,7 +85,7 @@ class View {
   }
   /// The first document of the newest block.
   [[nodiscard]] std::size_t fresh() const { return fresh_; }
-  /// The value that a thought states after `opening`, to the end of its sentence; nothing if none does.
+  /// The value that a thought states after `opening`, up to the end of its sentence. Nothing if no thought does.
   [[nodiscard]] std::optional<std::string_view> stated(std::string_view opening) const {
     for (std::string_view thought : thoughts)
       if (const auto value = stated_in(thought, opening)) return value;
@@ -98,16 +98,17 @@ class View {
     return ended(value.substr(0, std::min({value.find('\n'), value.find(then), value.find("&lt;"), value.find('<')})));
   }
 
-  /// The value that an answer gives: what follows `opening`, or the words of another question, or else all of it.
+  /// The value that an answer gives: the text after `opening`, the text after another question, or all of it.
   [[nodiscard]] static std::string_view value_in(std::string_view answer, std::string_view opening) {
     constexpr std::string_view quoted = "\" is ";
     if (const auto value = stated_in(answer, opening)) return *value;
-    if (const std::size_t at = answer.rfind(quoted); at != std::string_view::npos) return ended(answer.substr(at + quoted.size()));
+    if (const std::size_t at = answer.rfind(quoted); at != std::string_view::npos)
+      return ended(answer.substr(at + quoted.size()));
     return answer;
   }
 
  private:
-  /// Without blanks and a full stop at the end.
+  /// The text without blanks and a full stop at the end.
   static std::string_view ended(std::string_view value) {
     value = trimmed(value);
     if (!value.empty() && value.back() == '.') value.remove_suffix(1);

@@ -17,9 +17,10 @@ struct Asked {
       subject = text.substr(0, mark);
       relation = text.substr(mark + 4);
     }
-    while (!whole.empty() && (whole.back() == '?' || whole.back() == '.' || whole.back() == ' ')) whole.remove_suffix(1);
+    while (!whole.empty() && (whole.back() == '?' || whole.back() == '.' || whole.back() == ' '))
+      whole.remove_suffix(1);
   }
-  /// "spouse of Sam Elliott"; only with a mark.
+  /// "spouse of Sam Elliott". Only with a mark.
   [[nodiscard]] std::string noun() const {
     return std::string(relation) + (relation.ends_with(" of") ? " " : " of ") + std::string(subject);
   }
@@ -32,37 +33,48 @@ inline std::string ask(std::string_view step, const Draws& draws) {
   if (!asked.relation.empty()) {
     const std::string subject(asked.subject), relation(asked.relation);
     switch (draws.wording("ask", 5)) {
-      case 1: return "Tell me the " + asked.noun() + ".";
-      case 2: return subject + ": what is its " + relation + "?";
-      case 3: return "What is " + subject + "'s " + relation + "?";
-      case 4: return "I need to know the " + asked.noun() + ".";
-      default: return "What is the " + asked.noun() + "?";
+      case 1:
+        return "Tell me the " + asked.noun() + ".";
+      case 2:
+        return subject + ": what is its " + relation + "?";
+      case 3:
+        return "What is " + subject + "'s " + relation + "?";
+      case 4:
+        return "I need to know the " + asked.noun() + ".";
+      default:
+        return "What is the " + asked.noun() + "?";
     }
   }
   const std::string question(asked.whole);
   switch (draws.wording("ask", 5)) {
-    case 1: return "Tell me: " + question + "?";
-    case 2: return "I need to know: " + question + "?";
-    case 3: return "Please answer this: " + question + "?";
-    case 4: return question + ", please?";
-    default: return question + "?";
+    case 1:
+      return "Tell me: " + question + "?";
+    case 2:
+      return "I need to know: " + question + "?";
+    case 3:
+      return "Please answer this: " + question + "?";
+    case 4:
+      return question + ", please?";
+    default:
+      return question + "?";
   }
 }
 
-/// The opening of the sentence that states the answer to a step question; the value and a full stop end the line.
+/// The beginning of the sentence that states the answer to a step question. The value and a full stop end the line.
 inline std::string statement(std::string_view step) {
   const Asked asked(step);
   if (asked.relation.empty()) return "The answer to \"" + std::string(asked.whole) + "\" is ";
   return "The " + asked.noun() + " is ";
 }
 
-/// The sentence that says that a step has to be looked up.
+/// The sentence that says that a step must be looked up.
 inline std::string need(std::string_view step) {
   const Asked asked(step);
-  return asked.relation.empty() ? "I need to know: " + std::string(asked.whole) + "?" : "I need to know the " + asked.noun() + ".";
+  return asked.relation.empty() ? "I need to know: " + std::string(asked.whole) + "?"
+                                : "I need to know the " + asked.noun() + ".";
 }
 
-/// A query for a question: a good one keeps every content word, a bad one those alone that are no names.
+/// A query for a question. A good one keeps every content word, a bad one keeps only words that are not names.
 inline std::string query(std::string_view question, bool good, const Draws& draws) {
   std::vector<std::string_view> all, plain;
   each_word(question, [&](Word w, std::string_view raw) {
@@ -85,11 +97,18 @@ inline std::string query(std::string_view question, bool good, const Draws& draw
 
 /// Up to four idle sentences.
 inline std::string idle(const Draws& draws, double verbosity) {
-  static constexpr std::array<std::string_view, 12> sentences = {
-      "Let me think about this step by step.", "I should look at what is known so far.", "The wording needs some care.",
-      "I go through the facts in order.", "First I check what is given.", "There may be several names alike here.",
-      "I keep to what the passages say.", "One thing at a time.", "That narrows it down.",
-      "This should be enough to go on.", "I do not want to guess too early.", "So the next move is clear."};
+  static constexpr std::array<std::string_view, 12> sentences = {"Let me think about this step by step.",
+                                                                 "I should look at what is known so far.",
+                                                                 "The wording needs some care.",
+                                                                 "I go through the facts in order.",
+                                                                 "First I check what is given.",
+                                                                 "There may be several names alike here.",
+                                                                 "I keep to what the passages say.",
+                                                                 "One thing at a time.",
+                                                                 "That narrows it down.",
+                                                                 "This should be enough to go on.",
+                                                                 "I do not want to guess too early.",
+                                                                 "So the next move is clear."};
   std::string text;
   for (std::uint64_t i = 0; i < 4; ++i)
     if (draws.happens("idle", verbosity, i)) (text += sentences[i * 3 + draws.pick("sentence", i) % 3]) += '\n';

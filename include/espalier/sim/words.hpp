@@ -11,11 +11,11 @@
 
 namespace espalier::sim {
 
-/// A case-folded word of a text, by its hash.
+/// A case-folded word of a text, as a hash.
 using Word = std::uint64_t;
 
-/// Calls visit(word, raw) for every run of letters and digits; raw is the run as written. Letters beyond ASCII count
-/// as letters, those of Latin-1 are folded; general punctuation and no-break spaces separate.
+/// Calls visit(word, raw) for every run of letters and digits, where raw is the run as written. Letters beyond ASCII
+/// count as letters, and those of Latin-1 are folded. General punctuation and no-break spaces separate runs.
 template <class Visit>
 constexpr void each_word(std::string_view text, Visit&& visit) {
   constexpr std::uint64_t empty = 0xcbf29ce484222325ULL;
@@ -56,17 +56,21 @@ constexpr Word word_of(std::string_view text) {
   return word;
 }
 
-/// Words that ask: who, when, where, how, why.
-inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"), word_of("why")};
-constexpr bool asks(Word word) { return std::find(asking_words.begin(), asking_words.end(), word) != asking_words.end(); }
+/// Question words: who, when, where, how, why.
+inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"),
+                                                     word_of("why")};
+constexpr bool asks(Word word) {
+  return std::find(asking_words.begin(), asking_words.end(), word) != asking_words.end();
+}
 
-/// Words without a meaning of their own, among them all that a wording of a question may add.
+/// Words without a meaning of their own, including all that a wording of a question may add.
 constexpr bool is_function_word(Word word) {
   constexpr auto table = [] {
     constexpr std::array<std::string_view, 46> list = {
-        "a", "an", "the", "of", "in", "on", "at", "to", "for", "by", "from", "with", "and", "or", "is", "are",
-        "was", "were", "be", "been", "do", "does", "did", "has", "have", "had", "what", "which", "whom", "whose", "that", "this",
-        "it", "its", "i", "me", "my", "you", "tell", "please", "answer", "need", "know", "s", "as", "st"};
+        "a",    "an",  "the",  "of",     "in",     "on",    "at",   "to",   "for", "by",   "from", "with",
+        "and",  "or",  "is",   "are",    "was",    "were",  "be",   "been", "do",  "does", "did",  "has",
+        "have", "had", "what", "which",  "whom",   "whose", "that", "this", "it",  "its",  "i",    "me",
+        "my",   "you", "tell", "please", "answer", "need",  "know", "s",    "as",  "st"};
     std::array<Word, list.size()> sorted{};
     std::transform(list.begin(), list.end(), sorted.begin(), word_of);
     std::sort(sorted.begin(), sorted.end());
@@ -93,10 +97,11 @@ inline std::vector<Word> content(std::string_view text) {
   return found;
 }
 
-/// Whether a word is written as a name or number: upper-case, not ASCII, or a digit first.
+/// True if a word is written as a name or number: it begins with an upper-case letter, a digit or a non-ASCII
+/// character.
 constexpr bool is_name(std::string_view raw) { return !(raw[0] >= 'a' && raw[0] <= 'z'); }
 
-/// What a question asks for, without the names in it: one value for all questions of one relation.
+/// A hash of what a question asks for, without its names. It is equal for all questions of one relation.
 inline std::uint64_t relation_key(std::string_view question) {
   if (const std::size_t mark = question.find(" >> "); mark != std::string_view::npos) question.remove_prefix(mark + 4);
   std::uint64_t key = 0;
@@ -106,25 +111,27 @@ inline std::uint64_t relation_key(std::string_view question) {
   return key;
 }
 
-/// One value for a sequence of words.
+/// A hash of a sequence of words.
 inline std::uint64_t sequence_key(std::string_view text) {
   std::uint64_t key = 0;
   each_word(text, [&](Word w, std::string_view) { key = mix64(key ^ w); });
   return key;
 }
 
-/// Whether `part` stands in `text` as a run of words that starts at or before word `latest`; an empty part does not.
+/// True if `part` occurs in `text` as a run of words that starts at or before word `latest`. False for an empty part.
 inline bool contains(std::span<const Word> text, std::span<const Word> part, std::size_t latest = SIZE_MAX) {
   if (part.empty() || part.size() > text.size()) return false;
   const std::size_t last = std::min(latest, text.size() - part.size());
   for (std::size_t i = 0; i <= last; ++i)
-    if (text[i] == part[0] && std::equal(part.begin(), part.end(), text.begin() + static_cast<std::ptrdiff_t>(i))) return true;
+    if (text[i] == part[0] && std::equal(part.begin(), part.end(), text.begin() + static_cast<std::ptrdiff_t>(i)))
+      return true;
   return false;
 }
 
-/// Whether a text with these content words asks `question`: it has all its words and at most a quarter more.
+/// True if a text with these content words asks `question`: it has all its words and at most a quarter more.
 inline bool same_question(std::span<const Word> text, std::span<const Word> question) {
-  return !question.empty() && text.size() >= question.size() && (text.size() - question.size()) * 4 <= question.size() &&
+  return !question.empty() && text.size() >= question.size() &&
+         (text.size() - question.size()) * 4 <= question.size() &&
          std::includes(text.begin(), text.end(), question.begin(), question.end());
 }
 

@@ -17,26 +17,33 @@
 
 namespace espalier::sim {
 
-/// What a generated world holds.
+/// Options of a generated world.
 struct WorldOptions {
-  std::size_t passages = 2000;  ///< one an entity, 50 ... 10,000,000
+  std::size_t passages = 2000;  ///< one per entity, 50 ... 10,000,000
   std::size_t questions = 100;  ///< all different
   std::uint64_t seed = 1;
-  unsigned max_hops = 4;        ///< longest chain, 1 ... 4
+  unsigned max_hops = 4;  ///< longest chain, 1 ... 4
 };
 
-/// A generated knowledge graph with passages and multi-hop questions. Same options, same bytes, on every platform.
-/// Passages are made when asked for; only the questions are kept. Throws std::invalid_argument on a bad option.
+/// A generated knowledge graph with passages and multi-hop questions. The same options give the same bytes on every
+/// platform. Passages are made on request, and only the questions are kept. Throws std::invalid_argument for a bad
+/// option.
 class World {
  public:
-  explicit World(WorldOptions options = WorldOptions()) : options_(checked(options)), graph_(options.passages, options.seed) {
+  explicit World(WorldOptions options = WorldOptions())
+      : options_(checked(options)), graph_(options.passages, options.seed) {
     examples_ = questions(graph_, options.questions, options.max_hops, Seed(options.seed).purpose("questions"));
   }
 
   [[nodiscard]] std::size_t size() const { return options_.passages; }
   [[nodiscard]] const std::vector<rag::Example>& examples() const { return examples_; }
 
-  /// The passage of entity `i` < size(): titled with its name, every fact in one sentence, some filler.
+  /// The passage that settles a step of an example's chain.
+  [[nodiscard]] Passage support(const rag::ChainStep& step) const {
+    return passage(std::stoul(step.support_id.substr(2)));
+  }
+
+  /// The passage of entity `i` < size(), titled with its name. It states every fact in one sentence, with some filler.
   [[nodiscard]] Passage passage(std::size_t i) const {
     const Entity subject = graph_.entity(i);
     Random random(Seed(options_.seed).purpose("passage").child(i));
@@ -56,32 +63,42 @@ class World {
 
  private:
   static WorldOptions checked(const WorldOptions& options) {
-    if (options.passages < 50 || options.passages > 10'000'000) bad_option("passages", options.passages, "50 ... 10000000");
+    if (options.passages < 50 || options.passages > 10'000'000)
+      bad_option("passages", options.passages, "50 ... 10000000");
     if (options.max_hops < 1 || options.max_hops > 4) bad_option("max_hops", options.max_hops, "1 ... 4");
     return options;
   }
   static std::string_view filler(Kind kind, std::uint32_t which) {
-    static constexpr std::array<std::string_view, 6> places = {
-        "Visitors come mostly in the dry months.", "The winters are mild and the summers long.",
-        "Its markets are known for wool and dried fruit.", "A small museum keeps the oldest maps.",
-        "Rail service reached the area late.", "The local council publishes a yearly almanac."};
+    static constexpr std::array<std::string_view, 6> places = {"Visitors come mostly in the dry months.",
+                                                               "The winters are mild and the summers long.",
+                                                               "Its markets are known for wool and dried fruit.",
+                                                               "A small museum keeps the oldest maps.",
+                                                               "Rail service reached the area late.",
+                                                               "The local council publishes a yearly almanac."};
     static constexpr std::array<std::string_view, 6> people = {
-        "Letters from those years are kept in a private archive.", "Friends describe a patient and careful worker.",
-        "An interview was printed in a regional paper.", "A scholarship bears the name today.",
-        "Little is known of the early years.", "Several prizes followed late in life."};
+        "Letters from those years are kept in a private archive.",
+        "Friends describe a patient and careful worker.",
+        "An interview was printed in a regional paper.",
+        "A scholarship bears the name today.",
+        "Little is known of the early years.",
+        "Several prizes followed late in life."};
     static constexpr std::array<std::string_view, 6> works = {
         "Critics were divided at first.", "A restored edition appeared much later.", "The music was praised abroad.",
-        "It found its public slowly.", "An early draft had a different ending.", "School groups still discuss it."};
+        "It found its public slowly.",    "An early draft had a different ending.",  "School groups still discuss it."};
     static constexpr std::array<std::string_view, 6> firms = {
-        "Its accounts are published in spring.", "A strike once closed the main hall for a month.",
+        "Its accounts are published in spring.",     "A strike once closed the main hall for a month.",
         "The firm trains forty apprentices a year.", "Exports make up half of the sales.",
-        "The sign above the gate is protected.", "It supports a local orchestra."};
+        "The sign above the gate is protected.",     "It supports a local orchestra."};
     switch (kind) {
-      case Kind::person: return people[which];
+      case Kind::person:
+        return people[which];
       case Kind::film:
-      case Kind::book: return works[which];
-      case Kind::company: return firms[which];
-      default: return places[which];
+      case Kind::book:
+        return works[which];
+      case Kind::company:
+        return firms[which];
+      default:
+        return places[which];
     }
   }
 

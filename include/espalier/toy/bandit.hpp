@@ -11,7 +11,8 @@
 
 namespace espalier::toy {
 
-/// One choice between arms of known worth, the smallest search there is: a search must come to pull the best arm most.
+/// One choice between arms of known value, the smallest possible search. A search must come to pull the best arm most
+/// often.
 class Bandit {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t(0);
@@ -27,13 +28,13 @@ class Bandit {
     static constexpr std::array<Kind, 1> pull{0};
     return std::span<const Kind>(pull).first(s == none ? 1 : 0);
   }
-  /// The n arms from the context's first one on.
+  /// The next n arms from `context.first` on.
   [[nodiscard]] std::span<const Proposal<Action>> propose(State, Kind, std::uint32_t n, const Context& context) const {
     const std::size_t first = std::min<std::size_t>(context.first, pulls_.size());
     return std::span(pulls_).subspan(first, std::min<std::size_t>(n, pulls_.size() - first));
   }
   [[nodiscard]] static State step(State, Action a) { return a; }
-  /// What the arm pays; 0 before it is pulled.
+  /// The value of the arm, 0 before it is pulled.
   [[nodiscard]] double value(State s) const { return s == none ? 0 : arms_[s]; }
 
  private:

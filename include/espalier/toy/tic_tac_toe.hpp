@@ -12,8 +12,8 @@
 
 namespace espalier::toy {
 
-/// Tic-tac-toe as a problem of one player: an opponent who plays perfectly answers inside step(). So the value of an action
-/// is the game's exact value for the player: 1 won, 0 drawn, -1 lost.
+/// Tic-tac-toe as a problem of one player. A perfect opponent replies inside step(). So the value of an action is the
+/// exact value of the game for the player: 1 won, 0 drawn, -1 lost.
 class TicTacToe {
  public:
   /// Bit 3 row + column is set where the player (mine) or the opponent (theirs) has a mark.
@@ -32,7 +32,8 @@ class TicTacToe {
     values_ = std::move(values);
   }
 
-  /// A position from nine characters in reading order; `player` is to move and the rest that is not '.' is the opponent's.
+  /// A position from nine characters in reading order. `player` is to move, '.' is free, and any other character is the
+  /// opponent.
   [[nodiscard]] static State position(std::string_view cells, char player) {
     if (cells.size() != 9) bad_option("cells", cells, "nine characters");
     State s;
@@ -44,22 +45,23 @@ class TicTacToe {
     static constexpr std::array<Kind, 1> move{0};
     return std::span<const Kind>(move).first(over(s) ? 0 : 1);
   }
-  /// The n free cells from the context's first one on.
-  [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) {
+  /// The next n free cells from `context.first` on.
+  [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n,
+                                                             const Context& context) {
     std::vector<Proposal<Action>> moves;
     std::uint32_t i = 0;
     for (Action cell = 0; cell < 9; ++cell)
       if (free(s, cell) && i++ >= context.first && moves.size() < n) moves.emplace_back(cell, kind);
     return moves;
   }
-  /// The player's mark, then the opponent's best answer, the first of equals.
+  /// The player's mark, then the opponent's best reply, the first of equals.
   [[nodiscard]] State step(const State& s, Action cell) const {
     const State reply = swapped(marked(s, cell));
     return over(reply) ? swapped(reply) : swapped(marked(reply, best(reply)));
   }
-  /// 1, 0 or -1 for a position that is over; 0 before.
+  /// 1, 0 or -1 for a finished position, 0 before.
   [[nodiscard]] static double value(const State& s) { return won(s.mine) ? 1 : won(s.theirs) ? -1 : 0; }
-  /// The value with perfect play from here on, the player to move.
+  /// The value under perfect play when the player is to move.
   [[nodiscard]] int solve(const State& s) const { return (*values_)[index(s)]; }
   /// The value after random moves of the player to the end of the game.
   [[nodiscard]] double playout(State s, Random random) const {
@@ -81,7 +83,8 @@ class TicTacToe {
     if (over(s)) return known = static_cast<std::int8_t>(value(s));
     known = -1;
     for (Action cell = 0; cell < 9; ++cell)
-      if (free(s, cell)) known = static_cast<std::int8_t>(std::max<int>(known, -solve(swapped(marked(s, cell)), values)));
+      if (free(s, cell))
+        known = static_cast<std::int8_t>(std::max<int>(known, -solve(swapped(marked(s, cell)), values)));
     return known;
   }
   static bool won(std::uint16_t marks) {
@@ -100,7 +103,8 @@ class TicTacToe {
   Action best(const State& s) const {
     Action move = 9;
     for (Action cell = 0; cell < 9; ++cell)
-      if (free(s, cell) && (move == 9 || solve(swapped(marked(s, cell))) < solve(swapped(marked(s, move))))) move = cell;
+      if (free(s, cell) && (move == 9 || solve(swapped(marked(s, cell))) < solve(swapped(marked(s, move)))))
+        move = cell;
     return move;
   }
 

@@ -12,11 +12,12 @@
 
 namespace espalier::toy {
 
-/// Tic-tac-toe in which the search plays both sides: the kind of a move is its player, values are the first player's.
+/// Tic-tac-toe in which the search plays both sides. The kind of a move is its player, and values are those of the
+/// first player.
 class TwoPlayers {
  public:
   struct State {
-    std::array<std::uint16_t, 2> marks{};  ///< bit 3 row + column, of the first and the second player
+    std::array<std::uint16_t, 2> marks{};  ///< bit 3 row + column, for the first and the second player
     std::uint8_t turn = 0;
   };
   using Action = std::uint8_t;  ///< a cell, 3 row + column
@@ -25,8 +26,9 @@ class TwoPlayers {
     static constexpr std::array<Kind, 2> player{0, 1};
     return std::span<const Kind>(player).subspan(s.turn, over(s) ? 0 : 1);
   }
-  /// Up to n free cells from the context's first one on.
-  [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) {
+  /// The next n free cells from `context.first` on.
+  [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n,
+                                                             const Context& context) {
     std::vector<Proposal<Action>> moves;
     moves.reserve(n);
     std::uint32_t i = 0;
@@ -45,31 +47,37 @@ class TwoPlayers {
   [[nodiscard]] static double playout(State s, Random random) {
     while (!over(s)) {
       std::uint32_t left = ~static_cast<std::uint32_t>(s.marks[0] | s.marks[1]) & 0777U;
-      for (std::uint32_t skip = random.below(static_cast<std::uint32_t>(std::popcount(left))); skip > 0; --skip) left &= left - 1;
+      for (std::uint32_t skip = random.below(static_cast<std::uint32_t>(std::popcount(left))); skip > 0; --skip)
+        left &= left - 1;
       s = step(s, static_cast<Action>(std::countr_zero(left)));
     }
     return value(s);
   }
-  [[nodiscard]] static bool over(const State& s) { return (s.marks[0] | s.marks[1]) == 0777 || won(s.marks[0]) || won(s.marks[1]); }
+  [[nodiscard]] static bool over(const State& s) {
+    return (s.marks[0] | s.marks[1]) == 0777 || won(s.marks[0]) || won(s.marks[1]);
+  }
 
  private:
-  /// Of every set of marks: true if it holds a line.
+  /// For every set of marks: true if it holds a line.
   static constexpr std::array<bool, 512> lines = [] {
     std::array<bool, 512> won{};
     for (std::uint16_t marks = 0; marks < 512; ++marks)
-      for (const int line : {0007, 0070, 0700, 0111, 0222, 0444, 0421, 0124}) won[marks] = won[marks] || (marks & line) == line;
+      for (const int line : {0007, 0070, 0700, 0111, 0222, 0444, 0421, 0124})
+        won[marks] = won[marks] || (marks & line) == line;
     return won;
   }();
   static bool won(std::uint16_t marks) { return lines[marks]; }
   static bool free(const State& s, Action cell) { return !((s.marks[0] | s.marks[1]) >> cell & 1); }
 };
 
-/// One random playout a state.
+/// One random playout per state.
 struct Playout {
-  double operator()(TwoPlayers&, const TwoPlayers::State& s, const Context& context) const { return TwoPlayers::playout(s, Random(context.seed)); }
+  double operator()(TwoPlayers&, const TwoPlayers::State& s, const Context& context) const {
+    return TwoPlayers::playout(s, Random(context.seed));
+  }
 };
 
-/// UCT for two players with opposite interests: a move's mean counts for whoever makes it.
+/// UCT for two players with opposite interests. A move's mean counts for the player who makes it.
 class TwoPlayerUct {
  public:
   explicit TwoPlayerUct(double w = std::sqrt(2.0)) : w_(w) {}

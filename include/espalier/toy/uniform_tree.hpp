@@ -10,8 +10,9 @@
 
 namespace espalier::toy {
 
-/// A tree of fixed branching and depth whose nodes are 64-bit hashes: h(root) = 1, h(child a) = mix64(3 h + a + 1). A state's
-/// value is (h >> 11) 2^-53, uniform in [0, 1). Costs nothing, so it measures engines; sums along paths have known optima.
+/// A tree of fixed branching and depth whose nodes are 64-bit hashes: h(root) = 1, h(child a) = mix64(3 h + a + 1). A
+/// state's value is (h >> 11) 2^-53, uniform in [0, 1). It costs almost nothing, so it measures engines. Sums along
+/// paths have known optima.
 class UniformTree {
  public:
   struct Options {
@@ -26,15 +27,17 @@ class UniformTree {
 
   explicit UniformTree(Options options) : options_(options) {
     if (options.branching == 0) bad_option("branching", options.branching, "1 or more");
-    for (Action a = 0; a < options.branching; ++a) moves_.emplace_back(a, Kind(0), 1.0F / static_cast<float>(options.branching));
+    for (Action a = 0; a < options.branching; ++a)
+      moves_.emplace_back(a, Kind(0), 1.0F / static_cast<float>(options.branching));
   }
   [[nodiscard]] State root() const { return {}; }
   [[nodiscard]] std::span<const Kind> kinds(const State& s) const {
     static constexpr std::array<Kind, 1> move{0};
     return std::span<const Kind>(move).first(s.depth < options_.depth ? 1 : 0);
   }
-  /// The n actions from the context's first one on.
-  [[nodiscard]] std::span<const Proposal<Action>> propose(const State&, Kind, std::uint32_t n, const Context& context) const {
+  /// The next n actions from `context.first` on.
+  [[nodiscard]] std::span<const Proposal<Action>> propose(const State&, Kind, std::uint32_t n,
+                                                          const Context& context) const {
     const std::size_t first = std::min<std::size_t>(context.first, moves_.size());
     return std::span(moves_).subspan(first, std::min<std::size_t>(n, moves_.size() - first));
   }

@@ -1,6 +1,7 @@
 """Models, encoders and retrievers of other libraries as functions that searches call, imported when they are used."""
 
 from .bm25s import Bm25sRetriever
+from .faiss import faiss_retriever
 from .flashrag import FlashRagRetriever
 from .qdrant import QdrantRetriever
 from .sentence_transformers import SentenceEncoder
@@ -14,4 +15,5 @@ __all__ = [
     "SentenceEncoder",
     "TransformersModel",
     "VllmModel",
+    "faiss_retriever",
 ]

@@ -11,7 +11,7 @@ from .._core import Passage, Query
 class Bm25sRetriever:
     """A `bm25s.BM25` over these passages, row i of the index being passage i, as a retriever.
 
-    `tokenize` maps a list of texts to what `retrieve` takes, as the index was built; bm25s's own defaults otherwise.
+    `tokenize` maps a list of texts to what `retrieve` takes, as the index was built. The default is that of bm25s.
     Passages that share no word with the query are left out.
     """
 

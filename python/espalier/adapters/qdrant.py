@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import EncodeRequest, Passage, Query
-from .._errors import BackendError, InputError
+from ..errors import BackendError, InputError
 from ..protocols import Encoder
 
 
 class QdrantRetriever:
-    """A collection behind a `QdrantClient` as a retriever; all queries that wait are encoded and asked at once.
+    """A collection behind a `QdrantClient` as a retriever. All waiting queries are encoded and searched at once.
 
     `encoder` is a plain function of a list, or a part such as HttpEncoder. `using` names the vector, where points have
-    several. Titles and texts stand in the points' payload under `title` and `text`; a passage's id is its point's.
-    Raises InputError for a point without a text.
+    several. Titles and texts are in the points' payload under `title` and `text`. A passage has its point's id. Raises
+    InputError for a point without a text.
     """
 
     def __init__(

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._core import Completion, Prompt
-from .._errors import MissingPart
+from ..errors import MissingPart
 from .sampling import bare_text, prefilled, seed_of, until_stop
 
 
 class TransformersModel:
     """A causal model and its tokenizer as a function of prompts: `model=TransformersModel(model, tokenizer)`.
 
-    Prompts that are sampled alike are answered `batch` at a time. What is drawn for a sample is decided by its seed and
-    number alone, whatever else is in the batch; only the model's own rounding may differ between batches. `chat` puts
-    the messages into the tokenizer's chat template; without it their bare text is continued.
+    Prompts with equal sampling are answered `batch` at a time. A sample depends only on its seed and number, not on the
+    rest of the batch. Only the model's rounding may differ between batches. `chat` puts the messages into the
+    tokenizer's chat template. Without it their plain text is continued.
 
     Raises ValueError for a tokenizer without a template, MissingPart without torch and transformers.
     """
@@ -91,7 +91,7 @@ class TransformersModel:
         return [] if ends is None else list(ends) if isinstance(ends, (list, tuple)) else [ends]
 
     def _read(self, prompt: Prompt, ids: list[int], ends: list[int], *, prompt_tokens: int) -> Completion:
-        """A row's reply; after its end there is padding."""
+        """A row's reply. Padding follows its end."""
         over = {*ends, self._tokenizer.pad_token_id}
         length = next((i for i, id in enumerate(ids) if id in over), len(ids))
         text, stopped = until_stop(self._tokenizer.decode(ids[:length], skip_special_tokens=True), prompt.stop)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import Completion, Prompt
-from .._errors import MissingPart
+from ..errors import MissingPart
 from .sampling import bare_text, prefilled, seed_of
 
 
 class VllmModel:
     """An `LLM` of vLLM as a function of prompts: `model=VllmModel(LLM("Qwen/Qwen2.5-7B-Instruct"))`.
 
-    All prompts of a call go to vLLM at once, each with its own sampling. `chat` uses the model's chat template; without
-    it the messages' bare text is continued. Raises MissingPart without vLLM.
+    All prompts of a call go to vLLM at once, each with its own sampling. `chat` uses the model's chat template. Without
+    it the messages' plain text is continued. Raises MissingPart without vLLM.
     """
 
     def __init__(self, llm: Any, *, chat: bool = True) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
-from .._annotate import annotation
-from .._progress import shown_as
-from .._summary import readable
-from .track import add_track_option, tracked
+from ..runs.annotate import annotation
+from ..runs.progress import shown_as
+from ..runs.summary import readable
+from .shared.task import tell_end
+from .shared.track import add_track_option, tracked
 
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
@@ -26,11 +26,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[=URL,MODEL]",
-        help="judge, prm or embedding; with the model to ask (default: the run's, if simulated); may be repeated",
+        help="judge, prm, cold_start or embedding; with the model to ask (default: the run's, if simulated); may be "
+        "repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
     parser.add_argument("--journal", dest="journal_file", metavar="FILE", help="keeps the answers (the run's journal)")
     parser.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
+    parser.add_argument("--contact", type=float, metavar="S", help="say so when a server is silent for so long (30)")
     parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities (else SSL_CERT_FILE)")
     parser.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
     add_track_option(parser)
@@ -43,12 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         name, equals, model = text.partition("=")
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
-    names = ("journal_file", "in_flight", "ca_file", "api_key_file")
+    names = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
     execution = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     job = tracked(arguments.track)
     with shown_as(quiet=arguments.json) as view:
         result = job("annotate", annotation(arguments.run, with_, arguments.out, execution), view)
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
-    if result.open:
-        print(f"espalier: {result.open} questions are open (see answers.jsonl)", file=sys.stderr)
-    return 1 if result.open else 0
+    return tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")

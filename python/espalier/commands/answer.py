@@ -6,12 +6,12 @@ import argparse
 import json
 import sys
 
-from .._job import RunResult
-from .._summary import labels
 from ..datasets import conversion
-from .run_options import add_method_option, add_run_options
-from .task import do_task, tell_open
-from .track import add_track_option, tracked
+from ..runs.job import RunResult
+from ..runs.summary import labels, shares
+from .shared.run_options import add_method_option, add_run_options
+from .shared.task import do_task, tell_end
+from .shared.track import add_track_option, tracked
 
 SUMMARY = "Answer questions; no gold is needed and none is seen."
 EXAMPLES = (
@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_answers(result)
         print(labels(result.summary), end="", file=sys.stderr)
-    return tell_open(result)
+        for line in shares(result.summary):
+            print(f"  {line}", file=sys.stderr)
+    return tell_end(result)
 
 
 def print_answers(result: RunResult) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from functools import partial
 
-from .._batch import MOST_REQUESTS, Round, ingest_batch, outstanding, prepare_batch
-from .parser import add_command
-from .run_options import add_method_option, add_run_options
-from .task import do_task
+from ..batch import MOST_REQUESTS, Round, ingest, outstanding, prepare
+from .shared.parser import add_command
+from .shared.run_options import add_method_option, add_run_options
+from .shared.task import do_task, tell_end
 
 SUMMARY = "Ask the model through an offline batch API, in rounds."
 EXAMPLES = ()
@@ -22,10 +21,10 @@ INGEST = ("espalier batch ingest out/b responses.jsonl",)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
-    prepare = add_command(steps, "prepare", "Write what a run would ask next.", PREPARE)
-    add_method_option(prepare)
-    add_run_options(prepare)
-    add_prepare_options(prepare)
+    first = add_command(steps, "prepare", "Write what a run would ask next.", PREPARE)
+    add_method_option(first)
+    add_run_options(first)
+    add_prepare_options(first)
     add_ingest_options(add_command(steps, "ingest", "Put responses into the run's journal.", INGEST))
 
 
@@ -49,7 +48,7 @@ def add_prepare_options(parser: argparse.ArgumentParser) -> None:
 
 
 def print_round(done: Round, as_json: bool) -> int:
-    """Says what to do next; returns 1 while the run is not complete."""
+    """Prints what to do next. Returns the exit code, 1 while the run is not complete."""
     if as_json:
         files = [str(path) for path in done.files]
         print(json.dumps({"files": files, "requests": done.requests, "open": done.run.open}))
@@ -57,21 +56,19 @@ def print_round(done: Round, as_json: bool) -> int:
         for path in done.files:
             print(path)
         print(f"{done.requests} requests to send; then: espalier batch ingest {done.run.out} RESPONSES.jsonl")
-    elif done.run.open:
-        print(f"espalier: {done.run.open} questions are open (see answers.jsonl)", file=sys.stderr)
-    else:
+    elif not done.run.open:
         print(f"complete: {done.run.out}")
-    return 1 if done.files or done.run.open else 0
+    return 1 if done.files else tell_end(done.run)
 
 
 def prepare_command(arguments: argparse.Namespace) -> int:
-    job = partial(prepare_batch, most=arguments.most, again=arguments.again)
+    job = partial(prepare, most=arguments.most, again=arguments.again)
     done = do_task(arguments.task, arguments, job, without=("step", "task", "most", "again"))
     return 0 if done is None else print_round(done, arguments.json)
 
 
 def ingest_command(arguments: argparse.Namespace) -> int:
-    result = ingest_batch(arguments.out, arguments.responses, journal=arguments.journal)
+    result = ingest(arguments.out, arguments.responses, journal=arguments.journal)
     if arguments.json:
         print(json.dumps({"stored": result.stored, "failed": result.failed, "unknown": result.unknown}))
         return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 SUMMARY = "Show two runs over the same questions, question by question."
 EXAMPLES = (
@@ -22,6 +24,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..eval import command  # numpy is not for every command
+    from ..eval.formats import to_markdown
+    from ..eval.side_by_side import compare_runs, comparison_tables  # numpy is not for every command
 
-    return command.compare_command(arguments)
+    if arguments.rows < 0:
+        raise ValueError(f"--rows is {arguments.rows}, allowed: 0 or more")
+    result = compare_runs(Path(arguments.a), Path(arguments.b), arguments.questions)
+    if arguments.json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        print(to_markdown(comparison_tables(result, arguments.rows), []))
+    return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .._errors import MissingPart
-from .config import commands_of
+from ..errors import MissingPart
+from .shared.config import commands_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        raise MissingPart("completion needs the package shtab (pip install 'espalier[cli]')") from None
+        raise MissingPart("completion needs the package shtab (pip install 'espalier-rag[cli]')") from None
     parser: argparse.ArgumentParser = arguments.whole
     for action in every_action(parser):
         if action.metavar in ("FILE", "JOURNAL"):

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._errors import Error
-from .._job import check
 from ..doctor import inputs, services
 from ..doctor.finding import Finding, ok, problem
-from .run_options import add_method_option, add_run_options
-from .settings import settings_of
+from ..errors import Error
+from ..runs.job import check
+from .shared.run_options import add_method_option, add_run_options
+from .shared.settings import settings_of
 
 SUMMARY = "Check servers, files and disk before a run, each by a small real use."
 EXAMPLES = (
@@ -42,20 +42,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:
     """The findings, as they are made."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    passages = {} if given.get("index") else {"corpus": "-"}  # where there are none, that is a finding of its own
     try:
-        check("answer", {"out": "-", **{name: value for name, value in settings.items() if value is not None}})
+        check("answer", {"out": "-", **passages, **given})
         yield ok("options", f"good for {settings['method']}")
     except (Error, OSError, ValueError) as error:
         yield problem(
             "options", error, f"mend it; `espalier options --method {settings['method']}` lists what --set takes"
         )
     for part in (
+        inputs.check_package,
         inputs.check_questions,
         inputs.check_passages,
         inputs.check_folder,
         inputs.check_journal,
         inputs.check_key,
-        services.check_models,
+    ):
+        yield from part(settings)
+    models = list(services.check_models(settings))
+    yield from models
+    if not any(finding.state == "problem" for finding in models):  # what does not answer need not be asked more
+        yield from services.check_prompts(settings)
+    for part in (
         services.check_retrieval,
         services.check_encoder,
         services.check_values,

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from .run_options import add_run_options
-from .settings import settings_of
-from .track import add_track_option
+from .. import _core
+from ..io.read import count_passages
+from ..runs.estimate import COUNTS, simulated_estimate
+from ..runs.summary import table
+from .shared.config import write_config
+from .shared.dry_run import GUESS, estimate_row
+from .shared.run_options import add_run_options
+from .shared.settings import settings_of
+from .shared.task import first_error, tell_failed
+from .shared.track import add_track_option, tracked
+
+if TYPE_CHECKING:
+    from ..eval.plan import Plan
 
 SUMMARY = "Answer questions by several methods and compare scores and costs."
 EXAMPLES = (
@@ -36,12 +51,85 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..eval import command  # numpy is not for every command
+    from ..eval import plots
+    from ..eval.evaluation import write_evaluation
+    from ..eval.plan import make_plan
+    from ..eval.results import final_scores  # numpy is not for every command
 
-    return command.eval_command(
-        settings_of(arguments, without=["track"]),
-        arguments.given(arguments),
-        arguments.track,
-        as_json=arguments.json,
-        dry_run=arguments.dry_run,
-    )
+    settings = settings_of(arguments, without=["track"])
+    config = arguments.given(arguments)
+    own = {name: settings.pop(name) for name in ("methods", "budget", "baseline", "sweep")}
+    plan = make_plan(own.pop("methods"), settings, **own)
+    job = tracked(arguments.track, partial(final_scores, plan))
+    if arguments.dry_run:
+        would = planned(plan, settings, config)
+        print(json.dumps(would, ensure_ascii=False)) if arguments.json else print_plan(would)
+        return 0
+    result = write_evaluation(plan, job, quiet=arguments.json)
+    write_config(plan.out / "config.json", config)
+    table_md = plan.out / "table.md"
+    print(json.dumps(result, ensure_ascii=False) if arguments.json else table_md.read_text(encoding="utf-8"))
+    if not plots.available():
+        print(f"espalier: {plots.ABSENT}", file=sys.stderr)
+    bad = [run for run in result["runs"] if run["status"] != "done"]
+    if bad:
+        first = bad[0]["error"] or first_error(plan.out / "runs" / bad[0]["name"], "open")
+        names = ", ".join(run["name"] for run in bad)
+        print(
+            f"espalier: not finished: {names} (see eval.json); run again to go on; the first: {first}", file=sys.stderr
+        )
+        return 1
+    runs = [run for run in result["runs"] if run["failed"]]
+    return max([tell_failed(run["name"], plan.out / "runs" / run["name"], run) for run in runs], default=0)
+
+
+def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What would be run, the inputs read and checked, with an estimate of each run's cost."""
+    questions = len(_core.read_questions(settings["questions"], settings.get("limit") or 0, True))
+    estimates = [
+        estimate_row(simulated_estimate("answer", run.settings), questions, run.settings["set"]) for run in plan.runs
+    ]
+    return {
+        "config": config,
+        "questions": questions,
+        "passages": count_passages(settings),
+        "budget": plan.budget,
+        "runs": [
+            {
+                "name": run.name,
+                "method": run.method,
+                "preset": run.settings.get("preset"),
+                "set": run.settings["set"],
+                "estimate": estimate,
+            }
+            for run, estimate in zip(plan.runs, estimates, strict=True)
+        ],
+        "refused": plan.refused,
+    }
+
+
+def print_plan(plan: dict[str, Any]) -> None:
+    print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs; nothing was run")
+    for run in plan["runs"]:
+        chosen = [f"preset {run['preset']}"] if run["preset"] else []
+        print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
+    for name, error in plan["refused"].items():
+        print(f"  {name} cannot run: {error}")
+    print_estimates(plan["runs"])
+
+
+def print_estimates(runs: Sequence[Mapping[str, Any]]) -> None:
+    known = [(run["name"], run["estimate"]) for run in runs if run["estimate"]["by_purpose"]]
+    if known:
+        print(f"estimate ({known[0][1]['source']}):")
+        totals = [[estimate["by_purpose"]["all"][count] for count in COUNTS] for _, estimate in known]
+        rows = [(name, row, estimate["usd"]) for (name, estimate), row in zip(known, totals, strict=True)]
+        prices = [usd for _, _, usd in rows if usd is not None]
+        rows.append(("all", [sum(column) for column in zip(*totals, strict=True)], sum(prices) if prices else None))
+        cells = [[n, *(f"{v:,}" for v in row), "?" if usd is None else f"{usd:,.2f}"] for n, row, usd in rows]
+        for line in table(("run", *(count.replace("_", " ") for count in COUNTS), "USD"), cells):
+            print(f"  {line}")
+        print(GUESS)
+    for run in runs:
+        if not run["estimate"]["by_purpose"]:
+            print(f"  no estimate of {run['name']}: {run['estimate']['source']}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from .._summary import readable
-from .run_options import add_method_option, add_run_options
-from .task import do_task, tell_open
-from .track import add_track_option, tracked
+from ..runs.summary import readable
+from .shared.run_options import add_method_option, add_run_options
+from .shared.task import do_task, tell_end
+from .shared.track import add_track_option, tracked
 
 SUMMARY = "Grow trees, harvest training data, write answers and a report."
 EXAMPLES = (
@@ -36,4 +36,4 @@ def run(arguments: argparse.Namespace) -> int:
         if result.recognised:
             print("This run was finished before; nothing was run.")
         print(f"Report: {result.out / 'report.html'}")
-    return tell_open(result)
+    return tell_end(result)

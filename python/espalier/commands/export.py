@@ -8,9 +8,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from .._summary import table
 from ..export import FORMATS, export
 from ..export.verify import TRAINERS, verify
+from ..runs.summary import table
 
 SUMMARY = "Write a run's training rows in the formats of trainers, or verify such files with a trainer's own code."
 EXAMPLES = (

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from .. import _core
-from .._summary import table
-from .run_options import add_method_option
+from ..runs.summary import table
+from .shared.run_options import add_method_option
 
 SUMMARY = "List a method's options."
 EXAMPLES = ("espalier options --method prorag", "espalier options --method decex --json")
@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     rows = _core.method_options(arguments.method)
     if arguments.json:
-        keys = ("option", "default", "allowed", "explanation")
+        keys = ("option", "default", "allowed", "explanation", "type")
         print(
             json.dumps(
                 [dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows],
@@ -29,5 +29,5 @@ def run(arguments: argparse.Namespace) -> int:
             )
         )
         return 0
-    print("\n".join(table(("option", "default", "allowed", "explanation"), rows, left=4)))
+    print("\n".join(table(("option", "default", "allowed", "explanation"), [row[:4] for row in rows], left=4)))
     return 0

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .._core import Passage
-from .._errors import InputError
-from .._files import write_jsonl
 from ..datasets import FORMATS, read_aliases, read_examples
+from ..errors import InputError
+from ..io.files import write_jsonl
 
 SUMMARY = "Convert a published set of questions into the files that runs read."
 EXAMPLES = (

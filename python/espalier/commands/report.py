@@ -28,6 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.run).resolve()
     other = "" if arguments.other is None else str(Path(arguments.other).resolve())
     page = Path(arguments.out or folder / ("compared.html" if other else "report.html"))
-    _core.write_report(str(folder), str(page), other)
+    for run in (folder, *([Path(other)] if other else [])):
+        _core.settle(run)
+    if page.resolve() == folder / "report.html" and not other:
+        _core.renew_report(str(folder))
+    else:
+        _core.write_report(str(folder), str(page), other)
     print(json.dumps({"report": str(page)}, ensure_ascii=False) if arguments.json else f"Report: {page}")
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from .._progress import shown_as
-from .._rescore import rescore
-from .._summary import readable
-from .settings import pairs
+from ..runs.progress import shown_as
+from ..runs.rescore import rescore
+from ..runs.summary import readable
+from .shared.settings import pairs
 
 SUMMARY = "Do a recorded run again under other options; no model is asked."
 EXAMPLES = (

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from .._job import write_world
+from ..runs.job import write_world
 
 SUMMARY = "Generate passages and multi-hop questions."
 EXAMPLES = (

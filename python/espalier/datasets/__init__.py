@@ -11,8 +11,9 @@ from pathlib import Path
 
 from .. import _core
 from .._core import Question
-from .._errors import InputError, MissingPart
-from .._files import write_jsonl
+from ..errors import InputError, MissingPart
+from ..io.files import write_jsonl
+from ..io.rows import Row, read_rows
 from .ambigqa import ambigqa
 from .example import Example
 from .flashrag import flashrag
@@ -20,7 +21,6 @@ from .hotpot import hotpotqa, two_wiki
 from .musique import musique
 from .plain import bamboogle, nq_open, webquestions
 from .popqa import popqa
-from .rows import Row, read_rows
 from .triviaqa import triviaqa
 
 __all__ = ["FORMATS", "Example", "conversion", "read_aliases", "read_examples", "read_questions", "recognise"]
@@ -80,13 +80,14 @@ def read_examples(
     require_gold: bool = False,
     aliases: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Example]:
-    """The questions of a published file; `format` None = as its first row suggests, `limit` 0 = all.
+    """The questions of a published file. `format` None = detected from its first row, `limit` 0 = all.
 
     Raises InputError that names file, line or row, and field.
     """
     if format is not None and format not in FORMATS:
-        near = difflib.get_close_matches(format, FORMATS, 1, 0)
-        raise ValueError(f"unknown format '{format}', did you mean '{near[0]}'?")
+        near = difflib.get_close_matches(format, FORMATS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(FORMATS)}"
+        raise ValueError(f"unknown format '{format}', {hint}")
     first: dict[str, tuple[str, str]] = {}
     for row in islice(read_rows(path), limit or None):
         format = format or _recognised(row, path)
@@ -132,7 +133,7 @@ def read_questions(
 
 
 def conversion(path: str | os.PathLike[str]) -> str | None:
-    """What makes a published file one that runs read; None if it is not of a published form."""
+    """A message with the command that converts a published file for runs. None if it has no published form."""
     try:
         row = next(read_rows(path), None)
     except (OSError, InputError, MissingPart):

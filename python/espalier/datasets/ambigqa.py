@@ -6,12 +6,12 @@ answer}]}], and in the full form `nq_doc_title`, `viewed_doc_titles`.
 
 from __future__ import annotations
 
+from ..io.rows import Row
 from .example import Example, distinct, known
-from .rows import Row
 
 
 def ambigqa(row: Row) -> Example:
-    """Any answer of any annotator counts; `readings` says which belongs to which reading of the question."""
+    """Any answer of any annotator counts. `readings` says which answer belongs to which reading of the question."""
     answers: list[str] = []
     readings = []
     kinds = set()

@@ -43,6 +43,6 @@ def known(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def passage(title: str, text: str) -> Passage:
-    """A passage named after what it says: 16 hexadecimal digits of SHA-256; runs of white space become one space."""
+    """A passage whose id is 16 hexadecimal digits of its SHA-256. Runs of white space become one space."""
     title, text = " ".join(title.split()), " ".join(text.split())
     return Passage(hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:16], title, text)

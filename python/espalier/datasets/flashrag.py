@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import Passage
+from ..io.rows import Row
 from .example import Example, distinct
 from .hotpot import facts
 from .musique import chain
 from .popqa import triple
-from .rows import Row
 
 PUBLISHED: dict[Callable[[Row], tuple[dict[str, Any], list[Passage]]], tuple[str, ...]] = {
     facts: ("context", "supporting_facts", "evidences"),

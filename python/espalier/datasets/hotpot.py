@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core import Passage
+from ..io.rows import Row
 from .example import Example, distinct, known, passage
-from .rows import Row
 
 
 def hotpotqa(row: Row, aliases: Mapping[str, Sequence[str]]) -> Example:

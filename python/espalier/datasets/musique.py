@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from .._core import Passage
+from ..io.rows import Row
 from .example import Example, distinct, known, passage
-from .rows import Row
 
 PARAGRAPH = ("idx?", "title", "paragraph_text|text", "is_supporting?")
 
@@ -61,7 +61,7 @@ def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
         step = {"question": question, "answer": answer}
         if support is not None:
             supports.append(support)
-            step |= {"support_title": support.title, "support_doc_id": support.id}
+            step |= {"support_title": support.title, "support_doc_id": support.id, "support_text": support.text}
         decomposition.append(step)
     gold = list(dict.fromkeys([*supports, *marked]))
     metadata = {

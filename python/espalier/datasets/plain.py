@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from ..io.rows import Row
 from .example import Example, distinct, known
-from .rows import Row
 
 DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')
 

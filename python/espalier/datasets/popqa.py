@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..io.rows import Row
 from .example import Example, distinct, known
-from .rows import Row
 
 
 def popqa(row: Row) -> Example:

@@ -6,8 +6,8 @@ HumanAnswers, Type}; hidden answers are missing or `<unk>`.
 
 from __future__ import annotations
 
+from ..io.rows import Row
 from .example import Example, distinct, known
-from .rows import Row
 
 
 def triviaqa(row: Row) -> Example:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._core import OpenAi, Prompt
-from .._errors import BackendError
+from ..errors import BackendError
 from .finding import Finding, ok, warning
 
 ASKED = {

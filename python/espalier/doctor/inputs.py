@@ -12,15 +12,24 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from .. import _core
-from .._errors import Error
-from .._files import record_of
-from .._journal import connect
-from .._read import count_passages
+from ..commands.journal import connect
 from ..datasets import conversion
+from ..errors import Error
+from ..io.files import record_of
+from ..io.read import count_passages
+from .distribution import NAME, distribution, others
 from .finding import Finding, ok, problem, warning
 
 LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
 """Bytes of free disk space that are worth a warning, and a problem."""
+
+
+def check_package(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    if strangers := others():
+        advice = f"uninstall both, then install {NAME} alone"
+        yield problem("package", f"{', '.join(strangers)} installs a package of the same name", advice)
+    else:
+        yield ok("package", distribution())
 
 
 def check_questions(settings: Mapping[str, Any]) -> Iterator[Finding]:

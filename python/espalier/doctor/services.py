@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import _core
-from .._errors import Error, MissingPart
-from .._job import run_job
+from ..errors import Error, MissingPart
+from ..runs.job import run_job, try_prompts
+from ..runs.summary import one_line
 from .capabilities import check_capabilities
 from .finding import Finding, ok, problem, warning
 
@@ -20,6 +21,7 @@ QUESTION = "Who wrote the first novel?"
 CONNECTION = ("ca_file", "proxy", "api_key_file", "extra_body")
 MODEL = ("api", "server", "native_n", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile", "encoder_cut")
+PROMPTS = ("method", "preset", "set", "prompts", "seed", "model", "model_name", "models", "endpoints", *MODEL)
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_protocol", *ENCODER, *CONNECTION)
 RERANKER = ("reranker", "reranker_name", "rerank_depth")
 VALUES = ("value_server", "value_name", "value_head", *ENCODER, *CONNECTION)
@@ -30,7 +32,7 @@ def taken(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
 
 
 class Trial:
-    """One question answered by `method` under `settings`; keeps nothing. Raises what a run raises."""
+    """Answers one question by `method` under `settings` and keeps nothing. Raises what a run raises."""
 
     def __init__(self, method: str, settings: Mapping[str, Any], options: Mapping[str, object] | None = None) -> None:
         with TemporaryDirectory() as name:
@@ -108,8 +110,38 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield from check_capabilities(f"{part}'s server", url, name, own, SECONDS)
 
 
+def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Each prompt of the method, asked once as a run would ask it: could the reply be read?
+
+    One reply is little to judge a model by, so it is a warning if it could not; if none could, each is a problem.
+    """
+    others = settings.get("models") or {}
+    if all(model in (None, "simulated") for model in (settings.get("model"), *(url for url, _ in others.values()))):
+        return
+    limits = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
+    try:
+        prompts = try_prompts({**taken(settings, PROMPTS), **limits})
+    except (Error, OSError, ValueError) as error:
+        yield problem("prompts", error, "mend the options or the prompts")
+        return
+    unread = warning if any(prompt.read for prompt in prompts) else problem
+    for prompt in prompts:
+        part, purpose = f"prompt {prompt.purpose}", prompt.purpose
+        begins = f'it begins "{one_line(prompt.reply)}"' if prompt.reply else "it is empty"
+        if prompt.error:
+            yield problem(part, prompt.error, "is the model for this purpose right?")
+        elif prompt.read:
+            yield ok(part, "the reply could be read")
+        elif prompt.cut_at:
+            found = f"the reply was cut at max_tokens={prompt.cut_at} and could not be read; {begins}"
+            yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N")
+        else:
+            advice = f"word the prompt for this model in {purpose}.txt and give --prompts DIR, or ask another model"
+            yield unread(part, f"the reply could not be read; {begins}", advice)
+
+
 def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
-    """The retriever, with its encoder; and then the reranker over what it found."""
+    """Checks the retriever with its encoder, and then the reranker on its results."""
     retriever = settings.get("retriever") or "bm25"
     if not any(settings.get(name) for name in ("corpus", "index")) and "://" not in retriever:
         return

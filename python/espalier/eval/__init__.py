@@ -17,14 +17,13 @@ def evaluate(
     sweep: Sequence[str] = (),
     **settings: Any,
 ) -> dict[str, Any]:
-    """Answers questions by several methods and compares them; returns the content of eval.json.
+    """Answers questions by several methods and compares them. Returns the content of eval.json.
 
-    `methods` are names or "all"; `budget` ("calls=200"), `baseline` and `sweep` (["decex.n=2,4"]) as on the command
-    line; settings as for `espalier.answer`, where `set` may name an option of one method as "METHOD.option"
-    and has the prices as "price_in" and "price_out". Run again
-    with the same settings, it goes on where it was stopped.
+    `methods` are names or "all". `budget` ("calls=200"), `baseline` and `sweep` (["decex.n=2,4"]) are as on the command
+    line. Settings are those of `espalier.answer`. In `set`, "METHOD.option" is an option of one method, and "price_in"
+    and "price_out" are the prices. Run it again with the same settings to continue a stopped evaluation.
     """
-    from .command import write_evaluation
+    from .evaluation import write_evaluation
     from .plan import make_plan
 
     return write_evaluation(make_plan(methods, settings, budget=budget, baseline=baseline, sweep=sweep))

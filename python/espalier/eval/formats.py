@@ -28,7 +28,7 @@ def to_markdown(tables: Sequence[Table], said: Sequence[str]) -> str:
 
 
 def to_latex(tables: Sequence[Table], said: Sequence[str]) -> str:
-    """Tabulars in floats; they need no package beyond those of a LaTeX of 2020 or later."""
+    """Tabulars in floats. They need only the packages of a LaTeX from 2020 or later."""
     lines = []
     for table in tables:
         columns = "l" * table.left + "r" * (len(table.header) - table.left)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import _core
-from .._job import check
+from ..runs.job import check
 from .budget import budget_options, parse_budget
 
 
@@ -47,7 +47,7 @@ def chosen_methods(methods: str | Sequence[str]) -> list[str]:
 
 
 def owned(name: str) -> tuple[str, str]:
-    """`METHOD.option` as its parts; the method is '' for an option of all of them."""
+    """`METHOD.option` as its parts. The method is '' for an option of all methods."""
     method, dot, option = name.partition(".")
     return (method, option) if dot and method in _core.method_names() else ("", name)
 
@@ -108,7 +108,7 @@ def make_plan(
 ) -> Plan:
     """Checks everything that can be checked before the first call of a model. Raises ValueError.
 
-    Of `all` methods, those that cannot run under the settings are refused apart; a method that was asked for by name is
+    With `all`, methods that cannot run under the settings are listed separately. If such a method was named, that is
     an error.
     """
     for needed in ("questions", "out"):

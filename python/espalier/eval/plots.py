@@ -12,7 +12,7 @@ from ..notebook.picture import LOOK, Picture
 from .tables import finished
 from .text import plain
 
-ABSENT = "no plots: matplotlib is not there (pip install 'espalier[viz]')"
+ABSENT = "no plots: matplotlib is not there (pip install 'espalier-rag[viz]')"
 
 
 def available() -> bool:
@@ -20,13 +20,13 @@ def available() -> bool:
 
 
 def write_plots(result: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Draws each picture as SVG and PNG, the same bytes for the same results; returns the files."""
+    """Draws each picture as SVG and PNG, the same bytes for the same results. Returns the files."""
     import matplotlib
 
     files = []
     with matplotlib.rc_context(LOOK):
         runs = finished(result)
-        for cost, label in (("calls", "calls a question"), ("tokens", "tokens a question")):
+        for cost, label in (("calls", "calls a question"), ("tokens", "tokens per question")):
             if runs:
                 files += save(against_cost(result, runs, cost, label), folder / f"f1_{cost}")
         if any(len(run["by_hops"]) > 1 for run in runs):

@@ -6,15 +6,17 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
 from .._core import Question
-from .._errors import Error
-from .._files import write_jsonl, write_text
-from .._job import Job, RunResult
-from .._progress import ProgressView
-from .._read import read_questions
+from ..errors import Error
+from ..io.files import write_jsonl, write_text
+from ..io.read import read_questions
+from ..runs.job import Job, RunResult
+from ..runs.progress import ProgressView
+from ..runs.summary import readable_share
 from .budget import budget_report
 from .plan import Plan
 from .runs import Outcome, do_runs
@@ -27,7 +29,7 @@ COSTS = ("calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", 
 
 
 def mean(rows: Sequence[Row], column: str) -> float | None:
-    """Over the rows that have a value; None if none has."""
+    """The mean over the rows that have a value, None if none has."""
     values = [row[column] for row in rows if row[column] is not None]
     return math.fsum(values) / len(values) if values else None
 
@@ -38,7 +40,7 @@ def score_means(rows: Sequence[Row], profile: str = "common") -> dict[str, float
 
 
 def by_hops(rows: Sequence[Row]) -> list[Row]:
-    """Means for the questions of each hop count; those of unknown count stand under 0."""
+    """Means for the questions of each hop count. Unknown counts are under 0."""
     ordered = sorted(rows, key=lambda row: int(row["hops"]))
     groups = [(hops, list(group)) for hops, group in groupby(ordered, key=lambda row: int(row["hops"]))]
     return [
@@ -60,6 +62,8 @@ def describe(outcome: Outcome, rows: Sequence[Row], budget: Mapping[str, float])
         "questions": len(rows),
         "open": summary["open"],
         "null_predictions": sum(row["answer"] is None for row in rows),
+        "failed": summary["failed"],
+        "readable": readable_share(summary["by_purpose"].values()),
         "stopped_by_budget": summary["budget"],
         **score_means(rows),
         "own_profile": own,
@@ -104,8 +108,8 @@ def final_scores(plan: Plan, result: RunResult) -> dict[str, float]:
     return score_means(score_run(result.out, questions_of(plan), plan.price))
 
 
-def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> Row:
-    """Has `job` do the runs of a plan and writes eval.json and scores.jsonl; returns the content of eval.json."""
+def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job, out: Path) -> Row:
+    """Has `job` do the runs of a plan, writes eval.json and scores.jsonl into `out`. Returns what eval.json holds."""
     questions = questions_of(plan)
     outcomes = do_runs(plan, view, job)
     runs: list[Row] = []
@@ -128,7 +132,7 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> 
             scores[name] = np.array([[float(row[metric]) for row in rows] for metric in METRICS])
             yield from ({"run": name, **row} for row in rows)
 
-    write_jsonl(plan.out / "scores.jsonl", scored())
+    write_jsonl(out / "scores.jsonl", scored())
     runs += [failed(name, error) for name, error in plan.refused.items()]
     compared = [run for run in runs if run["status"] != "failed" and run["point"] is None]
     if not compared:
@@ -152,5 +156,5 @@ def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> 
         "resampling_seed": SEED,
         "runs": runs,
     }
-    write_text(plan.out / "eval.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    write_text(out / "eval.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     return result

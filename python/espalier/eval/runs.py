@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .._errors import Error
-from .._job import Job
-from .._progress import ProgressView
+from ..errors import Error
+from ..runs.job import Job
+from ..runs.progress import ProgressView
 from .plan import Plan, PlannedRun
 
 
@@ -24,12 +24,11 @@ class Outcome:
 
 
 def do_runs(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> list[Outcome]:
-    """Has `job` do one run after the other, over one journal; a finished one is recognised.
+    """Does one run after the other with `job`, over one journal. A finished run is recognised.
 
     `view` makes what shows a run's progress, from a line that names the run. A run that fails does not lose the others:
     its error is raised only if no run succeeds.
     """
-    plan.out.mkdir(parents=True, exist_ok=True)
     outcomes: list[Outcome] = []
     first: Exception | None = None
     for number, run in enumerate(plan.runs, 1):

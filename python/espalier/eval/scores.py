@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Question
-from .._errors import InputError
-from ..datasets.rows import read_rows as rows_of
+from ..errors import InputError
+from ..io.rows import read_rows as rows_of
 
 Row = dict[str, Any]
 
@@ -31,7 +31,8 @@ OWN_PROFILES = {
 
 
 def own_profile(method: str) -> str:
-    """How the method's paper, or the toolkit that is cited for it, scores; the common profile where none is known."""
+    """The profile of the method's paper, or of the toolkit that is cited for it. The common profile if none is
+    known."""
     return OWN_PROFILES.get(method, "common")
 
 
@@ -44,7 +45,7 @@ def read_rows(file: Path) -> Iterator[Row]:
 
 
 def scores_of(answer: str | None, gold: Sequence[str], profiles: Sequence[str]) -> dict[str, dict[str, float]]:
-    """em, f1 and acc under each profile; 0 without an answer."""
+    """em, f1 and acc under each profile, 0 without an answer."""
     scored = {profile: _core.score(profile, answer, gold) for profile in profiles}
     return {profile: {metric: values[metric] for metric in ("em", "f1", "acc")} for profile, values in scored.items()}
 
@@ -68,7 +69,7 @@ def retrieval_scores(question: Question, documents: Sequence[tuple[str, str]]) -
 
 
 def cost_of(answer: Row, seconds: float | None, price: tuple[float, float] | None) -> Row:
-    """What the question cost, as its search counts it; None while it is open."""
+    """The question's cost as its search counts it, None while it is open."""
     inputs, outputs = answer["prompt_tokens"], answer["completion_tokens"]
     known = inputs is not None
     return {

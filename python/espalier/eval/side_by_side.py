@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import _core
 from .._core import Question
-from .._errors import InputError
-from .._files import read_object
-from .._read import read_questions
+from ..errors import InputError
+from ..io.files import read_object
+from ..io.read import read_questions
 from .scores import Row, read_rows
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score
@@ -26,6 +26,7 @@ def finished(run: Path) -> dict[str, Any]:
     if (run / "eval.json").exists() and not (run / "run.json").exists():
         names = ", ".join(sorted(f"runs/{folder.name}" for folder in (run / "runs").glob("*")))
         raise InputError(f"{run}: holds an evaluation; name one of its runs: {names}")
+    _core.settle(run)
     try:
         record, summary = read_object(run / "run.json"), read_object(run / "summary.json")
     except FileNotFoundError as error:

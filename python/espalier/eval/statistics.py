@@ -42,7 +42,7 @@ def blocks(seed: int, resamples: int, width: int) -> Iterator[Bits]:
 def bootstrap_means(values: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
     """Means [resamples, k] of k scores [k, n] over questions drawn with replacement.
 
-    All k are drawn alike, so differences between them are paired; the draws depend on n and the seed alone.
+    All k use the same draws, so differences between them are paired. The draws depend only on n and the seed.
     """
     n = values.shape[1]
     means = []

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..runs.summary import percent
+
 Cell: TypeAlias = "str | int | float | None"
 
 
@@ -55,7 +57,8 @@ def said_of_all(result: Mapping[str, Any]) -> list[str]:
 def main_table(result: Mapping[str, Any]) -> Table:
     priced = result["price"] is not None
     header = ["method", "EM", "F1", "F1 95 %", "Acc", "own EM", "own F1", "titles", "answers"]
-    header += ["calls", "tokens in", "tokens out", "retrievals", "seconds", *(["usd"] if priced else []), "no answer"]
+    header += ["calls", "tokens in", "tokens out", "retrievals", "seconds", *(["usd"] if priced else [])]
+    header += ["readable", "no answer"]
     rows: list[list[Cell]] = []
     for run in finished(result):
         own = run["profiles"][run["own_profile"]]
@@ -64,16 +67,22 @@ def main_table(result: Mapping[str, Any]) -> Table:
         costs = [count(run[name]) for name in ("calls", "prompt_tokens", "completion_tokens", "retrievals")]
         seconds = None if run["seconds"] is None else f"{run['seconds']:.2g}"
         usd = [money(run["usd"])] if priced else []
-        row = [run["name"], *scores, score(own["em"]), score(own["f1"]), *found, *costs, seconds, *usd]
-        rows.append([*row, run["null_predictions"]])
+        name = run["name"] + ("*" if run["stopped_by_budget"] else "")
+        row = [name, *scores, score(own["em"]), score(own["f1"]), *found, *costs, seconds, *usd]
+        rows.append([*row, percent(run["readable"]) or None, run["null_predictions"]])
     rows += [
         [run["name"], "failed", *[None] * (len(header) - 2)] for run in result["runs"] if run["status"] == "failed"
     ]
     notes = [
         "EM, F1 and Acc (a gold answer stands in the prediction: cover-EM) in percent of all questions, common profile",
         "own: as the method's paper scores; titles, answers: share of the supporting titles, and of the gold answers, "
-        "that its searches retrieved; costs are means a question",
+        "that its searches retrieved; costs are means a question; readable: share of completions that could be read",
     ]
+    cut = [f"{run['name']} ({run['stopped_by_budget']})" for run in finished(result) if run["stopped_by_budget"]]
+    if cut:
+        notes.append(
+            f"* its budget cut searches short, on so many of {result['questions']} questions: {', '.join(cut)}"
+        )
     notes += [f"{run['name']} failed: {run['error']}" for run in result["runs"] if run["status"] == "failed"]
     notes += [f"{run['name']}: {run['open']} questions are open, scored 0" for run in finished(result) if run["open"]]
     return Table("main", "Methods", header, rows, notes)
@@ -149,6 +158,6 @@ def sweep_table(result: Mapping[str, Any]) -> Table:
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Those that have rows; the first is the main one."""
+    """The tables that have rows. The first is the main one."""
     made = [make(result) for make in (main_table, paired_table, hops_table, budget_table, sweep_table)]
     return [table for table in made if table.rows]

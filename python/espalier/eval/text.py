@@ -22,7 +22,7 @@ def markdown(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula; the csv module does the quoting."""
+    """A cell that no spreadsheet reads as a formula. The csv module does the quoting."""
     line = plain(text)
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
 

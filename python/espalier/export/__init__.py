@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from .._errors import InputError
-from .._files import read_object, record_of, write_text
+from ..errors import InputError
+from ..io.files import read_object, record_of, write_text
 from .card import card
 from .format import Choices, Columns, Format
 from .formats import FORMATS

@@ -12,7 +12,7 @@ MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def byte_tokenizer() -> Any:
-    """A tokenizer of the transformers library; 256 to 258 are its marks, the first of which ends a text."""
+    """A tokenizer of the transformers library. 256 to 258 are its marks, the first of which ends a text."""
     import tokenizers
     import transformers
 

@@ -143,7 +143,7 @@ def common(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def measured(row: Columns, tokenizer: Tokenizer) -> Size:
-    """Texts get the end-of-text token that trainers add; conversations go through the tokenizer's own chat template."""
+    """Texts get the end-of-text token that trainers add. Conversations go through the tokenizer's own chat template."""
     if "input_ids" in row:
         first = next((i for i, label in enumerate(row["labels"]) if label != IGNORED), len(row["labels"]))
         return Size(len(row["input_ids"]), first)

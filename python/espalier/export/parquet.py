@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._errors import MissingPart
-from .._files import replacing
+from ..errors import MissingPart
+from ..io.files import replacing
 from .format import Columns
 
 
@@ -15,7 +15,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise MissingPart("Parquet files need pyarrow: pip install 'espalier[train]'") from None
+        raise MissingPart("Parquet files need pyarrow: pip install 'espalier-rag[train]'") from None
 
 
 def meta() -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .._fields import Fields
-from ..datasets.rows import read_rows
+from ..io.fields import Fields
+from ..io.rows import read_rows
 from .records import Asked, Dialogue, Message, Origin, Pair, Record, Steps
 
 
@@ -76,8 +76,8 @@ def rft(row: Fields) -> Dialogue:
 
 
 def dpo(row: Fields) -> Pair:
-    """DecEx-RAG's pairs may begin within the assistant's turn, in a thought that is open; texts of models and documents
-    are neutralised, so that only the turn itself can have opened it."""
+    """DecEx-RAG's pairs may begin within the assistant's turn, inside an open thought. Texts of models and documents
+    are neutralised, so only the turn itself can have opened it."""
     prompt, chosen, rejected = row.text("prompt"), row.text("chosen"), row.text("rejected")
     provenance = row.row("provenance")
     start = len(prompt)

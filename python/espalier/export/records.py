@@ -29,7 +29,7 @@ class Origin:
 
     @property
     def columns(self) -> dict[str, object]:
-        """The columns by which a row is found in its run; every trainer here drops or ignores them."""
+        """The columns that identify a row in its run. Every trainer here drops or ignores them."""
         return {"id": self.id, "meta": {"tree": self.tree, "nodes": list(self.nodes)}}
 
 

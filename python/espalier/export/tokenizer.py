@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._errors import InputError, MissingPart
+from ..errors import InputError, MissingPart
 
 Turn = Mapping[str, str]
 
@@ -33,7 +33,7 @@ class Tokenizer:
         try:
             from transformers import AutoTokenizer
         except ImportError:
-            raise MissingPart("tokenizers need transformers: pip install 'espalier[train]'") from None
+            raise MissingPart("tokenizers need transformers: pip install 'espalier-rag[train]'") from None
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -47,7 +47,8 @@ class Tokenizer:
         self.eos: str = self._tokenizer.eos_token or ""
 
     def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids and their [begin, end) in code points; `special` adds what the tokenizer puts around a text."""
+        """Ids and their [begin, end) in code points. `special` adds the tokens that the tokenizer puts around a
+        text."""
         coded = self._tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
         return list(coded["input_ids"]), [(begin, end) for begin, end in coded["offset_mapping"]]
 

@@ -27,8 +27,8 @@ class Tokens:
 
 
 def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
-    """In standard style prompt and completion as they are, and the end-of-text token; else by the chat template,
-    learning all of the assistant's turns with what ends them. A token is learned that holds a code point of what is."""
+    """In standard style: prompt and completion as they are, and the end-of-text token. Otherwise by the chat template,
+    where all assistant turns and their ends are learned. A token is learned if it holds a learned code point."""
     learned: list[tuple[int, int]] = []
     if style == "standard":
         if not dialogue.one_turn:

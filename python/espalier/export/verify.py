@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .._errors import InputError, MissingPart
+from ..errors import InputError, MissingPart
 from .byte_tokenizer import byte_tokenizer
 
 TRAINERS = ("trl", "llamafactory", "verl", "openrlhf")
@@ -58,7 +58,7 @@ def verify(
 
 
 def tokenizer_called(name: str | None) -> Any:
-    """The tokenizer of that name or folder; None = one of bytes."""
+    """The tokenizer with this name or folder. None = a byte tokenizer."""
     import transformers
 
     return byte_tokenizer() if name is None else transformers.AutoTokenizer.from_pretrained(name)

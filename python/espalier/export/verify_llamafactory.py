@@ -9,8 +9,8 @@ from typing import Any
 from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
 from llamafactory.hparams import get_train_args
 
-from .._errors import InputError
-from .._files import read_object
+from ..errors import InputError
+from ..io.files import read_object
 from .verify import Verified, load, own_cache, tokenizer_called
 
 
@@ -24,7 +24,7 @@ def entry_of(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def prepared(file: Path, tokenizer: Any, folder: str, **options: Any) -> Any:
-    """The rows as its trainers get them, with the defaults of its command line; what it writes stays in `folder`."""
+    """The rows as its trainers get them, with the defaults of its command line. Its files stay in `folder`."""
     name, entry = entry_of(file)
     stage = "rm" if entry.get("ranking") else "sft"
     named = {"stage": stage, "dataset": name, "dataset_dir": str(file.parent), "model_name_or_path": "none"}

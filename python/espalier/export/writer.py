@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .._files import read_object, write_text
+from ..io.files import read_object, write_text
 from .format import Columns, Format
 from .parquet import write_parquet
 

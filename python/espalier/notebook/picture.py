@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .._errors import MissingPart
-from .._files import replacing
+from ..errors import MissingPart
+from ..io.files import replacing
 
 LOOK: Any = {
     "svg.hashsalt": "espalier",
@@ -37,13 +37,13 @@ def drawn(draw: Callable[[], Any]) -> Picture:
     try:
         import matplotlib
     except ImportError:
-        raise MissingPart("pictures need matplotlib: pip install 'espalier[viz]'") from None
+        raise MissingPart("pictures need matplotlib: pip install 'espalier-rag[viz]'") from None
     with matplotlib.rc_context(LOOK):
         return Picture(draw())
 
 
 class Picture:
-    """A picture; `figure` is matplotlib's, to be changed before it is saved."""
+    """A picture. `figure` is matplotlib's and can be changed before saving."""
 
     def __init__(self, figure: Any) -> None:
         self.figure = figure
@@ -52,7 +52,7 @@ class Picture:
         return "Picture({:g} x {:g} in)".format(*self.figure.get_size_inches())
 
     def save(self, file: str | os.PathLike[str]) -> Path:
-        """Writes an .svg, .pdf or .png, which appears whole or not at all; the same picture gives the same bytes."""
+        """Writes an .svg, .pdf or .png, which appears whole or not at all. The same picture gives the same bytes."""
         target = Path(file)
         form = target.suffix[1:].lower()
         if form not in METADATA:

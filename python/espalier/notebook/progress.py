@@ -6,7 +6,7 @@ import sys
 from html import escape
 from typing import Any
 
-from .._progress import ProgressView, shown_as
+from ..runs.progress import ProgressView, shown_as
 
 STYLE = (
     "width:14em;height:.6em;margin-right:.7em;vertical-align:middle;accent-color:#2f7d4f;"  # the bar alone has colours
@@ -30,6 +30,7 @@ class Live(ProgressView):
     interval = 0.2
 
     def __init__(self) -> None:
+        super().__init__()
         self._handle: Any = None
         self._next = 0.0
         self._last: dict[str, str] = {}

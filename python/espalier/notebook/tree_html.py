@@ -41,7 +41,7 @@ border-left:1px solid var(--line)}
 
 
 def tree_html(tree: Tree) -> str:
-    """The tree with its question, answers and reasons; branches fold."""
+    """The tree with its question, answers and reasons. Branches fold."""
     record = tree.to_dict()
     nodes = record["nodes"]
     children = children_of(nodes)
@@ -121,5 +121,5 @@ def branch(
 
 
 def said(text: str) -> str:
-    """A text as HTML; characters that turn or hide text are replaced."""
+    """A text as HTML. Characters that turn or hide text are replaced."""
     return escape("".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))

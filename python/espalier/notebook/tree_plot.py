@@ -19,7 +19,7 @@ LEAF, INK, SOFT = "#1f6f43", "#1d2320", "#6b756f"
 
 
 def tree_plot(tree: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
-    """The `most` visited nodes of the tree; written to `file` (.svg, .pdf, .png) if one is named."""
+    """The `most` visited nodes of the tree. It is written to `file` (.svg, .pdf, .png) if one is named."""
     if most < 1:
         raise ValueError(f"option 'most' is {most}, allowed: 1 or more")
     return drawn(lambda: figure_of(tree, most)).saved(file)

@@ -1,1 +1,1 @@
-"""The servers of `espalier serve`. They need the extra `serve`; nothing else imports them."""
+"""The servers of `espalier serve`. They need the extra `serve`. Nothing else imports them."""

@@ -19,8 +19,8 @@ from prometheus_client import Counter
 
 from .. import _core
 from .._core import Tree
-from .._errors import BackendError
-from .._files import write_jsonl
+from ..errors import BackendError
+from ..io.files import write_jsonl
 from .chat import ChatAnswer, ChatRequest, comment, event, last_event, read_chat
 from .host import Door, Host, Listening, internal, sending
 from .limits import Gate, Refusal
@@ -101,7 +101,8 @@ def answer_of(tree: Tree, chat: ChatRequest, trace_id: str | None) -> ChatAnswer
 
 
 def backend_failed(error: BackendError) -> Refusal:
-    """What a client hears of the servers behind: their words, without addresses; who may recover is asked again."""
+    """The error for a client if a backend server failed: its message without addresses. The status of a failure that
+    may pass asks the client to retry."""
     log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
     said = re.sub(r"\b[\w+.-]+://\S*", "[address]", re.sub(r"^(GET|POST) \S+: ", "", str(error)))[:300]
     if error.permanent:
@@ -185,7 +186,7 @@ class Answers:
         return trace_id
 
     async def _stream(self, request: web.Request, chat: ChatRequest) -> web.StreamResponse:
-        """The answer in pieces. Comments keep a connection that waits for it; an error after one is an event."""
+        """The answer in pieces. Comments keep a waiting connection open. An error after a comment is an event."""
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
         search = asyncio.create_task(self._answer(chat))
         try:

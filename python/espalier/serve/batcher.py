@@ -24,7 +24,7 @@ class Ask:
 class Batcher:
     """Gathers concurrent requests into calls of a batch function on a thread of its own.
 
-    While one call runs, the next one gathers; a request whose client is gone is left out of it.
+    While one call runs, the next one gathers requests. A request whose client is gone is left out.
     """
 
     def __init__(self, search: Callable[[list[Query]], Found], largest: int) -> None:
@@ -75,7 +75,7 @@ class Batcher:
         return batch
 
     def _answer(self, asks: Sequence[Ask]) -> list[bytes | Exception]:
-        """Nobody fails for another's sake: after an error each is asked for alone."""
+        """After an error each request is searched alone, so that none fails because of another."""
         queries = [query for ask in asks for query in ask.queries]
         self.calls += 1
         self.queries += len(queries)

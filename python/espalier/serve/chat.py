@@ -103,7 +103,7 @@ class ChatAnswer:
         return self._object("chat.completion", choices=[choice], usage=self.usage, espalier=self.espalier)
 
     def chunks(self, *, include_usage: bool) -> Iterator[dict[str, Any]]:
-        """The same piece by piece; the last piece with a choice carries `espalier`."""
+        """The same in pieces. The last piece with a choice carries `espalier`."""
 
         def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
             choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from .connections import Connections
 from .limits import Gate, Refusal
 from .metrics import Metrics
 
@@ -43,8 +45,12 @@ class Door:
     """None: whoever reaches the loopback may come in."""
     max_body: int
     """Bytes."""
+    header_seconds: float
+    """For a request's header to arrive, from its first byte or from the start of its connection."""
+    body_seconds: float
+    """For a request's body to arrive."""
     seconds: float
-    """For a request's body to arrive, and for an answer to be taken."""
+    """For an answer to be taken."""
 
 
 @lru_cache(256)
@@ -75,20 +81,24 @@ def read_key(variable: str | None, file: str | None) -> bytes | None:
     return key.strip().encode()
 
 
-def open_door(host: str, port: int, key: bytes | None, max_body: int, seconds: float) -> Door:
+def open_door(door: Door) -> Door:
     """Raises ValueError for a place that is open to others without a key."""
-    if not is_loopback(host) and key is None:
-        raise ValueError(f"option 'host' is {host}, which others reach: give --client-key-env or --client-key-file too")
-    return Door(host, port, key, max_body, seconds)
+    if not is_loopback(door.host) and door.key is None:
+        raise ValueError(
+            f"option 'host' is {door.host}, which others reach: give --client-key-env or --client-key-file too"
+        )
+    return door
 
 
 class Host:
-    """Runs routes behind one door until SIGTERM or SIGINT, or until `fail`; then finishes what it has accepted."""
+    """Runs routes behind one door until SIGTERM or SIGINT, or until `fail`. Then it finishes the accepted requests."""
 
     def __init__(self, door: Door, metrics: Metrics) -> None:
         self.metrics = metrics
         self._door = door
         self._bodies = Gate(32 * door.max_body, "bytes", 1)
+        self._connections = Connections(allow_many_connections(), door.header_seconds)
+        metrics.watch("espalier_connections", "Connections that are open", lambda: self._connections.open)
         self._stopped = asyncio.Event()
         self._error: BaseException | None = None
         self._app = web.Application(client_max_size=door.max_body, middlewares=[self._observe, self._guard])
@@ -99,25 +109,37 @@ class Host:
         self._app.router.add_route(method, path, handler)
 
     def fail(self, error: BaseException) -> None:
-        """Stops; `run` will raise the error."""
+        """Stops the server. `run` will raise the error."""
         self._error = error
         self._stopped.set()
 
     async def body(self, request: web.Request) -> bytes:
         """What the client sent. Raises Refusal where it is too large or does not come."""
-        announced = request.content_length
         too_large = Refusal(413, f"the body is larger than the {self._door.max_body} bytes allowed", "too_large")
-        if announced is not None and announced > self._door.max_body:
+        if (request.content_length or 0) > self._door.max_body:
             raise too_large
-        with self._bodies.room_for(self._door.max_body if announced is None else announced):
-            try:
-                if request.content.is_eof():  # it is all here, as it mostly is
-                    return await request.read()
-                return await asyncio.wait_for(request.read(), self._door.seconds)
-            except web.HTTPRequestEntityTooLarge:
-                raise too_large from None
-            except asyncio.TimeoutError:
-                raise Refusal(408, "the body did not come in time", "timeout") from None
+        try:
+            if request.content.is_eof():  # it is all here, as it mostly is
+                return await request.read()
+            with self._connections.body(request.transport):
+                return await asyncio.wait_for(self._read(request), self._door.body_seconds)
+        except web.HTTPRequestEntityTooLarge:
+            raise too_large from None
+        except asyncio.TimeoutError:
+            raise Refusal(408, "the body did not come in time", "timeout") from None
+
+    async def _read(self, request: web.Request) -> bytes:
+        """A body as it comes. Who announces much and sends little takes little room."""
+        body = bytearray()
+        try:
+            async for piece in request.content.iter_any():
+                self._bodies.enter(len(piece))
+                body += piece
+                if len(body) > self._door.max_body:
+                    raise web.HTTPRequestEntityTooLarge(self._door.max_body, len(body))
+            return bytes(body)
+        finally:
+            self._bodies.leave(len(body))
 
     async def send(self, request: web.Request, response: web.Response) -> web.Response:
         """Sends all of it, so that the caller knows when it takes no memory any more."""
@@ -127,29 +149,32 @@ class Host:
         return response
 
     async def run(self, *, grace: float, listening: Listening) -> None:
-        """Serves; after a signal what is inside has `grace` seconds. A second signal does not wait."""
+        """Serves. After a signal the accepted requests have `grace` seconds. A second signal does not wait."""
         loop = asyncio.get_running_loop()
         signals = (signal.SIGTERM, signal.SIGINT)
-        allow_many_connections()
         runner = web.AppRunner(
             self._app,
             access_log=None,
             auto_decompress=False,  # a small body stays small
             handler_cancellation=True,
+            lingering_time=1,  # with who still sends what was refused
             shutdown_timeout=grace,
         )
         await runner.setup()
+        watching = asyncio.create_task(self._connections.watch())
         try:
-            site = web.TCPSite(runner, self._door.host, self._door.port, backlog=2048)
-            await site.start()
+            make = self._connections.watched(cast(Callable[[], asyncio.Protocol], runner.server))
+            server = await loop.create_server(make, self._door.host, self._door.port, backlog=self._connections.backlog)
             for number in signals:
                 loop.add_signal_handler(number, self._signalled)
-            port = runner.addresses[0][1]
+            port = server.sockets[0].getsockname()[1]
             host = f"[{self._door.host}]" if ":" in self._door.host else self._door.host
             listening(f"http://{host}:{port}", port)
             await self._stopped.wait()
+            server.close()
         finally:
             await runner.cleanup()
+            watching.cancel()
             for number in signals:
                 loop.remove_signal_handler(number)
         if self._error is not None:
@@ -168,7 +193,8 @@ class Host:
         path = "other" if resource is None else resource.canonical
         status = gone
         try:
-            response = await self._answered(request, handler)
+            with self._connections.request(request.transport):
+                response = await self._answered(request, handler)
             status = response.status
             return response
         finally:
@@ -215,7 +241,7 @@ class Host:
 
 
 def internal(error: Exception) -> Refusal:
-    """What a client hears of an error that nobody expected; the log hears the rest."""
+    """The message for a client after an unexpected error. The log gets the details."""
     log.error("an unexpected error", exc_info=error)
     return Refusal(500, f"the server failed ({type(error).__name__}); its log says more", "internal")
 
@@ -233,12 +259,13 @@ def sending(request: web.Request, seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def allow_many_connections() -> None:
-    """As many open files as the system lets this process have, up to a bound; shells often start with 1,024."""
+def allow_many_connections() -> int:
+    """Raises this process's limit of open files, often 1,024 at first, and gives half of them to clients."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most // 2
 
 
 def refused(refusal: Refusal, headers: dict[str, str] | None = None) -> web.Response:

@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 class Gate:
-    """Bounds what is inside at once, in any unit; more is refused with 429."""
+    """Limits what is inside at once, in any unit. More is refused with 429."""
 
     def __init__(self, limit: int, what: str, retry_after: int) -> None:
         self._limit = limit
@@ -38,14 +38,20 @@ class Gate:
 
     @contextmanager
     def room_for(self, amount: int) -> Iterator[None]:
+        self.enter(amount)
+        try:
+            yield
+        finally:
+            self.leave(amount)
+
+    def enter(self, amount: int) -> None:
         """Something larger than the limit comes in alone."""
         if self.inside and self.inside + amount > self._limit:
             raise Refusal(429, f"too many {self._what} at once, try again", "overloaded", retry_after=self._retry_after)
         self.inside += amount
-        try:
-            yield
-        finally:
-            self.inside -= amount
+
+    def leave(self, amount: int) -> None:
+        self.inside -= amount
 
 
 def bad_field(field: str, problem: str, status: int = 422) -> Refusal:
@@ -81,7 +87,7 @@ def text_of(value: object, field: str, longest: int, *, status: int = 422, too_l
 
 
 def integer_of(fields: Mapping[str, Any], field: str, default: int, low: int, high: int, *, status: int = 422) -> int:
-    """An integer in [low, high]; the default where it is absent or null."""
+    """An integer in [low, high], or the default if it is absent or null."""
     value = fields.get(field)
     if value is None:
         return default

@@ -10,7 +10,7 @@ from .. import _core
 
 
 class Metrics:
-    """Requests by path and status with their latency; servers add their own to the registry."""
+    """Requests by path and status with their latency. Servers add their own metrics to the registry."""
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"
 

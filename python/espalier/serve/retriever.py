@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from .._core import Passage, Query
-from .._errors import BackendError
+from ..errors import BackendError
 from .batcher import Ask, Batcher, Found
 from .host import Door, Host, Listening
 from .limits import Gate, Refusal, bad_field, flag_of, integer_of, read_object, text_of
@@ -82,7 +82,7 @@ def read_ask(body: bytes, limits: Limits) -> Ask:
 
 
 def backend_failed(error: BackendError) -> Refusal:
-    """What a client hears of the retriever, whose words may be anybody's; the log hears them."""
+    """The error for a client if the retriever failed. Its own message goes only to the log."""
     log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
     return Refusal(502, "the retriever failed; the server's log says why", "backend")
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core import Answering, Tree
-from .._errors import BackendError, Error
-from .._job import _plain
+from ..errors import BackendError, Error
+from ..runs.job import _plain
 
 
 class Searches:

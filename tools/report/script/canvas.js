@@ -1,33 +1,27 @@
 // The picture on a canvas.
 
-/// Draws the nodes with node.x, node.y stretched by `across`, `down` and moved to `left`, `top`; marks and letters keep
-/// their size times `unit`. What stands outside `found` (null = nothing) or comes after the moment `at` is faint.
-function draw_picture(canvas, nodes, { across, down, left, top, unit = 1, ratio = 1, measure, found, chosen, at, colours }) {
+/// Draws the nodes where the layout has placed them, moved to `left`, `top`, at `ratio` dots a pixel, marks with the radius
+/// `radius`. What stands outside `found` (null = nothing) or comes after the moment `at` is faint.
+function draw_picture(canvas, nodes, { left, top, radius, ratio = 1, measure, found, chosen, at, colours }) {
   const context = canvas.getContext("2d"), width = canvas.width / ratio, height = canvas.height / ratio;
-  const X = (node) => left + node.x * across, Y = (node) => top + node.y * down;
-  const radius = Math.max(2, Math.min(6 * unit, 0.36 * line * down)), thin = radius < 4 * unit ? 0.8 * unit : 1.3 * unit;
   const there = (node) => node.born < at, bright = (node) => there(node) && (!found || found.has(node)), cut = (node) => node.status === "pruned" || node.status === "skipped";
-  const in_sight = nodes.filter((node) => X(node) > -column * across && X(node) < width + radius && Y(node) > -line && Y(node) < height + line);
+  const across = ({ x }) => x + left > -500 && x + left < width + radius, down = ({ y, lines }) => y + top > -line * (lines.length + 1) && y + top < height + line;
+  const in_sight = nodes.filter((node) => across(node) && down(node)), dense = radius < 3.2, thin = dense ? 0.8 : 1.3;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
+  context.translate(left, top);
 
-  // Edges, those of the answer's chain over the others; where lines are close, bends are corners
-  const dense = radius < 3.2, edges = { plain: new Path2D(), faint: new Path2D(), chain: new Path2D(), faint_chain: new Path2D() };
+  // Edges, those of the answer's chain over the others
+  const edges = { plain: new Path2D(), faint: new Path2D(), chain: new Path2D(), faint_chain: new Path2D() };
   for (const node of nodes) {
     const { parent } = node;
-    if (!parent) continue;
-    const x = X(node), y = Y(node), from = X(parent), above = Y(parent);
-    if (Math.max(y, above) < 0 || Math.min(y, above) > height || x < 0 || from > width) continue;
-    const path = edges[(there(node) ? ["plain", "chain"] : ["faint", "faint_chain"])[node.chosen && parent.chosen ? 1 : 0]], bend = x - (x - from) / 3, soft = (x - from) / 12;
-    path.moveTo(from, above);
-    if (dense) path.lineTo(bend, above), path.lineTo(bend, y);
-    else path.lineTo(bend - soft, above), path.bezierCurveTo(bend, above, bend, y, bend + soft, y);
-    path.lineTo(x, y);
+    if (!parent || node.y + top < 0 || parent.y + top > height || node.x + left < 0 || parent.x + left > width) continue;
+    draw_edge(node, edges[(there(node) ? ["plain", "chain"] : ["faint", "faint_chain"])[node.chosen && parent.chosen ? 1 : 0]]);
   }
   for (const [name, path] of Object.entries(edges)) {
     const chain = name.endsWith("chain");
     context.globalAlpha = (name.startsWith("faint") ? 0.3 : 1) * (chain ? 1 : 0.45);
-    context.lineWidth = chain ? 3 * unit : thin;
+    context.lineWidth = chain ? 3 : thin;
     context.strokeStyle = chain ? colours.leaf : colours.soft;
     context.stroke(path);
   }
@@ -42,7 +36,7 @@ function draw_picture(canvas, nodes, { across, down, left, top, unit = 1, ratio 
     const [alpha, step, dashed, chain] = look.split(" ").map(Number);
     context.beginPath();
     for (const node of alike) {
-      const x = X(node), y = Y(node), points = dense ? null : mark_of(node, radius);
+      const { x, y } = node, points = dense ? null : mark_of(node, radius);
       if (dense) context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
       else if (points) {
         points.forEach(([dx, dy], i) => i ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy));
@@ -53,7 +47,7 @@ function draw_picture(canvas, nodes, { across, down, left, top, unit = 1, ratio 
       }
     }
     context.globalAlpha = alpha;
-    context.setLineDash(dashed ? [2.5 * unit, 2 * unit] : []);
+    context.setLineDash(dashed ? [2.5, 2] : []);
     context.fillStyle = colours.steps[step];
     context.strokeStyle = chain ? colours.leaf : colours.soft;
     context.lineWidth = chain ? 1.8 * thin : thin;
@@ -61,24 +55,18 @@ function draw_picture(canvas, nodes, { across, down, left, top, unit = 1, ratio 
     context.stroke();
   }
   context.setLineDash([]);
-  if (line * down >= 14 * unit && column * across >= 44 * unit) {
-    context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
-    context.lineJoin = "round";
-    for (const node of in_sight) {
-      const { text, right, above } = label_of(node, (column * across - 26 * unit) / (6.6 * unit)), x = X(node) + right * unit, y = Y(node) - above * unit;
-      context.globalAlpha = bright(node) ? (cut(node) ? 0.7 : 1) : 0.2;
-      context.strokeStyle = colours.card;
-      context.lineWidth = 3.5 * unit;
-      context.strokeText(text, x, y);
-      context.fillStyle = node.chosen ? colours.ink : colours.soft;
-      context.fillText(text, x, y);
-    }
+  for (const node of in_sight) for (const [i, text] of node.lines.entries()) {
+    const { alpha, bold, colour } = look_of_line(node, i, bright(node));
+    context.globalAlpha = alpha;
+    context.font = `${bold ? "600 " : ""}${letters}px ${font_family}`;
+    context.fillStyle = colours[colour];
+    context.fillText(text, node.x + label_at, node.y + 4 + i * line);
   }
   context.globalAlpha = 1;
   if (!chosen || !nodes.includes(chosen)) return;
   context.beginPath();
-  context.arc(X(chosen), Y(chosen), radius + 5, 0, 7);
+  context.arc(chosen.x, chosen.y, radius + 5, 0, 7);
   context.strokeStyle = colours.wrong;
-  context.lineWidth = 2.4 * unit;
+  context.lineWidth = 2.4;
   context.stroke();
 }

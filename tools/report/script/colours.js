@@ -26,3 +26,8 @@ function fullness(node, { of, scale }) {
   const value = of(node);
   return typeof value === "number" ? Math.max(0, Math.min(10, Math.round((10 * (value - scale.low)) / (scale.high - scale.low || 1)))) : 0;
 }
+/// How a line of a label looks.
+function look_of_line(node, index, bright) {
+  const tag = folded(node) && index === node.lines.length - 1;
+  return { alpha: bright ? 1 : 0.2, bold: tag || Boolean(node.chosen), colour: tag ? "leaf" : node.chosen ? "ink" : "soft" };
+}

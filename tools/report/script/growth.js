@@ -23,11 +23,14 @@ function growth_of(view) {
     playing = 0;
     play.textContent = "\u25B6";
   }
-  const element = make("div", { class: "growth", title: "trees.jsonl records the order in which nodes were added. Numbers are those of the finished tree: how they changed on the way is not recorded." }, play,
+  const remark = make("p", { class: "moment" });
+  const element = make("div", { class: "growth" }, play,
     button("\u2039", () => view.go(view.at - 1), { "aria-label": "one node back" }), slider, button("\u203A", () => view.go(view.at + 1), { "aria-label": "one node on" }), text);
-  return { element, draw() {
+  element.hidden = remark.hidden = size < 2;
+  return { element, remark, draw() {
     slider.value = String(view.at);
     slider.style.setProperty("--done", `${(100 * (view.at - 1)) / Math.max(1, size - 1)}%`);
+    remark.textContent = view.at < size ? "Nodes so far. Their values, visits, pruning and the answer\u2019s chain are final: those of the finished tree." : "The finished tree. The slider replays its growth.";
     text.textContent = `${count(view.at)} of ${count(size)} nodes`;
   } };
 }

@@ -3,7 +3,7 @@
 const key_help = make("dialog", { class: "keys", "aria-label": "Keys" }, make("h2", {}, "Keys"), table(["key", "does"], [
   ["/", "find in the tree, or among the questions"], ["n, p", "next, previous question"], ["v", "outline or map"], ["[ and ]", "one node back or on in the growth"],
   ["{ and }", "to the question alone, to the finished tree"], ["e, c", "expand all, collapse all"],
-  ["arrows, Home, End, Page", "walk through the outline, open and close branches"], ["Enter", "to the node's panel; Escape: back to the tree"], ["+, -, 0", "zoom the map, fit it"], ["?", "this list; Escape closes it"]]),
+  ["arrows, Home, End, Page", "walk through the outline, open and close branches"], ["Enter", "to the node's panel; Escape: back to the tree, and once more: close the panel"], ["+, -, 0", "zoom the map, fit it"], ["?", "this list; Escape closes it"]]),
   make("form", { method: "dialog" }, make("button", { class: "link" }, "close")));
 
 function global_key(event) {
@@ -11,6 +11,7 @@ function global_key(event) {
   if (event.key === "Escape" && opened.view) {
     const { view } = opened;
     if (view.panel.contains(document.activeElement) || document.activeElement.matches("input")) view.element.querySelector(".outline:not([hidden]), .map:not([hidden])").focus();
+    else view.choose(null);
     return;
   }
   if (event.target.matches("input:not([type=range]), select, textarea")) return;

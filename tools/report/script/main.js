@@ -2,7 +2,8 @@
 const detail = make("main", { class: "detail" });
 const opened = { row: null, view: null };
 
-function open_place() {
+/// `arriving` is false for the question that is open from the start: the page stays at its head.
+function open_place(arriving = true) {
   read_place();
   const row = row_of.get(place.q) ?? null;
   opened.row?.button.removeAttribute("aria-current");
@@ -10,13 +11,14 @@ function open_place() {
   explorer.classList.toggle("has-open", Boolean(row));
   if (!row) return void detail.replaceChildren(make("p", { class: "card empty" }, "Choose a question to see its tree. Press ? for the keys."));
   row.button.setAttribute("aria-current", "true");
-  row.item.scrollIntoView({ block: "nearest" });
   const second = runs && place.run === "B", source = sources[second ? "other_tree" : "tree"][row.index].textContent;
   opened.view = source ? tree_view(source, read(sources[second ? "other_pairs" : "pairs"][row.index]), runs?.[second ? 1 : 0].name) : null;
   detail.replaceChildren(verdict(row, opened.view && !second ? opened.view.model.tree : read(sources.tree[row.index])),
     ...(runs ? [compare_question(row, second ? 1 : 0, (index) => show_run(index ? "B" : ""))] : []),
     opened.view?.element ?? make("p", { class: "card empty" }, "This question has no tree yet. Run again to go on with it."));
   opened.view?.restore();
+  if (!arriving) return;
+  row.item.scrollIntoView({ block: "nearest" });
   const { top } = detail.getBoundingClientRect();
   if (top < 0 || top > innerHeight / 2 || matchMedia("(max-width: 56rem)").matches) detail.scrollIntoView();
   detail.querySelector("h2").focus({ preventScroll: true });
@@ -29,6 +31,12 @@ if (runs) {
 }
 explorer.append(questions, detail, key_help);
 list_again();
-addEventListener("popstate", open_place);
+addEventListener("popstate", () => open_place());
 addEventListener("keydown", global_key);
-open_place();
+const first = location.hash ? null : rows.find(({ index }) => sources.tree[index].textContent) ?? rows[0];
+if (first) {
+  Object.assign(place, { q: String(first.answer.id) });
+  history.replaceState(null, "", address());
+}
+document.querySelector(".run").open = false;
+open_place(!first);

@@ -22,10 +22,10 @@ function exported(rows, nodes) {
   return pairs;
 }
 
-/// Nodes linked to parents and children, in the order in which they were added; `born` counts them. What was skipped
-/// stands among them as a node without numbers.
+/// Nodes linked to parents and children, in the order in which they were added; `born` counts them, `holds` those below a
+/// node. What was skipped stands among them as a node without numbers.
 function grow(tree, pair_rows) {
-  const nodes = new Map(tree.nodes.map((record, born) => [record.id, { ...record, born, children: [], rollouts: [], parent: null, depth: 0 }]));
+  const nodes = new Map(tree.nodes.map((record, born) => [record.id, { ...record, born, children: [], rollouts: [], parent: null, depth: 0, holds: 0 }]));
   let root = null;
   for (const record of tree.nodes) {
     const node = nodes.get(record.id);
@@ -40,12 +40,13 @@ function grow(tree, pair_rows) {
   (tree.skips ?? []).forEach((skip, index) => {
     const parent = nodes.get(skip.node);
     const born = Math.max(parent.born, ...parent.children.map((child) => child.born));
-    const node = { id: `s${index}`, kind: String(skip.kind), text: "", status: "skipped", born, children: [], rollouts: [], parent, depth: parent.depth + 1 };
+    const node = { id: `s${index}`, kind: String(skip.kind), text: "", status: "skipped", born, children: [], rollouts: [], parent, depth: parent.depth + 1, holds: 0 };
     parent.children.push(node);
     nodes.set(node.id, node);
   });
   for (const rollout of tree.rollouts ?? []) nodes.get(rollout.node)?.rollouts.push(rollout);
   for (let node = chosen_node(tree, nodes); node; node = node.parent) node.chosen = true;
+  for (const node of [...nodes.values()].reverse()) if (node.parent && node.status !== "skipped") node.parent.holds += 1 + node.holds;
   // Branches that end here stand first, so that a chain reads downwards and siblings stay together.
   const ends_here = (node) => !node.children.length && !node.chosen;
   for (const node of nodes.values()) if (node.children.length > 1) node.children = [...node.children.filter(ends_here), ...node.children.filter((child) => !ends_here(child))];
@@ -54,10 +55,10 @@ function grow(tree, pair_rows) {
   return { tree, nodes, root, pairs, size: tree.nodes.length, measures: measures_of(tree, nodes), gold: gold_pattern(tree.golden_answers), opened: first_opened(root, nodes) };
 }
 
-/// Which nodes show their children at first: all of a small tree, the chosen chain of a large one.
+/// Which nodes show their children at first: all of a small tree, the answer's chain of a large one.
 function first_opened(root, nodes) {
   const all = [...nodes.values()].filter((node) => node.children.length);
-  return new Set(nodes.size <= 400 ? all : [root, ...all.filter((node) => node.chosen)]);
+  return new Set(nodes.size <= 40 ? all : [root, ...all.filter((node) => node.chosen)]);
 }
 
 /// The numbers that nodes can be compared by, each with its scale.
@@ -91,6 +92,9 @@ function* visible(model, at, kept = null) {
     if (kept || model.opened.has(node)) for (let i = node.children.length; i-- > 0;) waiting.push(node.children[i]);
   }
 }
+/// How many nodes are below a node that is folded.
+const held = (node) => `+ ${count(node.holds)} ${node.holds === 1 ? "node" : "nodes"}`;
+
 function* ancestors(node) {
   for (let above = node.parent; above; above = above.parent) yield above;
 }

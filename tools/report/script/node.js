@@ -23,7 +23,8 @@ function node_panel(model, node, choose) {
   const { tree, gold } = model, numeric = (value) => typeof value === "number" ? number(value, 3) : null;
   const fact = (name, value) => value === null || value === undefined ? null : make("span", {}, `${name} `, make("b", {}, value));
   const head = make("div", { class: "node-head" }, kind_badge(node.kind), make("span", {}, `node ${node.id}`), node.chosen ? make("span", { class: "flag good" }, "on the answer's chain") : null,
-    node.paired ? make("span", { class: "flag pair" }, "in an exported pair") : null, node.parent ? button("parent", () => choose(node.parent), { class: "link" }) : null);
+    node.paired ? make("span", { class: "flag pair" }, "in an exported pair") : null, make("span", { class: "ways" }, node.parent ? button("parent", () => choose(node.parent), { class: "link" }) : null,
+      button("close", () => choose(null), { class: "link" })));
   if (node.status === "skipped") return [head, make("p", {}, `Skipped: ${reasons.skipped}. Nothing else is recorded about it.`)];
   const remarks = (tree.remarks ?? []).filter((remark) => remark.node === node.id);
   const noted = Object.entries(tree.annotations ?? {}).map(([name, numbers]) => fact(words(name), numeric(numbers[node.id])));

@@ -24,12 +24,13 @@ function outline_of(view) {
   }
   function row(node, index, step) {
     const opened = node.children.length ? String(Boolean(view.kept) || model.opened.has(node)) : null, reason = why(node), text = brief(node.text);
-    const value = model.measures.value.of(node), spoken = [words(node.kind), text, typeof value === "number" ? `value ${number(value)}` : null, node.chosen ? "chosen" : null, reason];
+    const value = model.measures.value.of(node), spoken = [words(node.kind), text, opened === "false" && node.holds ? `${held(node)} folded` : null, typeof value === "number" ? `value ${number(value)}` : null, node.chosen ? "chosen" : null, reason];
     const element = make("div", { role: "treeitem", id: `row-${node.id}`, "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": opened,
       "aria-selected": String(node === view.node), "aria-label": spoken.filter(Boolean).join(", "),
       "aria-posinset": node.parent ? node.parent.children.indexOf(node) + 1 : 1, "aria-setsize": node.parent ? node.parent.children.length : 1,
       class: ["row", node.chosen && "chosen", node.status, view.found && !view.found.has(node) && "passed"].filter(Boolean).join(" ") },
       make("span", { class: "twist" }), kind_badge(node.kind), make("span", { class: "text" }, text || (node.status === "skipped" ? "\u2014" : "(no text)")),
+      opened === "false" && node.holds ? make("span", { class: "held" }, held(node)) : null,
       reason ? make("span", { class: "why", title: reason[1] }, reason[0]) : null, numbers(node));
     element.style.top = `${index * height}px`;
     element.style.height = `${height}px`;
@@ -40,9 +41,9 @@ function outline_of(view) {
     asked = 0;
     const narrow = frame.clientWidth < 520;
     frame.classList.toggle("narrow", narrow);
-    height = narrow ? 62 : 34;
+    height = narrow ? 56 : 34;
     space.style.height = `${nodes.length * height}px`;
-    const deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 1), step = Math.min(18, (0.4 * frame.clientWidth) / deepest);
+    const deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 1), step = Math.min(18, ((narrow ? 0.2 : 0.4) * frame.clientWidth) / deepest);
     const first = Math.max(0, Math.floor(frame.scrollTop / height) - 8), last = Math.min(nodes.length, Math.ceil((frame.scrollTop + frame.clientHeight) / height) + 8);
     rows.style.setProperty("--step", `${Math.max(step, 1)}px`);
     rows.replaceChildren(...nodes.slice(first, last).map((node, index) => row(node, first + index, step)));

@@ -15,7 +15,7 @@ function question_row(row) {
 }
 const list = make("ul", { class: "questions" }, rows.map(question_row));
 const matches = make("span", { role: "status" });
-const search = make("input", { type: "search", placeholder: "Search questions and answers", "aria-label": "Search questions and answers",
+const search = make("input", { type: "search", placeholder: "Search questions", "aria-label": "Search questions and answers",
   on: { input: () => { listed.words = search.value.toLowerCase(); list_again(); } } });
 
 const filters = { __proto__: null, all: ["all", () => true] };

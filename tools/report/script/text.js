@@ -7,6 +7,7 @@ const reasons = {
   skipped: "enough was known without it",
   malformed: "the model's text could not be read",
   budget: "the budget ran out",
+  refused: "an answer from memory that says it does not know",
 };
 const because = (reason) => reasons[reason] ?? words(reason);
 

@@ -1,8 +1,13 @@
 // The tree that is open: its two views, its filter, its moment, its chosen node.
 
+const legends = {
+  outline: "Choose a node to see its texts, documents, selection terms and siblings.",
+  map: "\u25A0 question, answer  \u25C6 sub question  \u25B2 own answer  \u25CF others. The fuller a mark, the higher its number. Dashed: pruned. Thick line: the answer\u2019s chain. Drag to move, double-click a mark to fold it.",
+};
+
 function tree_view(source, pairs, title) {
   const model = grow(JSON.parse(source), pairs), choices = choices_of(model);
-  const view = { model, source, at: model.size, by: "value", node: null, found: null, kept: null, panel: make("aside", { class: "card panel", tabindex: "-1", "aria-label": "Node" }) };
+  const view = { model, source, at: model.size, by: "value", node: null, found: null, kept: null, panel: make("aside", { class: "card panel", tabindex: "-1", "aria-label": "Node", hidden: true }) };
   let mode = "outline", nodes = [], asked = 0;
 
   const find = make("input", { type: "search", class: "find", placeholder: "Find: words, value>0.5, visits>=3, depth<4", "aria-label": "Find in the tree",
@@ -39,16 +44,18 @@ function tree_view(source, pairs, title) {
     model.opened = new Set(wanted ? [...model.nodes.values()].filter((node) => node.children.length) : [model.root]);
     view.redraw();
   };
+  /// Chooses a node, or none: without one the tree has the whole width.
   view.choose = (node, noted = true) => {
     if (node === view.node) return;
-    const fresh = !nodes.includes(node);
     view.node = node;
-    if (fresh) for (const above of ancestors(node)) model.opened.add(above);
-    if (noted) note_place({ node: String(node.id) });
+    view.panel.hidden = !node;
+    if (noted) note_place({ node: node ? String(node.id) : "" });
+    if (!node) return view.redraw();
+    if (!nodes.includes(node)) for (const above of ancestors(node)) model.opened.add(above);
     view.redraw();
     drawn().reveal(node);
     view.redraw();
-    view.panel.replaceChildren(...node_panel(model, node, (other) => view.choose(other)));
+    view.panel.replaceChildren(...node_panel(model, node, view.choose));
     view.panel.scrollTop = 0;
   };
   function narrow() {
@@ -61,7 +68,8 @@ function tree_view(source, pairs, title) {
     mode = to;
     for (const tab of tabs) tab.setAttribute("aria-pressed", tab.dataset.view === mode);
     outline.element.hidden = mode === "map";
-    map.element.hidden = legend.hidden = mode !== "map";
+    map.element.hidden = map.zooms.hidden = mode !== "map";
+    legend.textContent = legends[mode];
     view.redraw();
   }
   view.turn = () => tabs.find((tab) => tab.dataset.view !== mode).click();
@@ -76,16 +84,14 @@ function tree_view(source, pairs, title) {
     turn(place.view === "map" ? "map" : "outline");
     const node = model.nodes.get(/^\d+$/.test(place.node) ? Number(place.node) : place.node);
     if (node) view.choose(node, false);
-    else view.panel.replaceChildren(note("Choose a node to see its texts, documents, selection terms and siblings."));
   };
-  const legend = note("\u25A0 question, answer  \u25C6 sub question  \u25B2 own answer  \u25CF others; the fuller a mark, the higher its number; dashed: pruned; thick line: the answer\u2019s chain");
-  legend.classList.add("legend");
+  const legend = note();
   view.element = make("div", { class: "work" },
     make("section", { class: "card tree-card" },
-      make("div", { class: "bar-head" }, make("h3", {}, "Tree", title ? ` of ${title}` : "", labelled()),
-        make("span", { class: "tabs", role: "group", "aria-label": "View" }, tabs)),
-      make("div", { class: "bar-tools" }, find, choice, make("label", {}, "show ", measure), hits),
-      model.size > 1 ? growth.element : null, outline.element, map.element, legend,
+      make("div", { class: "bar" }, make("h3", {}, "Tree", title ? ` of ${title}` : "", labelled()),
+        make("span", { class: "tabs", role: "group", "aria-label": "View" }, tabs), map.zooms, find, hits,
+        growth.element, choice, make("label", {}, make("span", {}, "show "), measure)),
+      growth.remark, outline.element, map.element, legend,
       make("div", { class: "bar-foot" }, button("expand all", () => view.open_all(true), { class: "link" }), button("collapse all", () => view.open_all(false), { class: "link" }), save_buttons(view))),
     view.panel);
   return view;

@@ -11,40 +11,40 @@
 
 namespace espalier::backend {
 
-/// Sorts of language-model servers.
+/// Kinds of language-model servers.
 enum class Server : std::uint8_t { other, vllm, sglang, llamacpp, llamacpp_python, ollama, openai };
 
-/// What a sort of server honours and what its answers mean: one row of the table in docs/servers.md. What a row does not
-/// grant is never sent: it is emulated (n) or refused by name.
+/// What a kind of server supports and what its answers mean: one row of the table in docs/servers.md. A field that a
+/// row does not allow is never sent. It is emulated (n), or the request is refused by name.
 struct Dialect {
-  /// What the log-probability of a sampled token is.
+  /// The meaning of the log-probability of a sampled token.
   enum class Logprobs : std::uint8_t {
-    unknown,  ///< or absent
-    raw,      ///< of the model before temperature and filters
-    scaled    ///< of the model after temperature, so the model's own at temperature 0 (never scaled) and 1
+    unknown,  ///< unknown, or not available
+    raw,      ///< from the model before temperature and filters
+    scaled    ///< from the model after temperature. Equal to raw at temperature 0 (never scaled) and 1
   };
-  /// How a chat's last message, the assistant's, is continued.
+  /// How a last message of the assistant is continued.
   enum class Prefill : std::uint8_t {
-    absent,    ///< it begins another message, or that depends on the model's template
-    continued, ///< the answer is what follows
-    repeated   ///< the answer may begin with the message once more
+    absent,     ///< it begins another message, or that depends on the model's template
+    continued,  ///< the answer is only what follows
+    repeated    ///< the answer may repeat the message first
   };
 
   Server server;
-  std::string_view name;   ///< as options spell it
-  std::string_view owner;  ///< "owned_by" in the answer to GET /models; "" = says nothing
-  std::size_t max_n = 1;   ///< completions a message, choice i under seed + i; 1 = n is emulated
-  std::size_t max_stops = 0;                    ///< 0 = no limit
+  std::string_view name;                        ///< as options spell it
+  std::string_view owner;                       ///< "owned_by" in the answer to GET /models, "" = not given
+  std::size_t max_n = 1;                        ///< completions per message, choice i with seed + i. 1 = n is emulated
+  std::size_t max_stops = 0;                    ///< name of the token limit in /chat/completions
   std::string_view chat_limit = "max_tokens";   ///< what /chat/completions calls it
-  std::optional<int> top_k_off = std::nullopt;  ///< takes top_k, which this value switches off, and min_p
-  std::string_view penalty = {};                ///< the repetition penalty, sent as 1 (off); "" = has none
-  bool special_tokens = false;                  ///< takes skip_special_tokens, sent as false so that tags survive
+  std::optional<int> top_k_off = std::nullopt;  ///< value that switches top_k off, if it accepts top_k and min_p
+  std::string_view penalty = {};                ///< name of the repetition penalty, sent as 1 (off), "" = none
+  bool special_tokens = false;                  ///< accepts skip_special_tokens, sent as false so that tags are kept
   Logprobs logprobs = Logprobs::unknown;
   Prefill prefill = Prefill::absent;
-  bool token_ids = false;                              ///< takes return_token_ids, which counts each sample's tokens by itself
-  bool ids = false;                                    ///< takes a raw prompt as token ids
-  bool streams = true;                                 ///< its streams tell usage at their end; others are not asked for
-  std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` under this max_tokens
+  bool token_ids = false;                              ///< accepts return_token_ids (counts per sample)
+  bool ids = false;                                    ///< accepts a raw prompt as token ids
+  bool streams = true;                                 ///< its streams end with the usage. Others are not streamed
+  std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` with this max_tokens
 };
 
 inline constexpr std::array<Dialect, 7> dialects = {{
@@ -61,7 +61,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .token_ids = true,
      .ids = true,
      .score_max_tokens = 0},
-    // Emulates n: under deterministic inference the choices of one message are drawn under one seed, and are equal.
+    // Emulates n: under deterministic inference all choices of one message share a seed and are equal.
     {.server = Server::sglang,
      .name = "sglang",
      .owner = "sglang",
@@ -72,7 +72,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .prefill = Dialect::Prefill::continued,
      .ids = true,
      .score_max_tokens = 1},
-    // Emulates n: its usage counts the first choice only. Echo is refused or answered with the wrong list.
+    // Emulates n: its usage counts only the first choice. It refuses echo or answers it with the wrong list.
     {.server = Server::llamacpp,
      .name = "llamacpp",
      .owner = "llamacpp",
@@ -81,7 +81,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .logprobs = Dialect::Logprobs::raw,
      .prefill = Dialect::Prefill::repeated,
      .ids = true},
-    // Its echo is one token off for models whose prompts begin without a mark of their own.
+    // Its echo is off by one token for models whose prompts have no start token.
     {.server = Server::llamacpp_python,
      .name = "llamacpp-python",
      .owner = "me",
@@ -89,7 +89,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,
      .streams = false},
-    // Spoken to on its native routes (openai_request.hpp). "library" owns the models that nobody renamed.
+    // Uses its native routes (openai_request.hpp). "library" owns models that were not renamed.
     {.server = Server::ollama,
      .name = "ollama",
      .owner = "library",
@@ -108,7 +108,7 @@ inline constexpr std::array<Dialect, 7> dialects = {{
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }
 
-/// The server of that name; nothing for "auto". Throws std::invalid_argument for any other name.
+/// The server with this name. Nothing for "auto". Throws std::invalid_argument for any other name.
 inline std::optional<Server> server_named(std::string_view name) {
   std::string names = "auto";
   for (const Dialect& dialect : dialects) {

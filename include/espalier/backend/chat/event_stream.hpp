@@ -6,9 +6,9 @@
 
 namespace espalier::backend {
 
-/// Calls `take` with the data of every event of a text/event-stream (WHATWG HTML, 9.2): lines end in CR, LF or both, an
-/// event ends with an empty line, its data lines are joined by line ends; comments and other fields are skipped. An
-/// event that the end of the text cuts is none.
+/// Calls `take` with the data of every event of a text/event-stream (WHATWG HTML, 9.2). Lines end in CR, LF or both. An
+/// event ends with an empty line, and its data lines are joined by line ends. Comments and other fields are skipped. An
+/// event that is cut off is ignored.
 template <class Take>
 void for_each_event(std::string_view text, Take take) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);

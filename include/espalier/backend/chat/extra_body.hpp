@@ -11,19 +11,20 @@
 
 namespace espalier::backend {
 
-/// True for the names of credentials, in any case and with '-', '_' or nothing between their words: api_key,
-/// X-Api-Key, azureApiKey, Authorization; not for max_tokens or stop_token_ids.
+/// True for names of credentials, in any case and with '-', '_' or nothing between their words: api_key, X-Api-Key,
+/// azureApiKey, Authorization. False for max_tokens or stop_token_ids.
 inline bool names_credential(std::string_view name) {
-  constexpr std::array<std::string_view, 12> ends = {"apikey",     "accesskey",   "secretkey",   "privatekey", "accesstoken", "authtoken",
-                                                     "bearertoken", "authorization", "credentials", "password",   "secret",      "cookie"};
+  constexpr std::array<std::string_view, 12> ends = {"apikey",      "accesskey", "secretkey",   "privatekey",
+                                                     "accesstoken", "authtoken", "bearertoken", "authorization",
+                                                     "credentials", "password",  "secret",      "cookie"};
   std::string plain;
   for (const char c : name)
     if (c != '-' && c != '_') plain += c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return plain.ends_with(end); });
 }
 
-/// Throws std::invalid_argument, which names the field and shows no value, for text under a credential's name at any
-/// depth. What describes such a field, as a JSON schema does, is an object and passes.
+/// Throws std::invalid_argument for text under a credential's name at any depth. The message names the field and shows
+/// no value. An object with that name, as in a JSON schema, is accepted.
 inline void refuse_credentials(std::string_view name, simdjson::dom::element value) {
   simdjson::dom::object object;
   simdjson::dom::array array;
@@ -37,8 +38,8 @@ inline void refuse_credentials(std::string_view name, simdjson::dom::element val
                                 "put keys into the environment (OPENAI_API_KEY) or a file (--api-key-file)");
 }
 
-/// The fields that a user adds to requests, valid until the reader's next text. Throws std::invalid_argument, which shows
-/// no value, for text that is no JSON object and for credentials: runs and journals keep the text.
+/// The fields that a user adds to requests, valid until the reader's next text. Throws std::invalid_argument for text
+/// that is not a JSON object and for credentials, because runs and journals keep the text. The message shows no value.
 inline simdjson::dom::object read_extra_body(JsonReader& json, std::string text) {
   simdjson::dom::element root;
   try {
@@ -52,7 +53,7 @@ inline simdjson::dom::object read_extra_body(JsonReader& json, std::string text)
   return object;
 }
 
-/// Throws as read_extra_body does; "" passes.
+/// Throws like read_extra_body. Accepts "".
 inline void check_extra_body(const std::string& text) {
   JsonReader json;
   if (!text.empty()) (void)read_extra_body(json, text);

@@ -12,8 +12,8 @@
 
 namespace espalier::backend {
 
-/// Puts a reply of Ollama's own routes together that came in lines of JSON ("stream": true), so that it reads like one that
-/// came whole. Throws BackendError for an error among the lines, and (transport) for a stream that is damaged or ends
+/// Joins a streamed reply of Ollama's own routes (lines of JSON) into one that reads like a complete reply. Throws
+/// BackendError for an error among the lines. Throws BackendError (transport) for a stream that is damaged or ends
 /// before the line that says "done".
 inline std::string whole_ollama(std::string_view stream, JsonReader& json) {
   std::string text, thought, logprobs, end;
@@ -33,7 +33,9 @@ inline std::string whole_ollama(std::string_view stream, JsonReader& json) {
       for (const auto token : tokens) logprobs.append(logprobs.empty() ? "" : ",").append(simdjson::minify(token));
     if (!field<bool>(part, "done").value_or(false)) continue;
     JsonWriter last(end);
-    last.begin_object().field("done", true).field("done_reason", field<std::string_view>(part, "done_reason").value_or(""));
+    last.begin_object()
+        .field("done", true)
+        .field("done_reason", field<std::string_view>(part, "done_reason").value_or(""));
     for (const char* count : {"prompt_eval_count", "eval_count"})
       if (const auto value = field<std::uint64_t>(part, count)) last.field(count, *value);
     if (!logprobs.empty()) last.key("logprobs").raw("[" + logprobs + "]");

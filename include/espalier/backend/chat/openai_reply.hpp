@@ -3,6 +3,7 @@
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/chat/refusal.hpp>
 #include <espalier/backend/chat/stop_text.hpp>
+#include <espalier/backend/chat/usage.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/backend/http/server_error.hpp>
 #include <espalier/core/error.hpp>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -21,52 +21,69 @@
 
 namespace espalier::backend {
 
-/// Why a choice ended, over the names in use.
+/// Why a choice ended. Servers use several names for it.
 inline Finish read_finish(simdjson::dom::element choice) {
   const auto reason = field<std::string_view>(choice, "finish_reason").value_or("");
-  if (reason == "length") return Finish::length;
+  if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Finish::length;
   const bool stop = reason == "stop" || reason == "eos_token" || reason == "stop_sequence" || reason == "end_turn";
   return stop ? Finish::stop : Finish::other;
 }
 
-/// What the tokens of a text add up to: natural logarithms of their probabilities.
+/// True if the value is null or missing.
+inline bool absent(simdjson::simdjson_result<simdjson::dom::element> place) {
+  return place.error() != simdjson::SUCCESS || place.is_null();
+}
+
+/// The sum of the natural log-probabilities of a text's tokens, and each of them where the reply names the tokens.
 struct LogprobSum {
   double sum = 0;
   std::uint64_t tokens = 0;
+  std::vector<TokenLogprob> each{};
 };
 
-/// The sum of a choice, in the chat or the plain shape; nothing if a token has no log-probability.
+/// The sum for a choice, in chat or plain form. Nothing if a token has no log-probability.
 inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice) {
   simdjson::dom::array tokens;
   const bool chat = !choice["logprobs"]["content"].get(tokens);
   if (!chat && choice["logprobs"]["token_logprobs"].get(tokens)) return std::nullopt;
   LogprobSum all;
+  simdjson::dom::array plain;
+  const bool named = !chat && !choice["logprobs"]["tokens"].get(plain) && plain.size() == tokens.size();
   for (const auto token : tokens) {
     double logprob = 0;
     if (chat ? token["logprob"].get(logprob) : token.get(logprob)) return std::nullopt;
+    std::string_view text;
+    if (chat ? !token["token"].get(text) : named && !plain.at(all.tokens).get(text))
+      all.each.push_back({std::string(text), logprob});
     all.sum += logprob;
     ++all.tokens;
   }
+  if (all.each.size() != all.tokens) all.each.clear();
   return all;
 }
 
-/// A text as it was said: what a reasoning model thought aside stands in front as a `<think>` block.
+/// A text with the separate thought of a reasoning model in front, as a `<think>` block.
 inline std::string with_thought(std::string_view thought, std::string_view text) {
   std::string out;
   if (!thought.empty()) out.append("<think>\n").append(thought).append("\n</think>\n");
   return out += text;
 }
 
-/// The text of a choice: without the assistant's message that it continues, and with the stop string that the server
-/// took away (stop_text.hpp). Throws BackendError (transport) if there is no text.
-inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish, const Dialect& dialect) {
+/// The text of a choice, without the assistant's message that it continues, and with the stop string that the server
+/// removed (stop_text.hpp). If the choice says why it ended, its text may be null: the model wrote nothing, for
+/// instance because it thought until its limit. Throws BackendError (transport) if both are missing.
+inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish,
+                             const Dialect& dialect) {
   std::string_view text, thought;
   simdjson::dom::element message = choice;
   const bool chat = !choice["message"].get(message);
   if (chat && message["reasoning_content"].get(thought) && message["reasoning"].get(thought)) thought = {};
-  if (message[chat ? "content" : "text"].get(text) && thought.empty()) throw BackendError("a choice without text");
+  const auto written = message[chat ? "content" : "text"];
+  const bool silent = absent(written) && field<std::string_view>(choice, "finish_reason");
+  if (written.get(text) && thought.empty() && !silent) throw BackendError("a choice without text");
   const std::string& begun = body.messages.back().content;
-  if (chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun)) text.remove_prefix(begun.size());
+  if (chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun))
+    text.remove_prefix(begun.size());
   std::string out = with_thought(thought, text);
   auto reported = field<std::string_view>(choice, "stop_reason");
   if (!reported) reported = field<std::string_view>(choice, "matched_stop");
@@ -75,26 +92,22 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
   return out;
 }
 
-/// A count that a reply may give; 0 = it does not.
-inline std::uint32_t read_count(simdjson::simdjson_result<simdjson::dom::element> place) {
-  std::uint64_t count = 0;
-  if (place.get(count)) count = 0;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, std::numeric_limits<std::uint32_t>::max()));
-}
-
-/// How many tokens a choice has by its token ids or log-probabilities; 0 = it does not say.
+/// The number of a choice's tokens, from its token ids or log-probabilities. 0 = not given.
 inline std::uint32_t listed_tokens(simdjson::dom::element choice) {
   simdjson::dom::array list;
-  if (!choice["token_ids"].get(list) || !choice["logprobs"]["content"].get(list) || !choice["logprobs"]["token_logprobs"].get(list))
+  if (!choice["token_ids"].get(list) || !choice["logprobs"]["content"].get(list) ||
+      !choice["logprobs"]["token_logprobs"].get(list))
     return static_cast<std::uint32_t>(list.size());
   return 0;
 }
 
-/// Gives the choices of a message their tokens, of which usage tells the sum: each its own where the lists add up to that
-/// sum, so that nothing depends on who shared the message; else equal parts, the remainder on the first ones. `listed`:
-/// listed_tokens of each, in order of index.
-inline void count_tokens(std::vector<std::optional<Completion>>& completions, const std::vector<std::uint32_t>& listed, std::uint32_t sum) {
-  const auto count = static_cast<std::uint32_t>(std::count_if(completions.begin(), completions.end(), [](const auto& c) { return c.has_value(); }));
+/// Distributes the tokens of a message over its choices. Usage gives only the sum. If `listed` adds up to that sum,
+/// each choice gets its own number, so nothing depends on who shared the message. Otherwise they get equal parts, the
+/// first ones one more. `listed` holds listed_tokens of each choice, by index.
+inline void count_tokens(std::vector<std::optional<Completion>>& completions, const std::vector<std::uint32_t>& listed,
+                         std::uint32_t sum) {
+  const auto count = static_cast<std::uint32_t>(
+      std::count_if(completions.begin(), completions.end(), [](const auto& c) { return c.has_value(); }));
   const bool told = std::accumulate(listed.begin(), listed.end(), std::uint64_t(0)) == sum;
   std::uint32_t nth = 0;
   for (std::size_t i = 0; i < completions.size(); ++i)
@@ -104,39 +117,41 @@ inline void count_tokens(std::vector<std::optional<Completion>>& completions, co
     }
 }
 
-/// The completions of a reply, one place for each of `samples` by choice index; a place stays empty if the server sent
-/// fewer. Each completion counts the prompt's tokens in full, as if it had been asked for alone. Log-probabilities of
-/// fewer tokens than usage counts are those of a part of the texts, and left out. Throws BackendError for an error sent
-/// as a reply, and for no, surplus or repeated choices.
-inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root, std::span<const Prompt> samples, const Dialect& dialect) {
+/// The completions of a reply, one place per sample, by choice index. A place stays empty if the server sent fewer.
+/// Each completion counts the whole prompt's tokens, as if it was asked alone. Log-probabilities are left out if they
+/// cover fewer tokens than usage counts. Throws BackendError for an error sent as a reply, and for missing, surplus or
+/// repeated choices.
+inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root,
+                                                               std::span<const Prompt> samples, const Dialect& dialect,
+                                                               UsageReader& counts) {
   throw_if_error(root);
   simdjson::dom::array choices;
   if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");
-  const std::uint32_t prompt_tokens = read_count(root["usage"]["prompt_tokens"]);
-  const std::uint32_t completion_tokens = read_count(root["usage"]["completion_tokens"]);
+  const Usage usage = counts.read(root["usage"]["prompt_tokens"], root["usage"]["completion_tokens"]);
   std::vector<std::optional<Completion>> completions(samples.size());
   std::vector<std::uint32_t> listed(samples.size());
   std::uint64_t position = 0, scored = 0;
   for (const auto choice : choices) {
     std::uint64_t index = position++;
-    const auto error = choice["index"].get(index);  // without one, choices count in order
+    const auto error = choice["index"].get(index);  // without an index, choices are in order
     if ((error && error != simdjson::NO_SUCH_FIELD) || index >= samples.size())
       throw BackendError("a choice that was not asked for");
     if (completions[index]) throw BackendError("two choices under one index");
     Completion completion;
     completion.finish = read_finish(choice);
     completion.text = read_text(choice, samples[index].body(), completion.finish, dialect);
-    completion.prompt_tokens = prompt_tokens;
+    completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
     if (const auto logprobs = samples[index].sampling().logprobs ? read_logprobs(choice) : std::nullopt) {
       completion.logprob = logprobs->sum;
+      if (samples[index].sampling().token_logprobs) completion.tokens = logprobs->each;
       scored += logprobs->tokens;
     }
     completions[index] = std::move(completion);
     listed[index] = listed_tokens(choice);
   }
   for (auto& completion : completions)
-    if (completion && scored < completion_tokens) completion->logprob.reset();
-  count_tokens(completions, listed, completion_tokens);
+    if (completion && scored < usage.completion) completion->logprob.reset(), completion->tokens.clear();
+  count_tokens(completions, listed, static_cast<std::uint32_t>(usage.completion));
   return completions;
 }
 

@@ -20,15 +20,15 @@
 
 namespace espalier::backend {
 
-/// Writes the bodies of /chat/completions and /completions, or of Ollama's own routes. What all samples of a prompt have
-/// in common is written once.
+/// Writes the bodies for /chat/completions and /completions, or for Ollama's own routes. The part that all samples of a
+/// prompt share is written once.
 class OpenAiRequest {
  public:
-  /// `chat` false sends prompts with roles as raw ones too, their messages joined by blank lines. Fields of `extra_body`
-  /// ("" or a JSON object) replace those written here, null removes one; a prompt's own go before. Throws
-  /// std::invalid_argument if it is no object, holds a credential (extra_body.hpp) or touches model, messages, prompt, n,
-  /// seed or stream.
-  /// `stream`: replies shall come in chunks (streamed_reply.hpp).
+  /// With `chat` false, prompts with roles are sent raw too, their messages joined by blank lines. Fields of
+  /// `extra_body` ("" or a JSON object) replace the fields written here, and null removes one. A prompt's own extra
+  /// fields take precedence. Throws std::invalid_argument if `extra_body` is not an object, holds a credential
+  /// (extra_body.hpp) or sets model, messages, prompt, n, seed or stream.
+  /// `stream`: replies come in chunks (streamed_reply.hpp).
   OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false)
       : model_(std::move(model)), chat_(chat), stream_(stream), extra_body_(std::move(extra_body)) {
     JsonFields probe;
@@ -36,9 +36,9 @@ class OpenAiRequest {
   }
   [[nodiscard]] bool chat(const PromptBody& body) const { return chat_ && !is_raw(body); }
 
-  /// The body for samples of one prompt, from the first one's index on. Sampled requests carry the seed
-  /// (prompt.seed() + sample) mod 2^31, which every server takes; greedy ones carry none. Throws BackendError
-  /// (permanent) for what a server of this sort cannot be asked.
+  /// The body for samples of one prompt, starting at the first one's index. Sampled requests have the seed
+  /// (prompt.seed() + sample) mod 2^31, which every server accepts. Greedy requests have none. Throws BackendError
+  /// (permanent) for something that this kind of server does not support.
   [[nodiscard]] std::string write(std::span<const Prompt> samples, const Dialect& dialect) {
     const Prompt& first = samples.front();
     if (first.shared_body() != shared_) {
@@ -63,7 +63,8 @@ class OpenAiRequest {
     if (!sampling.stop.empty()) fields.set_json("stop", array(sampling.stop));
     set_filters(fields, sampling, dialect);
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-    if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);  // greedy samples share no message
+    if (dialect.token_ids && sampling.temperature > 0)
+      fields.set("return_token_ids", true);  // greedy samples share no message
     if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
@@ -72,14 +73,16 @@ class OpenAiRequest {
     merge(fields, sampling.extra_body);
     return fields.open_object();
   }
-  /// For /api/chat and, raw, /api/generate, down to the open "options". Prompts that do not fit fail: they are not cut.
+  /// For /api/chat and, raw, /api/generate, up to the open "options". Prompts that are too long fail and are not cut.
   [[nodiscard]] std::string ollama_fields(const PromptBody& body) {
     const Sampling& sampling = body.sampling;
     JsonFields fields = asked(body), options;
     if (!chat(body)) fields.set("raw", true);
     fields.set("stream", stream_).set("truncate", false).set("shift", false);
     if (sampling.logprobs) fields.set("logprobs", true);
-    options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", sampling.max_tokens);
+    options.set("temperature", sampling.temperature)
+        .set("top_p", sampling.top_p)
+        .set("num_predict", sampling.max_tokens);
     if (!sampling.stop.empty()) options.set_json("stop", array(sampling.stop));
     set_filters(options, sampling, dialect_of(Server::ollama));
     merge(fields, extra_body_, &options);
@@ -94,9 +97,10 @@ class OpenAiRequest {
     else fields.set("prompt", joined(body));
     return fields;
   }
-  /// Filters and penalties in full: where one is not sent, the server may have a default that is not neutral.
+  /// Sets all filters and penalties, because a server may have defaults that are not neutral.
   static void set_filters(JsonFields& fields, const Sampling& sampling, const Dialect& dialect) {
-    if (dialect.top_k_off) fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off).set("min_p", sampling.min_p);
+    if (dialect.top_k_off)
+      fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off).set("min_p", sampling.min_p);
     if (!dialect.penalty.empty()) fields.set(dialect.penalty, 1);
   }
   static std::string joined(const PromptBody& body) {
@@ -122,7 +126,7 @@ class OpenAiRequest {
     json.end_array();
     return out;
   }
-  /// With `options`, the members of an "options" object go there.
+  /// Merges extra fields. If `options` is set, the members of an "options" object go there.
   void merge(JsonFields& fields, const std::string& extra, JsonFields* options = nullptr) {
     if (extra.empty()) return;
     simdjson::dom::object inner;
@@ -135,7 +139,8 @@ class OpenAiRequest {
   static void put(JsonFields& fields, std::string_view name, simdjson::dom::element value) {
     constexpr std::array<std::string_view, 6> own = {"model", "messages", "prompt", "n", "seed", "stream"};
     if (std::find(own.begin(), own.end(), name) != own.end())
-      throw std::invalid_argument("option 'extra_body' has the field '" + std::string(name) + "', allowed: an object without model, messages, prompt, n, seed and stream");
+      throw std::invalid_argument("option 'extra_body' has the field '" + std::string(name) +
+                                  "', allowed: an object without model, messages, prompt, n, seed and stream");
     if (value.is_null()) fields.remove(name);
     else fields.set_json(name, simdjson::minify(value));
   }
@@ -144,7 +149,7 @@ class OpenAiRequest {
   bool chat_, stream_;
   std::string extra_body_;
   JsonReader json_;
-  std::shared_ptr<const PromptBody> shared_;  ///< whose fields prefix_ holds
+  std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_
   std::string prefix_;
 };
 

@@ -13,14 +13,19 @@
 
 namespace espalier::backend {
 
-/// The dialect of a server, or of several that are alike: declared, or found out when it is first needed.
+/// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed.
 class ServerDialect {
  public:
-  /// `found` hears what the server was found to be.
-  ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key, HttpOptions options, std::function<void(Server)> found)
-      : server_(declared), fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)), found_(std::move(found)) {}
+  /// `found` is called with the kind that was found.
+  ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
+                HttpOptions options, std::function<void(Server)> found)
+      : server_(declared),
+        fleet_(std::move(fleet)),
+        key_(std::move(api_key)),
+        options_(std::move(options)),
+        found_(std::move(found)) {}
 
-  /// False while the server is being asked. Throws BackendError if it cannot be reached; who asks later tries again.
+  /// False while the server is being asked. Throws BackendError if it cannot be reached. A later call tries again.
   bool known(HttpClient& client) {
     if (server_) return true;
     if (!probe_) probe_.emplace(client, fleet_, key_, options_);
@@ -35,7 +40,7 @@ class ServerDialect {
     if (found_) found_(*server_);
     return true;
   }
-  /// Once it is known.
+  /// Call it only once known() is true.
   [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
 
  private:

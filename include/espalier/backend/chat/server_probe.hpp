@@ -16,11 +16,12 @@
 
 namespace espalier::backend {
 
-/// Asks a server, or one of several that are alike, what it is: who owns its models and, where that says nothing, whether it has the routes that one sort
-/// alone has. A server that nothing gives away is Server::other. Works while its client runs.
+/// Finds the kind of a server, or of several equal ones: by the owner of its models, or else by routes that only one
+/// kind has. A server that cannot be identified is Server::other. Works while its client runs.
 class ServerProbe {
  public:
-  /// Begins at once; the client outlives the probe. The fleet is the probe's own: what it asks is nobody's account.
+  /// Starts at once. The client must outlive the probe. The probe has its own fleet, so its requests are not counted in
+  /// any account.
   ServerProbe(HttpClient& client, std::shared_ptr<HttpFleet> fleet, std::string api_key, HttpOptions options)
       : client_(client), fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)) {
     if (Url(fleet_->replicas().front().url).host() == "api.openai.com") found_ = Server::openai;
@@ -32,7 +33,7 @@ class ServerProbe {
     if (under_way_) client_.cancel(*under_way_);
   }
 
-  /// The server's sort, once it is known. Throws BackendError if the server could not be reached.
+  /// The server's kind, once it is known. Throws BackendError if the server could not be reached.
   [[nodiscard]] std::optional<Server> found() const {
     if (failure_) throw *failure_;
     return found_;
@@ -40,9 +41,9 @@ class ServerProbe {
 
  private:
   struct Route {
-    std::string_view path;   ///< at the server's root
+    std::string_view path;   ///< path at the server's root
     std::string_view field;  ///< a member of its answer
-    Server server;           ///< whom that gives away
+    Server server;           ///< the kind that it identifies
   };
   static constexpr std::array<Route, 4> routes = {{{"/props", "default_generation_settings", Server::llamacpp},
                                                    {"/get_model_info", "model_path", Server::sglang},
@@ -58,7 +59,9 @@ class ServerProbe {
   };
 
   void ask() {
-    const auto target = [this](const Url& base) { return next_ == 0 ? base.below("/models") : base.with_path(std::string(routes[next_ - 1].path)); };
+    const auto target = [this](const Url& base) {
+      return next_ == 0 ? base.below("/models") : base.with_path(std::string(routes[next_ - 1].path));
+    };
     auto endpoint = std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
     under_way_ = client_.send(std::move(endpoint), "", std::make_unique<Question>(*this));
   }
@@ -82,7 +85,7 @@ class ServerProbe {
     simdjson::dom::element value;
     try {
       if (!json_.read(body)[route.field].get(value)) return route.server;
-    } catch (const BackendError&) {  // a page for people
+    } catch (const BackendError&) {  // a page for people, not JSON
     }
     return std::nullopt;
   }

@@ -8,14 +8,14 @@
 
 namespace espalier::backend {
 
-/// The stop string that a server took away from the end of `text`, or "". Servers disagree on whether they keep it;
-/// ours is part of the text (see Completion). For a completion that ended by a stop:
-/// 1. a stop string that is in the text was kept: nothing is missing;
-/// 2. `reported` (vLLM's stop_reason, SGLang's matched_stop), if the server named a string, is what is missing;
-/// 3. else the stop that closes the innermost tag which the text leaves open: `</x>` closes `<x>`, a tag of the method's
-///    protocol closes its own mark;
-/// 4. else the only stop there is, if it closes no tag or one that the prompt left open;
-/// 5. else nothing: the model ended by itself.
+/// The stop string that a server removed from the end of `text`, or "". Servers differ in whether they keep it. Our
+/// completions include it (see Completion). For a completion that ended by a stop:
+/// 1. If the text holds a stop string, the server kept it, and nothing is missing.
+/// 2. If the server reported a string (vLLM's stop_reason, SGLang's matched_stop), that string is missing.
+/// 3. Else the stop that closes the innermost open tag of the text: `</x>` closes `<x>`, and a tag of the method's
+///    protocol closes its own mark.
+/// 4. Else the only stop, if it closes no tag or a tag that the prompt left open.
+/// 5. Else nothing: the model ended by itself.
 inline std::string_view missing_stop(std::string_view text, const PromptBody& body,
                                      std::optional<std::string_view> reported) {
   constexpr std::size_t none = std::string_view::npos;

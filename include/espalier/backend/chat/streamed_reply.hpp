@@ -12,11 +12,11 @@
 
 namespace espalier::backend {
 
-/// Puts a reply together that came as a stream of chunks ("stream": true), so that it reads like one that came whole.
+/// Joins a reply that came as a stream of chunks into one that reads like a complete reply.
 class StreamedReply {
  public:
-  /// The reply's JSON. Throws BackendError for an error among the chunks, and (transport) for a stream that is damaged or
-  /// ends before its "[DONE]".
+  /// The reply's JSON. Throws BackendError for an error among the chunks. Throws BackendError (transport) for a stream
+  /// that is damaged or ends before its "[DONE]".
   static std::string whole(std::string_view stream, JsonReader& json) {
     StreamedReply reply;
     bool done = false;
@@ -49,8 +49,10 @@ class StreamedReply {
       if (!part["delta"].get(delta)) choice.chat = true;
       const std::size_t before = choice.text.size();
       for (const char* name : {"content", "text"}) choice.text += field<std::string_view>(delta, name).value_or("");
-      if (choice.text.size() > before && !choice.finish.empty()) throw BackendError("a choice that goes on after its end");
-      for (const char* name : {"reasoning_content", "reasoning"}) choice.thought += field<std::string_view>(delta, name).value_or("");
+      if (choice.text.size() > before && !choice.finish.empty())
+        throw BackendError("a choice that goes on after its end");
+      for (const char* name : {"reasoning_content", "reasoning"})
+        choice.thought += field<std::string_view>(delta, name).value_or("");
       if (const auto finish = field<std::string_view>(part, "finish_reason")) choice.finish = *finish;
       for (const char* name : {"stop_reason", "matched_stop"}) {
         simdjson::dom::element stop;
@@ -62,14 +64,18 @@ class StreamedReply {
         for (const auto id : ids) choice.ids.append(choice.ids.empty() ? "" : ",").append(simdjson::minify(id));
     }
   }
-  /// Log-probabilities of further tokens, as the list that the chat route has.
+  /// Appends log-probabilities of further tokens, in the form of the chat route.
   static void add_logprobs(simdjson::dom::element part, std::string& list) {
     simdjson::dom::array tokens;
     const bool chat = !part["logprobs"]["content"].get(tokens);
     if (!chat && part["logprobs"]["token_logprobs"].get(tokens)) return;
+    simdjson::dom::array names;
+    const bool named = !chat && !part["logprobs"]["tokens"].get(names) && names.size() == tokens.size();
+    std::size_t i = 0;
     for (const auto token : tokens) {
       list += list.empty() ? "" : ",";
-      list += chat ? simdjson::minify(token) : "{\"logprob\":" + std::string(simdjson::minify(token)) + '}';
+      const std::string name = named ? "\"token\":" + std::string(simdjson::minify(names.at(i++).value())) + ',' : "";
+      list += chat ? simdjson::minify(token) : '{' + name + "\"logprob\":" + std::string(simdjson::minify(token)) + '}';
     }
   }
   [[nodiscard]] std::string json() const {

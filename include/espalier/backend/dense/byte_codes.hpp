@@ -11,7 +11,7 @@ namespace espalier::backend {
 /// The largest dimension whose byte products cannot overflow a sum of 32 bits.
 inline constexpr std::size_t most_byte_dimensions = 65536;
 
-/// A query as whole numbers: vector ~ scale * bytes.
+/// A query as integers: vector ~ scale * bytes.
 class CodedQuery {
  public:
   explicit CodedQuery(std::span<const float> vector) {
@@ -36,9 +36,9 @@ class CodedQuery {
   [[nodiscard]] ByteQuery view() const { return {bytes_.data(), words_.data()}; }
 
   double scale = 1;
-  std::int32_t sum = 0;  ///< of the bytes
-  double error = 0;      ///< length of what the bytes miss
-  double length = 0;     ///< of what they hold
+  std::int32_t sum = 0;  ///< sum of the bytes
+  double error = 0;      ///< length of the difference between the vector and its bytes
+  double length = 0;     ///< length of what the bytes represent
 
  private:
   std::vector<std::int8_t> bytes_;
@@ -57,7 +57,7 @@ class ByteCoder {
     }
     float largest = 0;
     for (const float x : row) largest = std::max(largest, std::abs(x));
-    const float scale = largest > 1e-30F ? largest / 127 : 0;  // a row shorter than that is as good as 0
+    const float scale = largest > 1e-30F ? largest / 127 : 0;  // a shorter row counts as 0
     std::uint8_t* to = bytes.data() + rows / panel_rows * panel_size + rows % panel_rows * 4;
     double missed = 0;
     for (std::size_t j = 0; j < row.size(); ++j) {
@@ -75,33 +75,45 @@ class ByteCoder {
   }
   std::size_t panel_size, rows = 0;
   std::vector<std::uint8_t> bytes;  ///< [panels, groups, panel_rows, 4]
-  std::vector<float> scales;        ///< [panels * panel_rows]; 0 where the last panel is filled up
-  std::vector<float> half_squares;  ///< |row|^2 / 2, as many
-  double error = 0;                 ///< the most that the bytes of a row miss of its length
+  std::vector<float> scales;        ///< [panels * panel_rows], 0 for the padding of the last panel
+  std::vector<float> half_squares;  ///< |row|^2 / 2, same shape
+  double error = 0;                 ///< largest distance between a row and its bytes
   double longest = 0;               ///< length of the longest row
 };
 
-/// Rows as bytes, for a first look at all of them. Copies share one storage, which may be a mapped file.
+/// Rows as bytes, for a first pass over all of them. Copies share one storage, which may be a mapped file.
 class ByteCodes {
  public:
-  ByteCodes(Column<std::uint8_t> bytes, Column<float> scales, Column<float> half_squares, std::size_t panel_size, double error, double longest)
-      : bytes_(std::move(bytes)), scales_(std::move(scales)), half_squares_(std::move(half_squares)), panel_size_(panel_size), error_(error), longest_(longest) {}
+  ByteCodes(Column<std::uint8_t> bytes, Column<float> scales, Column<float> half_squares, std::size_t panel_size,
+            double error, double longest)
+      : bytes_(std::move(bytes)),
+        scales_(std::move(scales)),
+        half_squares_(std::move(half_squares)),
+        panel_size_(panel_size),
+        error_(error),
+        longest_(longest) {}
   explicit ByteCodes(const Vectors& vectors) : ByteCodes(coded(vectors)) {}
 
-  /// Sums of products of bytes, to dots[query * stride + row], for `count` panels from panel `first` on.
-  void dots(std::span<const ByteQuery> queries, std::size_t first, std::size_t count, std::int32_t* dots, std::size_t stride) const {
-    byte_dots(bytes_(first * panel_size_, count * panel_size_).data(), count, panel_size_ / (panel_rows * 4), queries, dots, stride);
+  /// Writes sums of products of bytes to dots[query * stride + row], for `count` panels from panel `first` on.
+  void dots(std::span<const ByteQuery> queries, std::size_t first, std::size_t count, std::int32_t* dots,
+            std::size_t stride) const {
+    byte_dots(bytes_(first * panel_size_, count * panel_size_).data(), count, panel_size_ / (panel_rows * 4), queries,
+              dots, stride);
   }
   [[nodiscard]] std::size_t panels() const { return scales_.size() / panel_rows; }
-  [[nodiscard]] const float* scales(std::size_t panel, std::size_t count) const { return scales_(panel * panel_rows, count * panel_rows).data(); }
-  [[nodiscard]] const float* half_squares(std::size_t panel, std::size_t count) const { return half_squares_(panel * panel_rows, count * panel_rows).data(); }
-  [[nodiscard]] double error() const { return error_; }      ///< the most that the bytes of a row miss of its length
+  [[nodiscard]] const float* scales(std::size_t panel, std::size_t count) const {
+    return scales_(panel * panel_rows, count * panel_rows).data();
+  }
+  [[nodiscard]] const float* half_squares(std::size_t panel, std::size_t count) const {
+    return half_squares_(panel * panel_rows, count * panel_rows).data();
+  }
+  [[nodiscard]] double error() const { return error_; }      ///< largest distance between a row and its bytes
   [[nodiscard]] double longest() const { return longest_; }  ///< length of the longest row
 
  private:
   explicit ByteCodes(ByteCoder coder)
-      : ByteCodes(Column<std::uint8_t>(std::move(coder.bytes)), Column<float>(std::move(coder.scales)), Column<float>(std::move(coder.half_squares)), coder.panel_size,
-                  coder.error, coder.longest) {}
+      : ByteCodes(Column<std::uint8_t>(std::move(coder.bytes)), Column<float>(std::move(coder.scales)),
+                  Column<float>(std::move(coder.half_squares)), coder.panel_size, coder.error, coder.longest) {}
   static ByteCoder coded(const Vectors& vectors) {
     ByteCoder coder(vectors.dimension());
     for (std::size_t i = 0; i < vectors.rows(); ++i) coder.add(vectors.row(i));

@@ -8,15 +8,15 @@
 
 namespace espalier::backend {
 
-/// The rows that may be among the best k of a query, going by rough scores of which no two rows' order is wrong by more than
-/// `slack`.
+/// The rows that may be among the best k of a query, by rough scores. Two rows can be in the wrong order only if their
+/// rough scores differ by at most `slack`.
 class Candidates {
  public:
   Candidates(std::size_t k, double slack) : k_(k), slack_(slack), limit_(2 * k + 256) {}
 
   /// Offers `count` rows from row `first` on, whose rough scores are (dots - shift) * scales - share * half_squares.
-  void offer(const std::int32_t* dots, std::int32_t shift, const float* scales, const float* half_squares, float share, std::size_t count,
-             std::uint32_t first) {
+  void offer(const std::int32_t* dots, std::int32_t shift, const float* scales, const float* half_squares, float share,
+             std::size_t count, std::uint32_t first) {
     constexpr std::size_t width = 16;
     std::array<float, width> scores{};
     for (std::size_t i = 0; i < count; i += width) {
@@ -34,7 +34,7 @@ class Candidates {
   }
   void merge(const Candidates& other) { pool_.insert(pool_.end(), other.pool_.begin(), other.pool_.end()); }
 
-  /// The best k, scored by score(row). highest(rough) is the most that a row of that rough score can have.
+  /// The best k, scored by score(row). highest(rough) is the largest score that a row with this rough score can have.
   template <class Highest, class Score>
   [[nodiscard]] std::vector<Hit> best(const Highest& highest, const Score& score) {
     std::vector<Hit> hits;  // a heap whose front is the worst

@@ -14,14 +14,14 @@
 namespace espalier::backend {
 
 struct FaissOptions {
-  std::string factory = "Flat";           ///< what is built: "Flat", "HNSW32", "IVF256,Flat" ...; not used by load()
-  Metric metric = Metric::inner_product;  ///< of what is built: inner_product or l2; normalise both sides for cosine
-  std::size_t nprobe = 0;                 ///< lists to visit of an IVF index; 0 = as the index says
-  std::size_t ef_search = 0;              ///< breadth of the search of an HNSW index; 0 = as the index says
-  std::size_t threads = 1;                ///< >= 1; an option of execution: it changes no result
+  std::string factory = "Flat";           ///< "Flat", "HNSW32", "IVF256,Flat" ..., not used by load()
+  Metric metric = Metric::inner_product;  ///< inner_product or l2. For cosine, normalise both sides
+  std::size_t nprobe = 0;                 ///< lists that an IVF index visits, 0 = its own setting
+  std::size_t ef_search = 0;              ///< search breadth of an HNSW index, 0 = its own setting
+  std::size_t threads = 1;                ///< >= 1, an execution option that changes no result
 };
 
-/// Keeps this thread's calls of OpenMP to this thread while it lives.
+/// While alive, OpenMP calls of this thread use one thread only.
 class FaissOnOneThread {
  public:
   FaissOnOneThread() { omp_set_num_threads(1); }
@@ -33,12 +33,13 @@ class FaissOnOneThread {
   int before_ = omp_get_max_threads();
 };
 
-/// The index that the factory string describes, built on one thread, so that it is the same every time. Calls progress(rows
-/// added so far) now and then. Throws std::invalid_argument for a bad option.
+/// Builds the index that the factory string describes. One thread builds it, so that it is the same every time. Calls
+/// progress(rows added so far) from time to time. Throws std::invalid_argument for a bad option.
 inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const FaissOptions& options,
                                                  const std::function<void(std::size_t)>& progress = nullptr) {
   constexpr std::size_t portion = 16384;
-  if (options.metric == Metric::cosine) bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
+  if (options.metric == Metric::cosine)
+    bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
   const FaissOnOneThread alone;
   try {
     std::unique_ptr<faiss::Index> index(

@@ -14,7 +14,7 @@
 
 namespace espalier::backend {
 
-/// How the numbers of vectors are kept.
+/// The number format of stored vectors.
 enum class Precision : std::uint8_t { float32, float16 };
 inline constexpr std::array<const char*, 2> precision_names = {"float32", "float16"};
 
@@ -25,16 +25,20 @@ inline Precision precision_named(const std::string& name) {
   bad_option("vectors", name, "float32, float16");
 }
 
-/// Vectors in either precision; what is read is float32. Copies share one storage.
+/// Vectors in either precision. Reading always gives float32. Copies share one storage.
 class StoredVectors {
  public:
-  StoredVectors(Vectors vectors) : dimension_(vectors.dimension()), rows_(vectors.rows()), values_(std::move(vectors)) {}  // NOLINT: the usual ones
-  StoredVectors(Column<std::uint16_t> halves, std::size_t dimension) : dimension_(dimension), rows_(halves.size() / dimension), values_(std::move(halves)) {}
+  StoredVectors(Vectors vectors)
+      : dimension_(vectors.dimension()),
+        rows_(vectors.rows()),
+        values_(std::move(vectors)) {}  // NOLINT: the usual ones
+  StoredVectors(Column<std::uint16_t> halves, std::size_t dimension)
+      : dimension_(dimension), rows_(halves.size() / dimension), values_(std::move(halves)) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
   [[nodiscard]] Precision precision() const { return values_.index() == 0 ? Precision::float32 : Precision::float16; }
-  /// Row i, valid as long as `room`, where it is put if it does not lie ready.
+  /// Row i. It may be written to `room` and is then valid as long as `room`.
   [[nodiscard]] std::span<const float> row(std::size_t i, std::vector<float>& room) const {
     if (const auto* floats = std::get_if<Vectors>(&values_)) return floats->row(i);
     room.clear();

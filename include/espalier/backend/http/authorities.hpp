@@ -10,8 +10,8 @@
 
 namespace espalier::backend {
 
-/// The PEM file of trusted authorities where none is named: that of the environment, else the first of `usual` that can be
-/// read if the one that is built into libcurl cannot. "" = libcurl's own choice.
+/// The PEM file of trusted authorities if none is named. It is that of the environment, else libcurl's own ("") if that
+/// can be read, else the first readable one of `usual`.
 inline std::string authorities_file(const char* environment, const char* built_in, std::span<const char* const> usual) {
   if (environment != nullptr && *environment != '\0') return environment;
   if (built_in == nullptr || std::ifstream(built_in)) return "";
@@ -20,7 +20,7 @@ inline std::string authorities_file(const char* environment, const char* built_i
   return "";
 }
 
-/// The same on this machine. A libcurl that was built on another, as one in a wheel is, looks where that one keeps the file.
+/// The same on this machine. A libcurl built elsewhere, as in a wheel, may look for the file in the wrong place.
 inline std::string authorities_file() {
   constexpr std::array usual = {
       "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Ubuntu, Arch, Alpine, NixOS
@@ -28,7 +28,8 @@ inline std::string authorities_file() {
       "/etc/ssl/ca-bundle.pem",                             // SUSE
   };
   const curl_version_info_data& libcurl = *curl_version_info(CURLVERSION_NOW);
-  return authorities_file(std::getenv("SSL_CERT_FILE"), libcurl.age < CURLVERSION_SEVENTH ? nullptr : libcurl.cainfo, usual);
+  return authorities_file(std::getenv("SSL_CERT_FILE"), libcurl.age < CURLVERSION_SEVENTH ? nullptr : libcurl.cainfo,
+                          usual);
 }
 
 }  // namespace espalier::backend

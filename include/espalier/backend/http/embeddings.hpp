@@ -18,7 +18,7 @@
 
 namespace espalier::backend {
 
-/// What is embedded: a text, or token ids.
+/// The input of an embedding: a text or token ids.
 class EmbeddingInput {
  public:
   explicit EmbeddingInput(std::string t) : text(std::move(t)) {}
@@ -29,20 +29,25 @@ class EmbeddingInput {
 
 struct EmbeddingsOptions {
   std::string model;
-  std::size_t truncate = 0;   ///< the server is told to cut texts to so many tokens; 0 = it is not
-  bool base64 = false;        ///< ask for base64 instead of decimal numbers; both are understood
-  std::size_t dimension = 0;  ///< of every embedding; 0 = that of the first one
-  std::size_t batch = 64;     ///< most texts in one message
+  std::size_t truncate = 0;   ///< tells the server to cut texts to this many tokens, 0 = no
+  bool base64 = false;        ///< ask for base64 instead of decimal numbers (replies may have either)
+  std::size_t dimension = 0;  ///< of every embedding, 0 = that of the first one
+  std::size_t batch = 64;     ///< largest number of texts in one message
 };
 
-/// Speaks OpenAI's /embeddings: the wire under HttpEncoder.
+/// A client of OpenAI's /embeddings, used by HttpEncoder.
 class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
  public:
-  HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, EmbeddingsOptions options, std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), endpoint->options().max_in_flight), endpoint_(std::move(endpoint)), options_(std::move(options)) {}
+  HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, EmbeddingsOptions options,
+                 std::shared_ptr<HttpClient> client)
+      : HttpService(std::move(client), endpoint->options().max_in_flight),
+        endpoint_(std::move(endpoint)),
+        options_(std::move(options)) {}
 
  private:
-  [[nodiscard]] bool joins(std::span<const EmbeddingInput> group, const EmbeddingInput&) const override { return group.size() < options_.batch; }
+  [[nodiscard]] bool joins(std::span<const EmbeddingInput> group, const EmbeddingInput&) const override {
+    return group.size() < options_.batch;
+  }
   std::shared_ptr<const HttpEndpoint> write(std::span<const EmbeddingInput> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().field("model", options_.model).key("input").begin_array();
@@ -64,25 +69,30 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
     if (nested(root))
-      throw BackendError("the reply is a list of nested vectors, as llama.cpp's own /embeddings sends: give the URL up to /v1", BackendError::Kind::permanent);
+      throw BackendError(
+          "the reply is a list of nested vectors, as llama.cpp's own /embeddings sends: give the URL up to /v1",
+          BackendError::Kind::permanent);
     simdjson::dom::array data;
     if (root["data"].get(data) || data.size() != group.size()) throw BackendError("not one embedding for each text");
     std::vector<std::optional<Embedding>> embeddings(group.size());
     for (const auto item : data) {
       const auto index = field<std::uint64_t>(item, "index");
-      if (!index || *index >= embeddings.size() || embeddings[*index]) throw BackendError("an embedding under a wrong index");
+      if (!index || *index >= embeddings.size() || embeddings[*index])
+        throw BackendError("an embedding under a wrong index");
       simdjson::dom::element value;
       if (item["embedding"].get(value)) throw BackendError("an item without an embedding");
       Embedding embedding = read_embedding(value);
       if (options_.dimension == 0) options_.dimension = embedding.size();
       if (embedding.size() != options_.dimension)
-        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " + std::to_string(options_.dimension));
+        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " +
+                           std::to_string(options_.dimension));
       embeddings[*index] = std::move(embedding);
     }
     return embeddings;
   }
 
-  /// Whether the route is another than OpenAI's: [{"embedding":[[...], ...]}, ...], a vector a token or pooled.
+  /// True for replies of another route than OpenAI's: [{"embedding":[[...], ...]}, ...], one vector per token or
+  /// pooled.
   static bool nested(simdjson::dom::element root) {
     simdjson::dom::array first;
     return root.is_array() && !root.at_pointer("/0/embedding/0").get(first);

@@ -3,6 +3,7 @@
 #include <espalier/backend/http/authorities.hpp>
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
+#include <espalier/backend/http/secrets.hpp>
 #include <espalier/core/json_writer.hpp>
 
 #include <curl/curl.h>
@@ -21,7 +22,7 @@
 
 namespace espalier::backend {
 
-/// An http or https address taken apart.
+/// An http or https address, split into parts.
 class Url {
  public:
   /// Throws std::invalid_argument for anything that is not an http or https address.
@@ -40,13 +41,13 @@ class Url {
     curl_url_set(copy.url_.get(), CURLUPART_PATH, path.c_str(), 0);
     return copy;
   }
-  /// The same address with `tail` ("/chat/completions") behind its path.
+  /// The same address with `tail` ("/chat/completions") appended to its path.
   [[nodiscard]] Url below(std::string_view tail) const {
     std::string joined = path();
     while (!joined.empty() && joined.back() == '/') joined.pop_back();
     return with_path(joined.append(tail));
   }
-  /// The address as messages show it: without user, password, query and fragment.
+  /// The address for messages: without user, password, query and fragment.
   [[nodiscard]] std::string shown() const {
     Url copy(text());
     for (CURLUPart secret :
@@ -54,11 +55,16 @@ class Url {
       curl_url_set(copy.url_.get(), secret, nullptr, 0);
     return copy.text();
   }
+  /// The parts that a server may quote and no message may show: password and query, encoded and decoded.
+  [[nodiscard]] std::array<std::string, 4> secrets() const {
+    return {part(CURLUPART_PASSWORD), part(CURLUPART_PASSWORD, CURLU_URLDECODE), part(CURLUPART_QUERY),
+            part(CURLUPART_QUERY, CURLU_URLDECODE)};
+  }
 
  private:
-  [[nodiscard]] std::string part(CURLUPart which) const {
+  [[nodiscard]] std::string part(CURLUPart which, unsigned flags = 0) const {
     char* text = nullptr;
-    if (curl_url_get(url_.get(), which, &text, 0) != CURLUE_OK) return "";
+    if (curl_url_get(url_.get(), which, &text, flags) != CURLUE_OK) return "";
     std::string copy(text);
     curl_free(text);
     return copy;
@@ -66,8 +72,8 @@ class Url {
   std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url_;
 };
 
-/// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks around it are
-/// dropped. Throws std::invalid_argument for an unreadable file and for a key that cannot stand in a header; it never
+/// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks at its ends are
+/// removed. Throws std::invalid_argument for an unreadable file and for a key that cannot be sent in a header. It never
 /// shows a key.
 inline std::string read_api_key(const std::string& variable, const std::string& file) {
   std::string key;
@@ -88,17 +94,21 @@ inline std::string read_api_key(const std::string& variable, const std::string& 
   return key;
 }
 
-/// Where requests of one sort go, and how: a path on the servers of a fleet, headers, limits.
+/// Where and how one kind of request is sent: a path on the servers of a fleet, headers and limits.
 class HttpEndpoint {
  public:
-  /// On a single server, where nothing is copied to a second one.
-  HttpEndpoint(const Url& url, std::string api_key, HttpOptions options)
-      : HttpEndpoint(alone(url, options), [](const Url& base) { return Url(base.text()); }, std::move(api_key), options) {}
-  /// On every server of a fleet; `route` makes the address out of the server's.
-  HttpEndpoint(std::shared_ptr<HttpFleet> fleet, const std::function<Url(const Url&)>& route, std::string api_key, HttpOptions options)
-      : fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)), headers_(nullptr, &curl_slist_free_all) {
+  /// For a single server, without hedging.
+  HttpEndpoint(const Url& url, const std::string& api_key, const HttpOptions& options)
+      : HttpEndpoint(alone(url, options), [](const Url& base) { return Url(base.text()); }, api_key, options) {}
+  /// For every server of a fleet. `route` makes the request's address from the server's.
+  HttpEndpoint(std::shared_ptr<HttpFleet> fleet, const std::function<Url(const Url&)>& route,
+               const std::string& api_key, HttpOptions options)
+      : fleet_(std::move(fleet)), options_(std::move(options)), headers_(nullptr, &curl_slist_free_all) {
+    name_ = fleet_->shown(0);
+    secrets_.add(api_key);
     for (const Replica& replica : fleet_->replicas()) {
       const Url base(replica.url), url = route(base);
+      for (const std::string& secret : url.secrets()) secrets_.add(secret);
       servers_.push_back({url.text(), url.shown(), {base.with_path("/health").text(), base.below("/models").text()}});
     }
     options_.check();
@@ -106,25 +116,33 @@ class HttpEndpoint {
     else if (!std::ifstream(options_.ca_file)) bad_option("ca_file", options_.ca_file, "a readable file");
     add_header("Content-Type: application/json");
     add_header("Expect:");  // never wait for "100 Continue"
-    if (!key_.empty()) add_header("Authorization: Bearer " + key_);
+    if (!api_key.empty()) add_header("Authorization: Bearer " + api_key);
   }
   [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
   [[nodiscard]] const std::string& url(std::size_t server) const { return servers_[server].url; }
   /// The address without secrets.
   [[nodiscard]] const std::string& shown(std::size_t server) const { return servers_[server].shown; }
-  /// Where a server says whether it is well: /health, and the list of models for servers that do not know that.
+  /// Addresses for a health check: /health, and the list of models for servers without it.
   [[nodiscard]] const std::array<std::string, 2>& probes(std::size_t server) const { return servers_[server].probes; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
-  /// Takes the key out of what a server sent.
-  void redact(std::string& text) const {
-    for (std::size_t at = 0; !key_.empty() && (at = text.find(key_, at)) != std::string::npos;)
-      text.replace(at, key_.size(), "[key]");
+  /// Reports to the watch that a message was sent, or how one ended.
+  void tell_sent(HttpFleet::Time now) const {
+    if (options_.watch) options_.watch->sent(name_, now);
   }
-  /// A server's text cut to 200 bytes for a message: one line, well-formed, without the key.
-  [[nodiscard]] std::string excerpt(std::string text) const {
-    redact(text);
+  void tell(Served served, const std::string& what, HttpFleet::Time now) const {
+    if (!options_.watch) return;
+    if (served == Served::good || served == Served::refused) options_.watch->replied(name_);
+    else options_.watch->failed(name_, what, now);
+  }
+  /// Describes a failure of a message, or of a question, to a server.
+  [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
+    return (question ? "GET " : "POST ") + shown(server) + ": " + excerpt(what);
+  }
+  /// A server's text for a message: cut to 200 bytes, one line, valid UTF-8, without secrets.
+  [[nodiscard]] std::string excerpt(std::string_view said) const {
+    const std::string text = secrets_.clean(said);
     std::string line;
     for (std::size_t i = 0, length = 0; i < text.size() && line.size() < 200; i += length) {
       const auto byte = static_cast<unsigned char>(text[i]);
@@ -148,7 +166,8 @@ class HttpEndpoint {
   };
   std::shared_ptr<HttpFleet> fleet_;
   std::vector<Server> servers_;
-  std::string key_;
+  std::string name_;  ///< the first server's address, used as the fleet's name
+  Secrets secrets_;
   HttpOptions options_;
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
 };

@@ -16,17 +16,17 @@
 
 namespace espalier::backend {
 
-/// Who asked for a request: hears of it from inside HttpClient::run_once.
+/// The sender of a request. It is called from inside HttpClient::run_once.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
   /// An attempt begins.
   virtual void attempt() = 0;
-  /// The body of a reply with a status of 2xx. Throws BackendError if it is no good: transport = try again.
+  /// The body of a reply with a status of 2xx. Throws BackendError if the body is not usable (transport = try again).
   virtual void reply(std::string& body) = 0;
-  /// A copy of a request that has been answered was given up.
+  /// A copy of an answered request was given up.
   virtual void duplicate() {}
-  /// No attempt succeeded. The last call.
+  /// No attempt succeeded. This is the last call.
   virtual void failure(const BackendError& error) = 0;
 };
 
@@ -35,22 +35,22 @@ struct HttpExchange {
   using Time = HttpLoop::Clock::time_point;
   static constexpr Time never = Time::max();
 
-  /// One under way.
+  /// An attempt under way.
   struct Attempt {
     std::unique_ptr<HttpTransfer> transfer;
-    std::uint64_t number;  ///< at its server
+    std::uint64_t number;  ///< its number at this server
   };
   std::uint64_t id = 0;
   std::shared_ptr<const HttpEndpoint> endpoint;
   std::string body;
   std::unique_ptr<HttpHandler> handler;
   std::uint64_t affinity = 0;
-  std::optional<Time> deadline;  ///< counts from the first attempt on
+  std::optional<Time> deadline;  ///< counted from the first attempt
   int attempts = 0;
-  std::size_t moves = 0;                ///< attempts more, that do not count: their server was found to be down
-  std::size_t avoid = HttpFleet::none;  ///< where it failed last
-  Time due = never;                     ///< of the next attempt, or of a copy of the one under way
-  std::vector<Attempt> under_way;       ///< one, or two with a copy
+  std::size_t moves = 0;                ///< additional attempts that do not count, because their server was down
+  std::size_t avoid = HttpFleet::none;  ///< the server where it failed last
+  Time due = never;                     ///< time of the next attempt, or of a copy of the one under way
+  std::vector<Attempt> under_way;       ///< one attempt, or two with a copy
 };
 
 }  // namespace espalier::backend

@@ -11,7 +11,7 @@
 
 namespace espalier::backend {
 
-/// The fields of a JSON object under construction, in order; a field can still be replaced or removed.
+/// The fields of a JSON object under construction, in order. A field can still be replaced or removed.
 class JsonFields {
  public:
   /// Sets a field to a string, a number or a flag.
@@ -21,7 +21,7 @@ class JsonFields {
     JsonWriter(json).value(value);
     return set_json(name, std::move(json));
   }
-  /// Sets a field to what is JSON already.
+  /// Sets a field to text that is already JSON.
   JsonFields& set_json(std::string_view name, std::string json) {
     const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const auto& f) { return f.first == name; });
     if (found != fields_.end()) found->second = std::move(json);
@@ -31,7 +31,7 @@ class JsonFields {
   void remove(std::string_view name) {
     std::erase_if(fields_, [&](const auto& f) { return f.first == name; });
   }
-  /// "{" and the fields; the caller may add others (a comma first) and closes.
+  /// "{" and the fields. The caller may add more after a comma, and closes the object.
   [[nodiscard]] std::string open_object() const {
     std::string out;
     JsonWriter json(out);

@@ -12,8 +12,8 @@
 
 namespace espalier::backend {
 
-/// Puts U+FFFD for what servers send but JSON text may not hold: bytes that are not UTF-8 and escapes of half a
-/// surrogate pair. True if there was any.
+/// Writes U+FFFD for what JSON text may not hold: bytes that are not UTF-8, and escapes of half a surrogate pair. True
+/// if there were any.
 inline bool repair_json(std::string& text) {
   bool damaged = false;
   if (!simdjson::validate_utf8(text)) {
@@ -41,10 +41,10 @@ inline bool repair_json(std::string& text) {
   return damaged;
 }
 
-/// Parses replies. The whole text is checked, not only what is read of it, so that a damaged reply never passes.
+/// Parses replies. The whole text is checked, not only the parts that are read, so that a damaged reply never passes.
 class JsonReader {
  public:
-  /// The root of `text`, valid until the next call. Pads the text; throws BackendError (transport).
+  /// The root of `text`, valid until the next call. Pads the text. Throws BackendError (transport).
   simdjson::dom::element read(std::string& text) {
     const std::size_t size = text.size();
     text.append(simdjson::SIMDJSON_PADDING, '\0');
@@ -59,7 +59,7 @@ class JsonReader {
   simdjson::dom::parser parser_;
 };
 
-/// The value behind `name` if `object` is an object that has it, and the value is a T.
+/// The value of `name`, if `object` is an object that has it as a T.
 template <class T>
 std::optional<T> field(simdjson::dom::element object, std::string_view name) {
   T value;

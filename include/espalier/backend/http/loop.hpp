@@ -16,14 +16,14 @@
 
 namespace espalier::backend {
 
-/// A curl multi handle on an epoll: moves the bytes of many transfers on one thread, work per wake-up in proportion to
-/// the sockets that are ready.
+/// A curl multi handle with epoll. It moves the bytes of many transfers on one thread. The work per wake-up is
+/// proportional to the number of ready sockets.
 class HttpLoop {
  public:
   using Clock = std::chrono::steady_clock;
 
   HttpLoop() {
-    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);  // once a process
+    static const CURLcode global = curl_global_init(CURL_GLOBAL_DEFAULT);  // once per process
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     multi_ = curl_multi_init();
     if (global != CURLE_OK || epoll_ < 0 || !multi_)
@@ -66,7 +66,7 @@ class HttpLoop {
     return !interrupted;
   }
 
-  /// A transfer that has ended since, and how. It still has to be removed.
+  /// A transfer that has ended, with its result. The caller must still remove it.
   std::optional<std::pair<CURL*, CURLcode>> ended() {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left))

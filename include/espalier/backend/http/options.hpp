@@ -1,28 +1,33 @@
 #pragma once
 
+#include <espalier/backend/http/watch.hpp>
 #include <espalier/core/error.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace espalier::backend {
 
-/// How requests to one server are carried out. Execution options all: none is part of a request's key.
+/// How requests to one server are sent. All are execution options, and none is part of a request's key.
 struct HttpOptions {
-  std::size_t max_in_flight = 64;  ///< messages under way at once, >= 1; what comes beyond waits in line
+  std::size_t max_in_flight = 64;  ///< messages under way at once, >= 1. Further ones wait in line
   double connect_timeout_s = 10;   ///< of one attempt, > 0
-  double timeout_s = 300;          ///< of one attempt as a whole, > 0
-  double deadline_s = 600;         ///< of a request with all its attempts, from the first one on, > 0
+  double timeout_s = 300;          ///< of one whole attempt, > 0
+  double deadline_s = 600;         ///< of a request with all its attempts, from the first one, > 0
   int max_attempts = 0;            ///< 0 = as many as the deadline allows
   double backoff_s = 0.5;          ///< the wait after failure i is uniform in [0, min(backoff_limit_s, backoff_s 2^i)]
   double backoff_limit_s = 30;     ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
-  std::string ca_file = {};                                ///< PEM file of trusted authorities; "" = $SSL_CERT_FILE or the system's
-  bool verify_tls = true;                                  ///< check the server's certificate and name
-  std::string proxy = {};                                  ///< address of a proxy; "" = that of the environment
-  double hedge = 0;  ///< a request slower than this quantile of the recent ones, in (0, 1), is sent to a second server; 0 = never
+  std::size_t max_receiving_bytes = std::size_t(256)
+                                    << 20;  ///< of all replies under way, >= 1. Above it, the longest fails
+  std::string ca_file = {};                 ///< PEM file of trusted authorities, "" = $SSL_CERT_FILE or the system's
+  bool verify_tls = true;                   ///< check the server's certificate and name
+  std::string proxy = {};                   ///< address of a proxy, "" = that of the environment
+  double hedge = 0;  ///< quantile in (0, 1) of recent latencies after which a copy goes to a second server, 0 = never
+  std::shared_ptr<HttpWatch> watch = nullptr;  ///< watches replies, null = none. Services that share a client share it
 
-  /// Throws std::invalid_argument for a value out of range. (Whether ca_file can be read is the endpoint's to check.)
+  /// Throws std::invalid_argument for a value out of range. The endpoint checks whether ca_file can be read.
   void check() const {
     const auto positive = [](const char* name, double value) {
       if (!(value > 0 && value < 1e7)) bad_option(name, value, "seconds, > 0 and below 1e7");
@@ -34,9 +39,10 @@ struct HttpOptions {
     positive("backoff_s", backoff_s);
     positive("backoff_limit_s", backoff_limit_s);
     if (backoff_limit_s < backoff_s) bad_option("backoff_limit_s", backoff_limit_s, ">= backoff_s");
-    if (max_attempts < 0) bad_option("max_attempts", max_attempts, ">= 0; 0 = no limit");
-    if (!(hedge >= 0 && hedge < 1)) bad_option("hedge", hedge, "a quantile, 0 <= P < 1; 0 = never");
+    if (max_attempts < 0) bad_option("max_attempts", max_attempts, ">= 0, where 0 = no limit");
+    if (!(hedge >= 0 && hedge < 1)) bad_option("hedge", hedge, "a quantile, 0 <= P < 1, where 0 = never");
     if (max_response_bytes < 1) bad_option("max_response_bytes", max_response_bytes, ">= 1");
+    if (max_receiving_bytes < 1) bad_option("max_receiving_bytes", max_receiving_bytes, ">= 1");
   }
 };
 

@@ -14,13 +14,13 @@
 
 namespace espalier::backend {
 
-/// Asks resting servers after their health until they are well: after HttpOptions::backoff_s at first, then after twice as long
-/// each time, up to backoff_limit_s.
+/// Asks resting servers about their health until they are healthy. The first wait is HttpOptions::backoff_s, and each
+/// next one is twice as long, up to backoff_limit_s.
 class HttpProbes {
  public:
   using Clock = HttpLoop::Clock;
 
-  /// Both outlive the probes.
+  /// Both must outlive the probes.
   HttpProbes(HttpLoop& loop, HttpTransfers& idle) : loop_(&loop), idle_(&idle) {}
   HttpProbes(const HttpProbes&) = delete;
   HttpProbes& operator=(const HttpProbes&) = delete;
@@ -29,12 +29,12 @@ class HttpProbes {
       if (probe.transfer) loop_->remove(probe.transfer->easy());
   }
 
-  /// A server has begun to rest.
+  /// Adds a server that has begun to rest.
   void add(std::shared_ptr<const HttpEndpoint> endpoint, std::size_t server) {
     const double rest_s = endpoint->options().backoff_s;
     probes_.push_back({std::move(endpoint), server, rest_s, Clock::now() + span(rest_s)});
   }
-  /// Asks whom it is time to ask; returns when the next one is due.
+  /// Asks the servers whose time has come. Returns the time of the next one.
   Clock::time_point wake(Clock::time_point now) {
     auto next = Clock::time_point::max();
     for (Probe& probe : probes_) {
@@ -43,9 +43,10 @@ class HttpProbes {
     }
     return next;
   }
-  /// A probe's transfer has ended. Returns the fleet whose server is well again, or null.
+  /// Handles the end of a probe's transfer. Returns the fleet of a server that is healthy again, or null.
   HttpFleet* ended(const HttpTransfer& transfer, CURLcode code) {
-    const auto probe = std::find_if(probes_.begin(), probes_.end(), [&](const Probe& p) { return p.transfer.get() == &transfer; });
+    const auto probe =
+        std::find_if(probes_.begin(), probes_.end(), [&](const Probe& p) { return p.transfer.get() == &transfer; });
     const long status = code == CURLE_OK ? transfer.status() : 0;
     idle_->put_back(std::move(probe->transfer));
     const bool not_offered = status >= 300 && status < 500 && status != 408 && status != 429;
@@ -71,10 +72,12 @@ class HttpProbes {
     std::size_t server;
     double rest_s;
     Clock::time_point due;
-    std::size_t question = 0;  ///< of HttpEndpoint::probes
+    std::size_t question = 0;  ///< index in HttpEndpoint::probes
     std::unique_ptr<HttpTransfer> transfer = nullptr;
   };
-  static Clock::duration span(double seconds) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)); }
+  static Clock::duration span(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
   void ask(Probe& probe) {
     probe.transfer = idle_->take();
     probe.transfer->probe(probe.endpoint, probe.server, probe.endpoint->probes(probe.server)[probe.question]);

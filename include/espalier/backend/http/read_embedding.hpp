@@ -14,7 +14,7 @@
 
 namespace espalier::backend {
 
-/// The floats behind base64 text of little-endian 32-bit numbers. Throws BackendError (transport) if it is none.
+/// The floats in base64 text of little-endian 32-bit numbers. Throws BackendError (transport) if the text is not that.
 inline Embedding decode_floats(std::string_view base64) {
   std::string bytes;
   std::uint32_t bits = 0;
@@ -59,7 +59,7 @@ inline Embedding read_embedding(simdjson::dom::element value) {
   return embedding;
 }
 
-/// Scales to length 1; the sum runs in order, in double. Zero stays zero.
+/// Scales to length 1, with a sum in order and in double. Zero stays zero.
 inline void normalise(Embedding& embedding) {
   double sum = 0;
   for (const float x : embedding) sum += double(x) * double(x);

@@ -14,8 +14,8 @@
 
 namespace espalier::backend {
 
-/// A corpus field "contents": the title on the first line, its double quotes dropped, then the text. One line alone is
-/// a text without a title.
+/// Splits a corpus field "contents": the title on the first line, without its double quotes, then the text. A single
+/// line is a text without a title.
 inline std::pair<std::string_view, std::string_view> split_contents(std::string_view contents) {
   const std::size_t end = contents.find('\n');
   if (end == std::string_view::npos) return {{}, contents};
@@ -25,7 +25,7 @@ inline std::pair<std::string_view, std::string_view> split_contents(std::string_
   return {title, contents.substr(end + 1)};
 }
 
-/// The value behind the first of `names` that `object` has.
+/// The value of the first of `names` that `object` has.
 template <class T>
 std::optional<T> first_field(simdjson::dom::element object, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
@@ -33,10 +33,10 @@ std::optional<T> first_field(simdjson::dom::element object, std::initializer_lis
   return std::nullopt;
 }
 
-/// A passage out of one hit of a retrieval server. Hits in use: a text; a document; an envelope with the document, which may
-/// be a text, under "document", "doc" (Pyserini) or "_source" (Elasticsearch), and id and score beside it. A document has
-/// `contents`, `text`, `paragraph_text` or `snippet`, perhaps `title`, `id` and `score`. Without an id it gets the hash of
-/// title and text, without a score 0. Throws BackendError (transport) for anything else.
+/// Reads a passage from one hit of a retrieval server. A hit may be a text, a document, or an object that holds the
+/// document (or a text) as "document", "doc" (Pyserini) or "_source" (Elasticsearch), with id and score beside it. A
+/// document has `contents`, `text`, `paragraph_text` or `snippet`, and may have `title`, `id` and `score`. The default
+/// id is the hash of title and text, the default score 0. Throws BackendError (transport) for anything else.
 inline Passage read_hit(simdjson::dom::element hit) {
   const auto document = first_field<simdjson::dom::element>(hit, {"document", "doc", "_source"}).value_or(hit);
   auto text = first_field<std::string_view>(document, {"text", "paragraph_text", "snippet"});
@@ -57,7 +57,8 @@ inline Passage read_hit(simdjson::dom::element hit) {
   }
   if (id.empty()) id = Hasher().add(title.value_or("")).add(*text).finish().hex();
   const auto score = first_field<double>(hit, {"score", "_score"});
-  return Passage(std::move(id), std::string(title.value_or("")), std::string(*text), score ? *score : first_field<double>(document, {"score"}).value_or(0));
+  return Passage(std::move(id), std::string(title.value_or("")), std::string(*text),
+                 score ? *score : first_field<double>(document, {"score"}).value_or(0));
 }
 
 /// The ranked hits of one query, at most k.

@@ -7,12 +7,11 @@
 
 namespace espalier::backend {
 
-/// How long the last replies took.
+/// Latencies of the last replies.
 class RecentLatency {
  public:
   void add(double seconds) { seconds_[count_++ % seconds_.size()] = seconds; }
-  /// The smallest latency that at least this share, in (0, 1), of the last 256 replies did not exceed; nothing before the
-  /// first 16.
+  /// The latency at a quantile `share` in (0, 1) of the last 256 replies. Nothing before the first 16.
   [[nodiscard]] std::optional<double> quantile(double share) const {
     if (count_ < 16) return std::nullopt;
     std::array<double, 256> sorted = seconds_;

@@ -13,11 +13,11 @@ namespace espalier::backend {
 
 /// One of several servers with the same model.
 struct Replica {
-  std::string url;    ///< what stands before /chat/completions
-  double weight = 1;  ///< its share of the questions beside the others' weights, > 0
+  std::string url;    ///< the part before /chat/completions
+  double weight = 1;  ///< share of the questions, relative to the other weights, > 0
 };
 
-/// An address as results and messages show it: without user, password, query and fragment.
+/// An address for results and messages: without user, password, query and fragment.
 inline std::string shown_address(std::string url) {
   url.resize(std::min(url.find_first_of("?#"), url.size()));
   const std::size_t host = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
@@ -25,7 +25,7 @@ inline std::string shown_address(std::string url) {
   return at == std::string::npos || at < host ? url : url.erase(host, at + 1 - host);
 }
 
-/// Reads "URL" or "URL*WEIGHT". Throws std::invalid_argument for a weight that is no number above 0.
+/// Reads "URL" or "URL*WEIGHT". Throws std::invalid_argument for a weight that is not a number above 0.
 inline Replica read_replica(std::string text) {
   const std::size_t star = text.rfind('*');
   if (star == std::string::npos) return {std::move(text)};

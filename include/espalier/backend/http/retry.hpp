@@ -14,13 +14,13 @@
 
 namespace espalier::backend {
 
-/// Seconds to wait after failure number `failures` (from 1): full jitter, `uniform` in [0, 1).
+/// Seconds to wait after failure number `failures` (from 1), with full jitter. `uniform` is in [0, 1).
 inline double backoff(const HttpOptions& options, int failures, double uniform) {
   return uniform * std::min(options.backoff_limit_s, std::ldexp(options.backoff_s, std::min(failures - 1, 60)));
 }
 
-/// What a header line says about the wait before the next attempt: Retry-After (seconds or an HTTP date) and
-/// retry-after-ms, which goes before. Lines that say nothing leave it as it is.
+/// The wait that header lines ask for: Retry-After (seconds or an HTTP date) and retry-after-ms, which takes
+/// precedence. Other lines change nothing.
 class RetryAfter {
  public:
   void read(std::string_view line, std::time_t now) {
@@ -42,7 +42,7 @@ class RetryAfter {
       seconds_ = std::max(0.0, std::difftime(date, now));
     }
   }
-  /// Seconds from the moment of the reply on.
+  /// Seconds, counted from the reply.
   [[nodiscard]] const std::optional<double>& seconds() const { return seconds_; }
 
  private:

@@ -12,15 +12,15 @@
 
 namespace espalier::backend {
 
-/// What a server says about a failure, in any of the shapes in use.
+/// A server's error in one form. Servers use several.
 struct ServerError {
   std::string message;
-  std::string code;  ///< "insufficient_quota", "429" ...; "" = none
-  std::string type;  ///< "invalid_request_error" ...; "" = none
+  std::string code;  ///< "insufficient_quota", "429" ..., "" = none
+  std::string type;  ///< "invalid_request_error" ..., "" = none
 };
 
-/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}
-/// and, for a reply that is known to be one, {"detail":...}, {"message":text}.
+/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}. If
+/// the reply is known to be an error, also {"detail":...} and {"message":text}.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     simdjson::dom::element value;
@@ -43,15 +43,15 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
   return found;
 }
 
-/// Whether a failure under this HTTP status is worth another attempt (contracts: failures).
+/// Whether a failure with this HTTP status is retried (docs page "contracts").
 inline BackendError::Kind failure_kind(long status, const ServerError& error) {
   using Kind = BackendError::Kind;
   if (error.code == "insufficient_quota" || error.type == "insufficient_quota") return Kind::permanent;
   return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
 }
 
-/// Throws BackendError if a reply under status 200 is an error: by its numeric code, else by its name; an unknown name
-/// is worth another attempt.
+/// Throws BackendError if a reply with status 200 is an error. Its numeric code decides the kind, otherwise its name.
+/// Errors with an unknown name are retried.
 inline void throw_if_error(simdjson::dom::element root) {
   const auto error = find_error(root, false);
   if (!error) return;

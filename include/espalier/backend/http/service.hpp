@@ -20,10 +20,10 @@
 
 namespace espalier::backend {
 
-/// An asynchronous service over HTTP. Requests wait in line, first in first out; neighbours that join() travel in one
-/// message, at most HttpOptions::max_in_flight messages are under way. Where a server refuses a message of several
-/// items for good, each is asked alone, so that no item fails for its neighbours. A derived class says who joins,
-/// writes and reads.
+/// An asynchronous service over HTTP. Requests wait in line, first in first out. Neighbours that join() share one
+/// message. At most HttpOptions::max_in_flight messages are under way. If a server refuses a message of several items
+/// for good, each item is sent alone, so that no item fails because of its neighbours. Derived classes define joins,
+/// write and read.
 template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
@@ -58,8 +58,8 @@ class HttpService : public Service<In, Out> {
       break;
     }
   }
-  /// `requests` are messages sent, retries included; `paid_*` count items: handed over, cancelled when under way
-  /// (copies that lost included), unusable.
+  /// `requests` counts messages sent, retries included. The `paid_*` fields count items: handed over, cancelled while
+  /// under way (lost copies included), and unusable.
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
@@ -68,15 +68,16 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] HttpClient& client() { return *client_; }
 
  private:
-  /// False while the service asks its server for something that it has to know first. Throws BackendError if it cannot
-  /// know: what waits has failed.
+  /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
+  /// and then all waiting requests fail.
   virtual bool prepared() { return true; }
-  /// True if `next`, which stands next in line, goes into the message of `group`.
+  /// True if `next`, the first in line, joins the message of `group`.
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& next) const = 0;
-  /// Writes the message's body and says where it goes. Throws BackendError for what the server cannot be asked.
+  /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
+  /// support.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
-  /// One item for each of `group`; nothing = not in this reply, it is asked again. Throws BackendError for a damaged
-  /// reply.
+  /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
+  /// damaged reply.
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
 
   struct Item {
@@ -101,8 +102,8 @@ class HttpService : public Service<In, Out> {
     HttpService& service;
     HttpClient::Id id = 0;
     std::uint32_t attempts = 0;
-    int damaged = 0;  ///< replies with text that is not UTF-8
-    std::vector<std::optional<Ticket>> tickets;  ///< nothing = cancelled
+    int damaged = 0;                             ///< number of replies with text that is not UTF-8
+    std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
     std::vector<In> requests;
   };
 
@@ -138,8 +139,8 @@ class HttpService : public Service<In, Out> {
       under_way_.emplace(sent.id, &sent);
     }
   }
-  /// Text that is not UTF-8 was most likely damaged on its way and is asked for again; what comes like that time after
-  /// time is what the server means to say, and is taken with U+FFFD in the bad places.
+  /// Text that is not UTF-8 was probably damaged on its way, so it is requested again. If it comes again and again, it
+  /// is accepted with U+FFFD in the bad places.
   void deliver(Message& message, std::string& body) {
     constexpr int patience = 5;
     std::vector<std::optional<Out>> items;
@@ -153,7 +154,7 @@ class HttpService : public Service<In, Out> {
     under_way_.erase(message.id);
     if constexpr (requires(Out out) { out.attempts; })
       if (!items.empty() && items.front()) items.front()->attempts = message.attempts;  // of the message, entered once
-    for (std::size_t i = items.size(); i-- > 0;)  // what is missing goes back to the front of the line, in order
+    for (std::size_t i = items.size(); i-- > 0;)  // missing items go back to the front of the line, in order
       if (!items[i]) put_back(message, i, false);
     for (std::size_t i = 0; i < items.size(); ++i)
       if (message.tickets[i] && items[i]) ready_.emplace_back(*message.tickets[i], std::move(*items[i]));

@@ -16,7 +16,7 @@ namespace espalier::backend {
 /// The token ids of a text.
 using TokenIds = std::vector<std::int64_t>;
 
-/// Asks llama.cpp's /tokenize for a text's tokens, special ones included.
+/// Asks llama.cpp's /tokenize for the tokens of a text, including special ones.
 class HttpTokenizer final : public HttpService<std::string, TokenIds> {
  public:
   HttpTokenizer(std::shared_ptr<const HttpEndpoint> endpoint, std::shared_ptr<HttpClient> client)

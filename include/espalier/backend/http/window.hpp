@@ -6,8 +6,8 @@
 
 namespace espalier::backend {
 
-/// How many messages one server may have under way: one more for every window of good replies that came while it was full,
-/// half as many when the server is overloaded, once for all messages that were under way then. Never below 1.
+/// How many messages one server may have under way. The width grows by one for every full window of good replies. If
+/// the server is overloaded it is halved, once for all messages under way at that time. It never falls below 1.
 class HttpWindow {
  public:
   HttpWindow(double width, double limit) : width_(std::clamp(width, 1.0, limit)), limit_(limit) {}
@@ -15,7 +15,7 @@ class HttpWindow {
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
   [[nodiscard]] bool room() const { return under_way_ < width(); }
 
-  /// A message begins; returns its number, from 1 on.
+  /// A message begins. Returns its number, from 1.
   std::uint64_t begin() {
     ++under_way_;
     return ++begun_;
@@ -36,7 +36,7 @@ class HttpWindow {
   double width_, limit_;
   std::size_t under_way_ = 0;
   std::uint64_t begun_ = 0;
-  std::uint64_t narrowed_at_ = 0;  ///< messages up to this number were under way when it was narrowed last
+  std::uint64_t narrowed_at_ = 0;  ///< messages up to this number were under way at the last narrowing
 };
 
 }  // namespace espalier::backend

@@ -19,26 +19,26 @@
 
 namespace espalier::backend {
 
-/// A file of named sections, mapped into memory to be read. Each block of 64 KiB is checked when it is first touched. A file
-/// that is cut, damaged, of another kind or of another version is refused by an InputError that names file, section and
-/// offset. Copies share the mapping; any number of threads may read.
+/// A file of named sections, mapped into memory for reading. Each block of 64 KiB is checked when it is first read. A
+/// file that is cut, damaged, or of another kind or version is refused by an InputError that names file, section and
+/// offset. Copies share the mapping. Any number of threads may read.
 class CheckedFile {
   class Mapping;
 
  public:
-  /// A section of the file, which it keeps mapped.
+  /// A section of the file. It keeps the file mapped.
   class Section {
    public:
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// How many T it holds. Throws if there is a rest.
+    /// The number of T in it. Throws if its size is not a multiple.
     template <class T>
     [[nodiscard]] std::uint64_t count() const {
       if (size_ % sizeof(T) != 0)
         fail("has " + std::to_string(size_) + " bytes, no multiple of " + std::to_string(sizeof(T)));
       return size_ / sizeof(T);
     }
-    /// `count` numbers or records from the `first` on, valid as long as a copy of the section lives. Throws where they end
-    /// behind the section or are damaged.
+    /// `count` numbers or records from `first` on, valid as long as a copy of the section lives. Throws if they reach
+    /// beyond the section or are damaged.
     template <class T>
     [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
       static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
@@ -57,7 +57,7 @@ class CheckedFile {
       return {found.data(), found.size()};
     }
 
-    /// Throws an InputError that names the file, the section and what is wrong with it.
+    /// Throws InputError that names the file, the section and the problem.
     [[noreturn]] void fail(const std::string& what) const { mapping_->fail(name_, what); }
 
    private:
@@ -72,13 +72,13 @@ class CheckedFile {
   CheckedFile(const std::string& path, std::string_view kind, std::uint32_t version)
       : mapping_(std::make_shared<const Mapping>(path, kind, version)) {}
 
-  /// Throws if there is none of this name.
+  /// Throws if there is no section with this name.
   [[nodiscard]] Section section(const std::string& name) const {
     const CheckedSection& found = mapping_->section(name);
     return {mapping_, name, found.offset, found.size};
   }
   [[nodiscard]] std::uint64_t size() const { return mapping_->header().file_size; }
-  /// Differs where any byte of an undamaged file differs.
+  /// Differs if any byte of an undamaged file differs.
   [[nodiscard]] std::uint64_t identity() const { return mapping_->header().checksum; }
   /// Reads the whole file and throws at the first damage.
   void verify() const { mapping_->check(0, mapping_->header().payload_size); }
@@ -105,7 +105,7 @@ class CheckedFile {
       fail(name, "is missing");
     }
 
-    /// Checks the blocks that hold `length` bytes of the payload, each once; two threads may do so at the same time.
+    /// Checks the blocks that hold `length` bytes of the payload, each once. Two threads may do this at the same time.
     void check(std::uint64_t offset, std::uint64_t length) const {
       if (length == 0) return;
       for (std::uint64_t block = offset / checked_block; block <= (offset + length - 1) / checked_block; ++block) {
@@ -169,7 +169,7 @@ class CheckedFile {
     std::string path_;
     MappedFile file_;
     std::span<const std::byte> bytes_;
-    mutable std::vector<std::atomic<std::uint64_t>> checked_;  // a bit a block
+    mutable std::vector<std::atomic<std::uint64_t>> checked_;  // one bit per block
   };
 
   std::shared_ptr<const Mapping> mapping_;

@@ -19,8 +19,8 @@
 
 namespace espalier::backend {
 
-/// Writes a checked file, section after section. It appears whole or not at all: written under a temporary name, synchronised
-/// and renamed by commit(), removed if that is never called. Throws InputError that names the path.
+/// Writes a checked file, section by section. It appears whole or not at all: it is written under a temporary name,
+/// synchronised and renamed by commit(), and removed without commit(). Throws InputError that names the path.
 class CheckedWriter {
  public:
   CheckedWriter(std::string path, std::string_view kind, std::uint32_t version)
@@ -30,7 +30,7 @@ class CheckedWriter {
     header_.layout = CheckedHeader::this_layout;
     header_.version = version;
     name(header_.kind, kind);
-    put(&header_, sizeof header_);  // its place; filled in at the end
+    put(&header_, sizeof header_);  // its place, filled in at the end
   }
   CheckedWriter(const CheckedWriter&) = delete;
   CheckedWriter& operator=(const CheckedWriter&) = delete;
@@ -56,7 +56,7 @@ class CheckedWriter {
     append({reinterpret_cast<const char*>(items.data()), items.size_bytes()});
   }
   void write(std::string_view text) { append(text); }
-  /// Bytes of the open section so far.
+  /// Bytes in the open section so far.
   [[nodiscard]] std::uint64_t position() const {
     return header_.payload_size - header_.section[header_.sections - 1].offset;
   }
@@ -109,7 +109,7 @@ class CheckedWriter {
   std::string path_, temporary_;
   std::FILE* file_;
   CheckedHeader header_{};
-  std::string block_;  // bytes of the block that is being filled
+  std::string block_;  // bytes of the block being filled
   std::vector<std::uint64_t> checksums_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace espalier::backend {
 
-/// Numbers in memory, or in a file that checks what it hands out. Copies share one storage.
+/// Numbers in memory, or in a file whose parts are checked when read. Copies share one storage.
 template <class T>
 class Column {
  public:
@@ -21,12 +21,12 @@ class Column {
     items_ = *owned;
     storage_ = owned;
   }
-  /// Throws InputError if the section does not hold `size` of them.
+  /// Throws InputError if the section does not hold exactly `size` numbers.
   Column(CheckedFile::Section section, std::size_t size) : section_(std::move(section)), size_(size) {
     if (section_->count<T>() != size) section_->fail("has a wrong size");
   }
   [[nodiscard]] std::size_t size() const { return section_ ? size_ : items_.size(); }
-  /// Throws InputError where the file is damaged.
+  /// Throws InputError if the file is damaged.
   [[nodiscard]] std::span<const T> operator()(std::size_t first, std::size_t count) const {
     return section_ ? section_->items<T>(first, count) : items_.subspan(first, count);
   }

@@ -10,21 +10,22 @@
 
 namespace espalier::backend {
 
-/// Passages by their position: a std::vector<Passage>, or a store that reads them when they are asked for. Any number of
-/// threads may ask.
+/// Passages by position: a std::vector<Passage>, or a store that reads them on request. Any number of threads may read.
 template <class C>
 concept PassageCorpus = requires(const C& corpus, std::size_t i) {
   { corpus.size() } -> std::convertible_to<std::size_t>;
   { corpus[i] } -> std::convertible_to<Passage>;
 };
 
-/// Any corpus, its type erased. Copies share it.
+/// Any corpus behind one type. Copies share it.
 class AnyCorpus {
  public:
   template <PassageCorpus C>
     requires(!std::same_as<C, AnyCorpus>)
   AnyCorpus(C corpus) : size_(corpus.size()) {  // NOLINT: every corpus is one
-    passage_ = [shared = std::make_shared<const C>(std::move(corpus))](std::size_t i) -> Passage { return (*shared)[i]; };
+    passage_ = [shared = std::make_shared<const C>(std::move(corpus))](std::size_t i) -> Passage {
+      return (*shared)[i];
+    };
   }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] Passage operator[](std::size_t i) const { return passage_(i); }

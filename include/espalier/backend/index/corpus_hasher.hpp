@@ -7,8 +7,8 @@
 
 namespace espalier::backend {
 
-/// Identifies passages: ids, titles and texts in their order. A hash of the hashes of `block` passages each, so that
-/// threads can share the work.
+/// Identity of passages: ids, titles and texts in order. It is a hash of the hashes of blocks of `block` passages, so
+/// that threads can share the work.
 class CorpusHasher {
  public:
   static constexpr std::size_t block = 8192;

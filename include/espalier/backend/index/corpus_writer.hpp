@@ -15,7 +15,7 @@
 
 namespace espalier::backend {
 
-/// Writes a corpus file, passage after passage; it appears at commit(). Holds 32 bytes a passage in memory.
+/// Writes a corpus file, passage by passage. The file appears at commit(). It needs 32 bytes per passage in memory.
 class CorpusWriter {
  public:
   explicit CorpusWriter(std::string path) : file_(std::move(path), MappedCorpus::kind, MappedCorpus::version) {

@@ -14,8 +14,8 @@
 
 namespace espalier::backend {
 
-/// The bytes of a file to be read as a stream, decompressed if it is in gzip's format. A file that is missing, cut or damaged
-/// is refused by an InputError, which an istream lets through once exceptions(std::ios::badbit) is set.
+/// A stream buffer over a file, decompressed if it is gzip. A file that is missing, cut or damaged causes an
+/// InputError. An istream passes it on only after exceptions(std::ios::badbit) is set.
 class GzipBuffer : public std::streambuf {
  public:
   explicit GzipBuffer(std::string path)
@@ -27,7 +27,7 @@ class GzipBuffer : public std::streambuf {
   GzipBuffer& operator=(const GzipBuffer&) = delete;
   ~GzipBuffer() override { ::gzclose(file_); }
 
-  /// How far the file is read, in its own, compressed bytes.
+  /// Position in the file, in its own (compressed) bytes.
   [[nodiscard]] std::uint64_t position() const { return static_cast<std::uint64_t>(::gzoffset(file_)); }
 
  protected:

@@ -6,7 +6,7 @@
 
 namespace espalier::backend {
 
-/// The nearest number of 16 bits (IEEE 754 binary16), the even one of two. x must fit: |x| rounds to at most 65504.
+/// The nearest 16-bit number (IEEE 754 binary16), ties to even. x must fit: |x| rounds to at most 65504.
 inline std::uint16_t to_half(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
@@ -19,7 +19,8 @@ inline bool fits_half(float x) { return std::abs(x) < 65520; }
 inline float from_half(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000U) << 16, magnitude = half & 0x7fffU;
   const float small = static_cast<float>(magnitude) * 0x1p-24F;
-  return std::bit_cast<float>(sign | (magnitude < 0x400 ? std::bit_cast<std::uint32_t>(small) : (magnitude << 13) + (112U << 23)));
+  return std::bit_cast<float>(
+      sign | (magnitude < 0x400 ? std::bit_cast<std::uint32_t>(small) : (magnitude << 13) + (112U << 23)));
 }
 
 }  // namespace espalier::backend

@@ -14,22 +14,22 @@
 
 namespace espalier::backend {
 
-/// Where a passage stands in the section "texts" of a corpus file: id, title and text, one after the other.
+/// The position of a passage in the section "texts" of a corpus file: id, title and text, one after the other.
 struct PassagePlace {
   std::uint64_t begin;
   std::uint32_t id_size;
   std::uint32_t title_size;
 };
 
-/// Passages in a file that is mapped into memory, read when they are asked for. Copies share the mapping; any number of
-/// threads may read. Whatever is damaged is refused by an InputError that names the file.
+/// Passages in a file mapped into memory, read on request. Copies share the mapping. Any number of threads may read.
+/// Damage causes an InputError that names the file.
 class MappedCorpus {
  public:
   static constexpr const char* kind = "corpus";
   static constexpr std::uint32_t version = 1;
 
   explicit MappedCorpus(const std::string& path) : MappedCorpus(CheckedFile(path, kind, version)) {}
-  /// Of a file of this kind and version.
+  /// From a file of this kind and version.
   explicit MappedCorpus(CheckedFile file)
       : file_(std::move(file)),
         texts_(file_.section("texts")),
@@ -38,7 +38,7 @@ class MappedCorpus {
         numbers_(file_.section("id_passages")) {
     const auto hash = file_.section("hash").items<std::uint64_t>(0, 2);
     hash_ = {hash[0], hash[1]};
-    const std::uint64_t places = places_.count<PassagePlace>();  // one more than passages, the end
+    const std::uint64_t places = places_.count<PassagePlace>();  // one more than passages, for the end
     if (places == 0 || places > ~std::uint32_t(0)) places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
     if (hashes_.count<std::uint64_t>() != size_) hashes_.fail("has a wrong size");
@@ -69,10 +69,10 @@ class MappedCorpus {
       if (const std::size_t passage = number_at(first); id_at(passage) == id) return passage;
     return std::nullopt;
   }
-  /// The first passage whose id an earlier one has: (the earlier one, itself).
+  /// The first passage whose id an earlier one has, as (the earlier one, itself).
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> repeated_id() const {
     std::optional<std::pair<std::size_t, std::size_t>> found;
-    for (std::size_t i = 1; i < size_; ++i) {  // equal hashes stand side by side, in the order of the passages
+    for (std::size_t i = 1; i < size_; ++i) {  // equal hashes are adjacent, in the order of the passages
       std::size_t earlier = i;
       while (earlier > 0 && hash_at(earlier - 1) == hash_at(i) && id_at(number_at(earlier - 1)) != id_at(number_at(i)))
         --earlier;
@@ -81,7 +81,7 @@ class MappedCorpus {
     }
     return found;
   }
-  /// Identifies ids, titles and texts: the same as of these passages in memory.
+  /// Identity of ids, titles and texts, equal to that of the same passages in memory.
   [[nodiscard]] Hash hash() const { return hash_; }
   [[nodiscard]] const CheckedFile& file() const { return file_; }
 

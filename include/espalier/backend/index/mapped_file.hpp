@@ -15,12 +15,12 @@
 
 namespace espalier::backend {
 
-/// The bytes of a file, mapped into memory to be read. Throws InputError that names the path.
+/// The bytes of a file, mapped into memory for reading. Throws InputError that names the path.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct ::stat status {};
+    struct ::stat status{};
     if (file < 0 || ::fstat(file, &status) != 0) fail(path, file);
     if (!S_ISREG(status.st_mode)) fail(path, file, EISDIR);
     const auto size = static_cast<std::size_t>(status.st_size);

@@ -9,14 +9,14 @@
 
 namespace espalier::backend {
 
-/// How many workers `threads` stands for: 0 = as many as the hardware runs at once, but never more than `most`.
+/// The number of workers for `threads`, at most `most`. 0 = the number of hardware threads.
 inline std::size_t worker_count(unsigned threads, std::size_t most) {
   const std::size_t wanted = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
   return std::max<std::size_t>(1, std::min(wanted, most));
 }
 
-/// Calls f(i, worker) once for every i in [0, n), worker in [0, workers). Which worker gets which i is left to
-/// chance, so f must not let it show. After an exception what has begun ends, and the one of the lowest i is thrown.
+/// Calls f(i, worker) once for every i in [0, n), with worker in [0, workers). Any worker may get any i, so results
+/// must not depend on it. After an exception no new call begins, and the exception of the lowest i is thrown.
 template <class F>
 void parallel_for(std::size_t n, std::size_t workers, F f) {
   std::atomic<std::size_t> next{0};

@@ -17,7 +17,7 @@
 
 namespace espalier::backend {
 
-/// How two vectors are compared; a larger score is nearer. `l2` scores by the negative squared distance.
+/// How two vectors are compared. A larger score is nearer. The score of `l2` is the negative squared distance.
 enum class Metric : std::uint8_t { inner_product, cosine, l2 };
 inline constexpr std::array<const char*, 3> metric_names = {"inner_product", "cosine", "l2"};
 
@@ -28,14 +28,15 @@ inline Metric metric_named(const std::string& name) {
   bad_option("metric", name, "inner_product, cosine, l2");
 }
 
-/// A matrix [n, dimension], row after row. Copies share one storage, which may be a mapped file.
+/// A matrix [n, dimension], stored by rows. Copies share one storage, which may be a mapped file.
 class Vectors {
  public:
   /// Throws std::invalid_argument unless the values fill whole rows.
   Vectors(std::vector<float> values, std::size_t dimension) : Vectors(Column<float>(std::move(values)), dimension) {}
   Vectors(Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
     if (dimension_ == 0 || values_.size() % dimension_ != 0)
-      bad_option("dimension", dimension_, "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
+      bad_option("dimension", dimension_,
+                 "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
   }
   [[nodiscard]] std::size_t rows() const { return values_.size() / dimension_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
@@ -58,7 +59,7 @@ class Vectors {
   std::size_t dimension_;
 };
 
-/// One search: a vector and the number of rows wanted. Does not own the vector.
+/// One search: a vector and the number of rows to return. Does not own the vector.
 class VectorQuery {
  public:
   VectorQuery(std::span<const float> values, std::size_t wanted) : vector(values), k(wanted) {}
@@ -66,18 +67,18 @@ class VectorQuery {
   std::size_t k;
 };
 
-/// A row of an index that was found.
+/// A row that a search found, with its score.
 class Hit {
  public:
   Hit(std::uint32_t found, double value) : row(found), score(value) {}
   std::uint32_t row;
   double score;
-  /// Best first; equal scores by row.
+  /// Best first. Equal scores are ordered by row.
   friend bool operator<(const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.row < b.row; }
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
-/// search(queries) -> for each query at most k hits, best first, the same whatever else is asked beside it.
+/// search(queries) -> at most k hits per query, best first. A result must not depend on the other queries.
 template <class I>
 concept VectorIndex = requires(const I& index, std::span<const VectorQuery> queries) {
   { index.search(queries) } -> std::same_as<std::vector<std::vector<Hit>>>;
@@ -86,8 +87,8 @@ concept VectorIndex = requires(const I& index, std::span<const VectorQuery> quer
   { index.fingerprint() } -> std::same_as<Hash>;
 };
 
-/// The inner product in double precision. Products of floats are exact in it and the order of the sums is fixed, so every
-/// compiler gives the same bits, fused multiplication or not.
+/// The inner product in double precision. Products of floats are exact in double, and the order of the sums is fixed.
+/// So every compiler gives the same bits, with or without fused multiplication.
 inline double exact_dot(const float* a, const float* b, std::size_t n) {
   double lanes[8] = {};
   std::size_t i = 0;
@@ -97,7 +98,7 @@ inline double exact_dot(const float* a, const float* b, std::size_t n) {
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-/// The squared distance in double precision, in a fixed order of sums.
+/// The squared distance in double precision, with a fixed order of sums.
 inline double exact_square_distance(const float* a, const float* b, std::size_t n) {
   double lanes[8] = {};
   for (std::size_t i = 0; i < n; ++i) {
@@ -107,10 +108,10 @@ inline double exact_square_distance(const float* a, const float* b, std::size_t 
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-/// The largest length that a vector may have, so that no inner product of two overflows.
+/// The largest allowed length of a vector, so that no inner product of two overflows.
 inline constexpr double longest_vector = 1e18;
 
-/// Why a vector cannot be compared with others of that dimension; "" if it can.
+/// Why a vector cannot be compared with others of this dimension, "" if it can.
 inline std::string vector_fault(std::span<const float> vector, std::size_t dimension) {
   if (vector.size() != dimension)
     return "an embedding has " + std::to_string(vector.size()) + " dimensions, not " + std::to_string(dimension);
@@ -119,7 +120,7 @@ inline std::string vector_fault(std::span<const float> vector, std::size_t dimen
   return "";
 }
 
-/// Scales a vector to length 1; a zero vector stays as it is.
+/// Scales a vector to length 1. A zero vector is unchanged.
 inline void normalise(std::span<float> vector) {
   const double length = std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
   if (length > 0)
@@ -129,7 +130,8 @@ inline void normalise(std::span<float> vector) {
 /// The same rows scaled to length 1.
 inline Vectors normalised(const Vectors& vectors) {
   std::vector<float> values(vectors.values().begin(), vectors.values().end());
-  for (std::size_t i = 0; i < vectors.rows(); ++i) normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
+  for (std::size_t i = 0; i < vectors.rows(); ++i)
+    normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
   return Vectors(std::move(values), vectors.dimension());
 }
 

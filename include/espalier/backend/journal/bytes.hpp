@@ -11,12 +11,13 @@
 
 namespace espalier::backend {
 
-/// Appends fields to bytes: numbers little-endian, floating point by its bits, strings behind a 32-bit length.
+/// Appends fields as bytes: numbers little-endian, floating point by its bits, strings with a 32-bit length in front.
 class ByteWriter {
  public:
   ByteWriter& add(std::unsigned_integral auto number) {
     char bytes[sizeof number];
-    for (std::size_t i = 0; i < sizeof number; ++i) bytes[i] = static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
+    for (std::size_t i = 0; i < sizeof number; ++i)
+      bytes[i] = static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
     bytes_.append(bytes, sizeof number);
     return *this;
   }
@@ -45,7 +46,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Takes the same fields off bytes again. Throws Error where they end too early.
+/// Reads the same fields back. Throws Error if the bytes end too early.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -54,7 +55,8 @@ class ByteReader {
   T take() {
     const std::string_view bytes = take_bytes(sizeof(T));
     std::uint64_t number = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) number |= std::uint64_t(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      number |= std::uint64_t(static_cast<unsigned char>(bytes[i])) << (8 * i);
     return static_cast<T>(number);
   }
   double take_double() {
@@ -70,7 +72,8 @@ class ByteReader {
     return number;
   }
   std::string take_string() { return std::string(take_bytes(take<std::uint32_t>())); }
-  /// A number of items that take at least `least` bytes each: so a damaged count cannot ask for more memory than there are bytes.
+  /// Reads a number of items of at least `least` bytes each. So a damaged count cannot request more memory than there
+  /// are bytes.
   std::size_t take_count(std::size_t least) {
     const auto count = take<std::uint32_t>();
     if (count > rest_.size() / least) throw Error("the record ends too early");

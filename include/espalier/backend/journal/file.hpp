@@ -2,7 +2,10 @@
 
 #include <espalier/backend/journal/store.hpp>
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,21 +15,23 @@
 
 namespace espalier::backend {
 
-/// An open journal: one SQLite file (and its -wal and -shm beside it), safe between processes on a local file system.
-/// A torn end of the log is dropped when the file is opened. One thread at a time uses it. Whatever fails is a StoreError that names the file.
+/// An open journal: one SQLite file with its -wal and -shm files, safe between processes on a local file system. A torn
+/// end of the log is dropped on opening. Only one thread at a time may use it. Every failure is a StoreError that names
+/// the file.
+///
+/// An existing journal can also be read where nothing can be written.
 class JournalFile {
  public:
   static constexpr int schema_version = 2;
   enum class Open { existing, or_create };
 
   explicit JournalFile(std::string file, Open open = Open::existing) : file_(std::move(file)) {
-    sqlite3* connection = nullptr;
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (open == Open::or_create ? SQLITE_OPEN_CREATE : 0);
-    const int code = sqlite3_open_v2(file_.c_str(), &connection, flags, nullptr);
-    db_.reset(connection);
-    if (code != SQLITE_OK) fail();
-    sqlite3_extended_result_codes(db_.get(), 1);
-    sqlite3_busy_timeout(db_.get(), busy_milliseconds);
+    if (open == Open::existing && !writable()) {
+      connect(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, read_only_uri());
+      check_schema();
+      return;
+    }
+    connect(SQLITE_OPEN_READWRITE | (open == Open::or_create ? SQLITE_OPEN_CREATE : 0), file_);
     use_log();
     run("PRAGMA synchronous = NORMAL");
     run("PRAGMA wal_autocheckpoint = 4000");  // 16 MB: the scattered pages of the key index are written less often
@@ -44,7 +49,7 @@ class JournalFile {
   };
   using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-  /// Ends a statement's use, so that it holds no lock and no snapshot.
+  /// Resets a statement at the end of its use, so that it holds no lock and no snapshot.
   class Reset {
    public:
     explicit Reset(sqlite3_stmt* statement) : statement_(statement) {}
@@ -56,7 +61,7 @@ class JournalFile {
     sqlite3_stmt* statement_;
   };
 
-  /// Takes the write lock; rolls back unless committed.
+  /// Takes the write lock. Rolls back unless committed.
   class Transaction {
    public:
     explicit Transaction(JournalFile& file) : file_(file) { file_.run("BEGIN IMMEDIATE"); }
@@ -92,7 +97,7 @@ class JournalFile {
     step(statement.get());
     return sqlite3_column_int64(statement.get(), 0);
   }
-  /// Whether the last statement inserted a row, and under which id.
+  /// True if the last statement inserted a row. last_id() is then its id.
   [[nodiscard]] bool changed() const { return sqlite3_changes(db_.get()) == 1; }
   [[nodiscard]] sqlite3_int64 last_id() const { return sqlite3_last_insert_rowid(db_.get()); }
 
@@ -100,7 +105,36 @@ class JournalFile {
   static constexpr int busy_milliseconds = 5000;
   static constexpr sqlite3_int64 application_id = 0x45737061;  // "Espa"
 
-  /// Two processes that create one file at once can meet in this switch, where SQLite does not wait by itself.
+  void connect(int flags, const std::string& name) {
+    sqlite3* connection = nullptr;
+    const int code = sqlite3_open_v2(name.c_str(), &connection, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    db_.reset(connection);
+    if (code != SQLITE_OK) fail();
+    sqlite3_extended_result_codes(db_.get(), 1);
+    sqlite3_busy_timeout(db_.get(), busy_milliseconds);
+  }
+
+  /// Whether the file can be written, and others made beside it.
+  [[nodiscard]] bool writable() const {
+    const std::size_t slash = file_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
+    return ::faccessat(AT_FDCWD, file_.c_str(), W_OK, AT_EACCESS) == 0 &&
+           ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) == 0;
+  }
+  /// Without a log nobody writes to a file that cannot be written, and SQLite need not make its own files beside it.
+  [[nodiscard]] std::string read_only_uri() const {
+    std::string uri = "file:";
+    for (const char c : file_)
+      if (c == '%') uri += "%25";
+      else if (c == '?') uri += "%3f";
+      else if (c == '#') uri += "%23";
+      else uri += c;
+    struct stat log{};
+    const bool logged = ::stat((file_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
+    return uri + (logged ? "?mode=ro" : "?mode=ro&immutable=1");
+  }
+
+  /// If two processes create the file at once, they can meet in this switch, where SQLite itself does not wait.
   void use_log() {
     int code = SQLITE_BUSY;
     for (int waited = 0; code == SQLITE_BUSY && waited <= busy_milliseconds; waited += 10) {
@@ -114,16 +148,18 @@ class JournalFile {
       throw StoreError(file_ + ": no write-ahead log is possible there: the journal needs a local file system");
   }
 
-  /// docs/files.md says what the columns hold.
+  /// docs/files.md describes the columns.
   void create_schema() {
     run("CREATE TABLE record (id INTEGER PRIMARY KEY, key BLOB NOT NULL, kind INTEGER NOT NULL, source TEXT NOT NULL, "
-        "purpose TEXT NOT NULL, request INTEGER NOT NULL, paid_by INTEGER NOT NULL, seed INTEGER NOT NULL, sample INTEGER NOT NULL, "
+        "purpose TEXT NOT NULL, request INTEGER NOT NULL, paid_by INTEGER NOT NULL, seed INTEGER NOT NULL, sample "
+        "INTEGER NOT NULL, "
         "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, attempts INTEGER NOT NULL, "
         "microseconds INTEGER NOT NULL, created INTEGER NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL)");
     run("CREATE UNIQUE INDEX record_key ON record (key)");
     run("CREATE TABLE request (request_id INTEGER PRIMARY KEY, request_checksum INTEGER NOT NULL, json BLOB NOT NULL)");
     run("CREATE TABLE run (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)");
-    run("CREATE TABLE used (run INTEGER NOT NULL, record INTEGER NOT NULL, hits INTEGER NOT NULL, PRIMARY KEY (run, record)) "
+    run("CREATE TABLE used (run INTEGER NOT NULL, record INTEGER NOT NULL, hits INTEGER NOT NULL, PRIMARY KEY (run, "
+        "record)) "
         "WITHOUT ROWID");
     run("PRAGMA application_id = " + std::to_string(application_id));
     run("PRAGMA user_version = " + std::to_string(schema_version));
@@ -138,18 +174,23 @@ class JournalFile {
                        std::to_string(schema_version));
   }
 
-  /// Throws what SQLite last said, in terms of the file.
+  /// Throws SQLite's last error with the file's name.
   [[noreturn]] void fail() {
     const std::string reason = sqlite3_errmsg(db_.get());
     switch (0xff & sqlite3_errcode(db_.get())) {
-      case SQLITE_NOTADB: throw StoreError(file_ + ": is not a journal: it is no SQLite database");
-      case SQLITE_CORRUPT: throw StoreError(file_ + ": is damaged: " + damage(reason));
-      case SQLITE_FULL: throw StoreError(file_ + ": cannot be written: the disk is full");
-      case SQLITE_BUSY: throw StoreError(file_ + ": another process has held its lock for 5 seconds");
-      default: throw StoreError(file_ + ": " + reason);
+      case SQLITE_NOTADB:
+        throw StoreError(file_ + ": is not a journal: it is no SQLite database");
+      case SQLITE_CORRUPT:
+        throw StoreError(file_ + ": is damaged: " + damage(reason));
+      case SQLITE_FULL:
+        throw StoreError(file_ + ": cannot be written: the disk is full");
+      case SQLITE_BUSY:
+        throw StoreError(file_ + ": another process has held its lock for 5 seconds");
+      default:
+        throw StoreError(file_ + ": " + reason);
     }
   }
-  /// Where the damage is: the first finding of SQLite's own check, which names the page.
+  /// The place of the damage: the first result of SQLite's own check, which names the page.
   std::string damage(const std::string& otherwise) {
     sqlite3_stmt* check = nullptr;
     sqlite3_prepare_v2(db_.get(), "PRAGMA integrity_check(1)", -1, &check, nullptr);

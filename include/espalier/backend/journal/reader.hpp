@@ -13,15 +13,15 @@
 
 namespace espalier::backend {
 
-/// Which records of a journal are wanted; what is empty or 0 filters nothing.
+/// Selects records of a journal. An empty or 0 field does not filter.
 struct JournalFilter {
-  std::uint64_t kind = 0;    ///< a RecordKind
-  std::string source = {};   ///< model or index
+  std::uint64_t kind = 0;   ///< a RecordKind
+  std::string source = {};  ///< model or index
   std::string purpose = {};
-  std::uint64_t since = 0;   ///< seconds since 1970
+  std::uint64_t since = 0;  ///< seconds since 1970
 };
 
-/// A record with everything that the journal holds of it, for people.
+/// A record with everything that the journal knows about it, for people.
 class JournalEntry {
  public:
   JournalEntry(const JournalRow& row, std::shared_ptr<const RequestText> request)
@@ -43,21 +43,22 @@ class JournalEntry {
   std::uint64_t created;  ///< seconds since 1970
 };
 
-/// Reads a journal's records in the order in which they were written, each checked.
+/// Reads a journal's records in the order in which they were written, and checks each.
 class JournalReader {
  public:
-  /// Throws StoreError if the file is no journal.
+  /// Throws StoreError if the file is not a journal.
   explicit JournalReader(std::string file, const JournalFilter& filter = {}) : file_(std::move(file)) {
     rows_ = file_.prepare(std::string("SELECT ") + JournalRow::columns +
-                          ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request WHERE (?1 = 0 OR kind = ?1) AND "
+                          ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request WHERE "
+                          "(?1 = 0 OR kind = ?1) AND "
                           "(?2 = '' OR source = ?2) AND (?3 = '' OR purpose = ?3) AND created >= ?4 ORDER BY id");
     sqlite3_bind_int64(rows_.get(), 1, static_cast<sqlite3_int64>(filter.kind));
     bind_text(2, filter.source);
     bind_text(3, filter.purpose);
     sqlite3_bind_int64(rows_.get(), 4, static_cast<sqlite3_int64>(filter.since));
   }
-  /// The next record; nothing at the end. Throws StoreError that names a damaged record, and can be called again after
-  /// it, or that names a damaged page, after which there is no more.
+  /// The next record, nothing at the end. Throws StoreError that names a damaged record, and may be called again.
+  /// Throws StoreError that names a damaged page, and then ends.
   std::optional<JournalEntry> next() {
     if (ended_) return std::nullopt;
     ended_ = true;
@@ -69,11 +70,12 @@ class JournalReader {
     if (row.number(JournalRow::Number::request)) {
       request = std::make_shared<const RequestText>(std::string(column_bytes(rows_.get(), JournalRow::count + 1)));
       if (static_cast<sqlite3_int64>(request->hash.low) != sqlite3_column_int64(rows_.get(), JournalRow::count))
-        throw StoreError(file_.name() + ": record " + row.key.hex() + " is damaged: the checksum of its request does not match");
+        throw StoreError(file_.name() + ": record " + row.key.hex() +
+                         " is damaged: the checksum of its request does not match");
     }
     return JournalEntry(row, std::move(request));
   }
-  /// What is wrong with the file's structure, page by page, as SQLite finds it; empty = nothing.
+  /// What is wrong with the file's structure, page by page, as SQLite reports it. Empty = nothing.
   std::vector<std::string> damage() {
     std::vector<std::string> found;
     const auto check = file_.prepare("PRAGMA integrity_check");

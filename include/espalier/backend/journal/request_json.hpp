@@ -21,7 +21,8 @@ inline void append_ids(JsonWriter& json, const char* name, const std::vector<std
 
 }  // namespace detail
 
-/// A request as people read it in a journal: messages and sampling fields, without what differs between samples.
+/// A request as a journal shows it to people: messages and sampling fields, without the fields that differ between
+/// samples.
 inline std::string request_json(const Prompt& prompt) {
   std::string out;
   JsonWriter json(out);
@@ -29,10 +30,14 @@ inline std::string request_json(const Prompt& prompt) {
   for (const Message& message : prompt.body().messages)
     json.begin_object().field("role", message.role).field("content", message.content).end_object();
   const Sampling& sampling = prompt.sampling();
-  json.end_array().field("temperature", sampling.temperature).field("top_p", sampling.top_p).field("top_k", sampling.top_k);
+  json.end_array()
+      .field("temperature", sampling.temperature)
+      .field("top_p", sampling.top_p)
+      .field("top_k", sampling.top_k);
   json.field("min_p", sampling.min_p).field("max_tokens", sampling.max_tokens).key("stop").begin_array();
   for (const std::string& stop : sampling.stop) json.value(stop);
   json.end_array().field("logprobs", sampling.logprobs);
+  if (sampling.token_logprobs) json.field("token_logprobs", true);
   if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
   if (!prompt.body().ids.empty()) detail::append_ids(json, "ids", prompt.body().ids);
   json.end_object();

@@ -12,10 +12,10 @@
 
 namespace espalier::backend {
 
-/// What a record answers. The numbers are part of the file format.
+/// The kind of a record. The numbers are part of the file format.
 enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
 
-/// What was asked, as JSON without seed and sample: the samples of a prompt share one.
+/// A request as JSON without seed and sample, shared by all samples of a prompt.
 class RequestText {
  public:
   explicit RequestText(std::string text) : json(std::move(text)), hash(Hasher().add(json).finish()) {}
@@ -23,18 +23,18 @@ class RequestText {
   Hash hash;
 };
 
-/// What was asked, of whom, and what it took: kept beside a response for people. No answer depends on it.
+/// Notes beside a response, for people: the request, the backend and the cost. No answer depends on them.
 class RecordNote {
  public:
   std::string source;                          ///< the model's or index's name
-  std::string purpose;                         ///< of the request to a model
-  std::shared_ptr<const RequestText> request;  ///< null = not known
+  std::string purpose;                         ///< of a request to a model
+  std::shared_ptr<const RequestText> request;  ///< null = unknown
   std::uint64_t seed = 0;
   std::uint32_t sample = 0;
   std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
-  std::uint32_t attempts = 0;           ///< messages sent for it, retries included; 0 = it shared another sample's
-  std::uint64_t microseconds = 0;       ///< from asking to the answer
+  std::uint32_t attempts = 0;           ///< messages sent for it, retries included. 0 = it shared another sample's
+  std::uint64_t microseconds = 0;       ///< from the request to the answer
 };
 
 /// One stored response: the key of the request and the bytes of the answer.
@@ -48,13 +48,15 @@ class Record {
   RecordNote note;
 };
 
-/// A store failed: it cannot be opened, read or written, or a record in it is damaged. Ends a run; it is not retried.
+/// A store failed: it cannot be opened, read or written, or one of its records is damaged. It ends a run and is not
+/// retried.
 class StoreError : public Error {
  public:
   using Error::Error;
 };
 
-/// An append-only map from request keys to responses: nothing is ever changed or deleted. One thread at a time calls it.
+/// An append-only map from request keys to responses. Nothing is changed or deleted. Only one thread at a time may call
+/// it.
 class Store {
  public:
   Store() = default;
@@ -62,11 +64,12 @@ class Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store() = default;
 
-  /// The value under that key. Throws StoreError, naming the key, if the record is damaged.
+  /// The value of this key. Throws StoreError that names the key if the record is damaged.
   [[nodiscard]] virtual std::optional<std::string> find(Hash key) = 0;
-  /// Writes all records or none, and returns the stored value of each: where a key was taken, the older value wins.
+  /// Writes all records or none, and returns the stored value of each. If a key already exists, the older value is
+  /// kept.
   virtual std::vector<std::string> put(const std::vector<Record>& records) = 0;
-  /// What messages call this store: its file, or what it is.
+  /// The name of this store in messages: its file or a description.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 

@@ -3,7 +3,6 @@
 #include <espalier/backend/lexical/porter.hpp>
 #include <espalier/backend/lexical/standard_words.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/nearest.hpp>
 #include <espalier/core/nfkc.hpp>
 #include <espalier/core/unicode.hpp>
 
@@ -17,7 +16,7 @@
 
 namespace espalier::backend {
 
-/// The terms of a text, in order, repetitions included. One buffer holds them all, so that a used one costs no allocation.
+/// The terms of a text, in order, with repetitions. They share one buffer, so that a reused object needs no allocation.
 class Terms {
  public:
   void clear() {
@@ -28,11 +27,13 @@ class Terms {
     slices_.push_back({text_.size(), term.size()});
     text_ += term;
   }
-  /// Adds bytes [begin, end) of a text that keep() hands over; no other terms stand beside such ones.
+  /// Adds bytes [begin, end) of a text that keep() will hand over. Do not mix it with add().
   void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
   void keep(std::string text) { text_ = std::move(text); }
   [[nodiscard]] std::size_t size() const { return slices_.size(); }
-  [[nodiscard]] std::string_view operator[](std::size_t i) const { return std::string_view(text_).substr(slices_[i].begin, slices_[i].size); }
+  [[nodiscard]] std::string_view operator[](std::size_t i) const {
+    return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
+  }
 
  private:
   struct Slice {
@@ -42,18 +43,18 @@ class Terms {
   std::vector<Slice> slices_;
 };
 
-/// Turns a text into the terms of a lexical index. The name stands for what it does in fingerprints, so two that differ
-/// need two names. Indexing may call it from several threads at once.
+/// Turns a text into the terms of a lexical index. The name represents the function in fingerprints, so two different
+/// functions need two names. Indexing may call it from several threads at once.
 class Analyzer {
  public:
-  using Function = std::function<void(std::string_view, Terms&)>;  ///< adds to terms, which are empty
+  using Function = std::function<void(std::string_view, Terms&)>;  ///< appends to terms, which are empty
   Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
   [[nodiscard]] const std::string& name() const { return name_; }
   void operator()(std::string_view text, Terms& terms) const {
     terms.clear();
     analyze_(text, terms);
   }
-  /// The terms as strings of their own.
+  /// The terms as separate strings.
   [[nodiscard]] std::vector<std::string> operator()(std::string_view text) const {
     Terms terms;
     analyze_(text, terms);
@@ -68,7 +69,7 @@ class Analyzer {
   Function analyze_;
 };
 
-/// `simple`: NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` of a Python regular expression).
+/// `simple`: NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions).
 inline Analyzer simple_analyzer() {
   return {"simple", [](std::string_view text, Terms& terms) {
             std::string folded = casefold(nfkc(text));
@@ -86,8 +87,8 @@ inline Analyzer simple_analyzer() {
           }};
 }
 
-/// `english-lucene`: Lucene's analyzer for English. Standard words, a possessive 's taken off, lower case, 33 stop
-/// words dropped, Porter stems.
+/// `english-lucene`: Lucene's analyzer for English. It takes standard words, removes a possessive 's, lowers case,
+/// drops 33 stop words, and applies Porter's stemmer.
 inline Analyzer english_lucene_analyzer() {
   return {
       "english-lucene", [](std::string_view text, Terms& terms) {
@@ -106,12 +107,11 @@ inline Analyzer english_lucene_analyzer() {
       }};
 }
 
-/// The analyzer of this name. Throws std::invalid_argument that lists the names and the nearest one.
+/// The analyzer of this name. Throws std::invalid_argument that lists the names.
 inline Analyzer analyzer(std::string_view name) {
   if (name == "simple") return simple_analyzer();
   if (name == "english-lucene") return english_lucene_analyzer();
-  constexpr std::string_view names[] = {"simple", "english-lucene"};
-  bad_option("analyzer", name, "simple, english-lucene (did you mean '" + nearest(name, names) + "'?)");
+  bad_option("analyzer", name, "simple, english-lucene");
 }
 
 }  // namespace espalier::backend

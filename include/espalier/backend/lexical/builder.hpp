@@ -22,24 +22,25 @@
 
 namespace espalier::backend {
 
-/// How an index is built and what it scores.
+/// How an index is built and how it scores.
 struct Bm25Options {
-  double k1 = 1.2;                        ///< saturation of repeated terms, >= 0
-  double b = 0.75;                        ///< weight of the passage's length, [0, 1]
+  double k1 = 1.2;  ///< saturation of repeated terms, >= 0
+  double b = 0.75;  ///< weight of the passage length, [0, 1]
   Analyzer analyzer = simple_analyzer();
-  unsigned threads = 0;                   ///< 0 = as many as the hardware runs at once; never changes a result
-  /// Told ("read", passages done, of all), then ("merge", postings done, of all); one thread calls it at a time. What it
-  /// throws stops the build.
+  unsigned threads = 0;  ///< 0 = the number of hardware threads. Never changes a result
+  /// Called with ("read", passages done, all), then ("merge", postings done, all), by one thread at a time. An
+  /// exception from it stops the build.
   std::function<void(std::string_view, std::uint64_t, std::uint64_t)> progress = {};
 };
 
-/// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. The same bytes for any number of
-/// threads.
+/// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. It gives the same bytes for
+/// any number of threads.
 class LexicalBuilder {
  public:
-  /// Runs are kept in memory, or, to save it, in a file that is removed at the end. Throws std::invalid_argument for an option
-  /// out of range.
-  explicit LexicalBuilder(const Bm25Options& options, const std::string& run_file = "") : options_(options), runs_(run_file) {
+  /// Runs are kept in memory, or in a file, which saves memory and is removed at the end. Throws std::invalid_argument
+  /// for an option out of range.
+  explicit LexicalBuilder(const Bm25Options& options, const std::string& run_file = "")
+      : options_(options), runs_(run_file) {
     if (!(options.k1 >= 0 && std::isfinite(options.k1))) bad_option("k1", options.k1, "0 or more");
     if (!(options.b >= 0 && options.b <= 1)) bad_option("b", options.b, "0 to 1");
   }
@@ -54,7 +55,7 @@ class LexicalBuilder {
   }
 
  private:
-  static constexpr std::size_t part = 8192;  // passages; the corpus hash is of the hashes of such parts
+  static constexpr std::size_t part = 8192;  // passages. The corpus hash is made of the hashes of such parts
 
   template <PassageCorpus C>
   void read(const C& corpus) {
@@ -85,9 +86,10 @@ class LexicalBuilder {
 
   void weigh_lengths() {
     for (std::uint32_t length : lengths_) facts_.words += length;
-    const double mean = facts_.words == 0 ? 1 : static_cast<double>(facts_.words) / static_cast<double>(lengths_.size());
+    const double mean =
+        facts_.words == 0 ? 1 : static_cast<double>(facts_.words) / static_cast<double>(lengths_.size());
     norms_.reserve(lengths_.size());
-    // Floats on purpose: the rounding keeps compilers from fusing this product with the sum in the score.
+    // Floats on purpose: the rounding prevents compilers from fusing this product with the sum in the score.
     for (std::uint32_t length : lengths_)
       norms_.push_back(static_cast<float>(options_.k1 * (1 - options_.b + options_.b * length / mean)));
     lengths_ = {};
@@ -96,7 +98,7 @@ class LexicalBuilder {
   template <class Sink>
   void merge(Sink& sink) {
     std::vector<LexicalRunReader> readers = runs_.readers();
-    // The runs by their next term; of the same term the earlier passages first. A heap, the first on top.
+    // A heap of the runs by their next term. For the same term, earlier passages come first.
     const auto behind = [&](std::size_t a, std::size_t b) {
       const int order = readers[a].term().compare(readers[b].term());
       return order != 0 ? order > 0 : a > b;
@@ -172,7 +174,7 @@ class LexicalBuilder {
   std::string text_;
 };
 
-/// An index in memory.
+/// Builds an index in memory.
 template <PassageCorpus C>
 LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
   IndexMemory memory;
@@ -180,8 +182,8 @@ LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
   return LexicalIndex(memory);
 }
 
-/// An index in a file, for LexicalIndex::open(). Runs lie in a file beside it until it is done, so that memory holds only the
-/// dictionary, four bytes a passage and what the threads have at hand.
+/// Writes an index to a file, for LexicalIndex::open(). Runs are stored in a file beside it until the build is done. So
+/// memory holds only the dictionary, four bytes per passage, and the threads' working data.
 template <PassageCorpus C>
 void write_lexical_index(const C& corpus, const Bm25Options& options, const std::string& path) {
   LexicalBuilder builder(options, path + ".runs");

@@ -21,57 +21,63 @@ namespace espalier::backend {
 /// The first section of a lexical index, "facts".
 struct LexicalFacts {
   std::uint64_t passages, terms, postings;
-  std::uint64_t words;  ///< of all passages, repetitions included
+  std::uint64_t words;  ///< of all passages, with repetitions
   double k1, b;
-  Hash corpus;          ///< ids, titles and texts in their order
+  Hash corpus;  ///< ids, titles and texts in order
 };
 static_assert(sizeof(LexicalFacts) == 64);
 
-/// A record of the section "terms"; one more at the end marks where the last one's text and postings end.
+/// A record of the section "terms". An additional one at the end marks the end of the last text and list.
 struct LexicalTerm {
-  std::uint64_t text;      ///< where it begins in the section "text"
-  std::uint64_t postings;  ///< where its list begins in the section "postings"
-  std::uint32_t passages;  ///< that have it
-  std::uint32_t share;     ///< no posting's is above
+  std::uint64_t text;      ///< its start in the section "text"
+  std::uint64_t postings;  ///< start of its list in the section "postings"
+  std::uint32_t passages;  ///< number of passages with the term
+  std::uint32_t share;     ///< upper bound of its postings' shares
 };
 static_assert(sizeof(LexicalTerm) == 24);
 
-/// Which passages have which term how often, and what passage lengths weigh: all that BM25 needs. In memory or in a file,
-/// in the same sections. Copies share them; any number of threads may read.
+/// All that BM25 needs: which passages contain which term how often, and the weights of passage lengths. It is in
+/// memory or in a file, with the same sections. Copies share them. Any number of threads may read.
 class LexicalIndex {
  public:
   static constexpr std::string_view kind = "bm25";
   static constexpr std::uint32_t version = 1;
 
-  /// Of an IndexMemory or a CheckedFile.
+  /// From an IndexMemory or a CheckedFile.
   template <class Source>
   explicit LexicalIndex(const Source& source)
-      : facts_(source.section("facts")), analyzer_(source.section("analyzer")), norms_(source.section("norms")),
-        terms_(source.section("terms")), text_(source.section("text")), slots_(source.section("slots")),
+      : facts_(source.section("facts")),
+        analyzer_(source.section("analyzer")),
+        norms_(source.section("norms")),
+        terms_(source.section("terms")),
+        text_(source.section("text")),
+        slots_(source.section("slots")),
         postings_(source.section("postings")) {
     const LexicalFacts& f = facts();
     const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t);
-    if (f.passages >= ~std::uint32_t(0) || f.terms >= ~std::uint32_t(0) || norms_.size() != f.passages * sizeof(float) ||
-        terms_.size() != (f.terms + 1) * sizeof(LexicalTerm) || !std::has_single_bit(slots) || slots <= f.terms)
+    if (f.passages >= ~std::uint32_t(0) || f.terms >= ~std::uint32_t(0) ||
+        norms_.size() != f.passages * sizeof(float) || terms_.size() != (f.terms + 1) * sizeof(LexicalTerm) ||
+        !std::has_single_bit(slots) || slots <= f.terms)
       throw Error("a lexical index holds sections that do not fit each other");
     all_norms_ = norms_.items<float>(0, f.passages);
-    if (!std::ranges::all_of(all_norms_, [](float norm) { return norm >= 0; })) throw Error("a lexical index holds a length that cannot be");
+    if (!std::ranges::all_of(all_norms_, [](float norm) { return norm >= 0; }))
+      throw Error("a lexical index holds a length that cannot be");
   }
   static LexicalIndex open(const std::string& path) { return LexicalIndex(CheckedFile(path, kind, version)); }
 
   [[nodiscard]] const LexicalFacts& facts() const { return facts_.items<LexicalFacts>(0, 1).front(); }
   [[nodiscard]] std::uint32_t passages() const { return static_cast<std::uint32_t>(facts().passages); }
-  /// Its name.
+  /// The analyzer's name.
   [[nodiscard]] std::string analyzer() const {
     const auto name = analyzer_.items<char>(0, analyzer_.size());
     return {name.begin(), name.end()};
   }
-  /// Of each passage: k1 (1 - b + b length / mean length).
+  /// For each passage: k1 (1 - b + b length / mean length).
   [[nodiscard]] std::span<const float> norms() const { return all_norms_; }
-  /// Bytes of the postings.
+  /// Size of the postings in bytes.
   [[nodiscard]] std::uint64_t postings_size() const { return postings_.size(); }
 
-  /// Its postings; an empty list for a term that is in no passage. The list reads this index.
+  /// The postings of a term, empty if no passage has it. The list reads from this index.
   [[nodiscard]] PostingList find(std::string_view term) const {
     const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t), hash = term_hash(term);
     for (std::uint64_t i = 0; i < slots; ++i) {
@@ -81,11 +87,12 @@ class LexicalIndex {
       if (found[1].text < found[0].text) throw Error("a lexical index holds a term that ends before it begins");
       const auto text = text_.items<char>(found[0].text, found[1].text - found[0].text);
       if (std::string_view(text.data(), text.size()) == term)
-        return PostingList(postings_, found[0].postings, found[1].postings, found[0].passages, found[0].share, passages());
+        return PostingList(postings_, found[0].postings, found[1].postings, found[0].passages, found[0].share,
+                           passages());
     }
     return {};
   }
-  /// ln(1 + (N - n + 1/2) / (n + 1/2)) for a term that n of the N passages have.
+  /// ln(1 + (N - n + 1/2) / (n + 1/2)) for a term in n of the N passages.
   [[nodiscard]] double idf(std::uint32_t with) const {
     const double n = static_cast<double>(passages()), w = static_cast<double>(with);
     return std::log(1 + (n - w + 0.5) / (w + 0.5));
@@ -93,7 +100,7 @@ class LexicalIndex {
 
  private:
   IndexSection facts_, analyzer_, norms_, terms_, text_, slots_, postings_;
-  std::span<const float> all_norms_;  // checked as a whole, for they are read one here, one there
+  std::span<const float> all_norms_;  // checked as a whole, because single values are read in any order
 };
 
 }  // namespace espalier::backend

@@ -17,7 +17,7 @@
 
 namespace espalier::backend {
 
-/// A section of an index: of a CheckedFile, or of IndexMemory. What does not fit or is damaged is an Error, as there.
+/// A section of an index, from a CheckedFile or an IndexMemory. Wrong sizes and damage throw Error.
 class IndexSection {
  public:
   explicit IndexSection(std::shared_ptr<const std::string> memory) : bytes_(std::move(memory)) {}
@@ -27,7 +27,7 @@ class IndexSection {
     const auto* const memory = std::get_if<Memory>(&bytes_);
     return memory ? (*memory)->size() : std::get<CheckedFile::Section>(bytes_).size();
   }
-  /// `count` numbers or records from the `first` on, valid as long as a copy of the section lives.
+  /// `count` numbers or records from `first` on, valid as long as a copy of the section lives.
   template <class T>
   [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
@@ -43,7 +43,7 @@ class IndexSection {
   std::variant<Memory, CheckedFile::Section> bytes_;
 };
 
-/// The sections of an index that lives in memory: written like a CheckedWriter's, read like a CheckedFile's.
+/// The sections of an index in memory. Written like those of a CheckedWriter, read like those of a CheckedFile.
 class IndexMemory {
  public:
   void begin(std::string_view section) { sections_.push_back({std::string(section), std::make_shared<std::string>()}); }

@@ -12,27 +12,27 @@ namespace detail {
 
 struct PorterRule {
   std::string_view suffix, by;
-  bool by_counts = false;  ///< what it is replaced by belongs to what is measured
+  bool by_counts = false;  ///< the replacement belongs to the measured part
 };
-// Longer suffixes stand before their own endings.
+// Longer suffixes come before their own endings.
 inline constexpr PorterRule porter_step_2[] = {
     {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"},
     {"bli", "ble"},     {"alli", "al"},     {"entli", "ent"}, {"eli", "e"},     {"ousli", "ous"},
     {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},  {"alism", "al"},  {"iveness", "ive"},
     {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},  {"iviti", "ive"}, {"biliti", "ble"},
     {"logi", "log"}};
-inline constexpr PorterRule porter_step_3[] = {
-    {"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""}, {"ness", ""}};
+inline constexpr PorterRule porter_step_3[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
+                                               {"ical", "ic"},  {"ful", ""},   {"ness", ""}};
 inline constexpr PorterRule porter_step_4[] = {
-    {"al", ""},   {"ance", ""}, {"ence", ""}, {"er", ""},         {"ic", ""},         {"able", ""}, {"ible", ""},
-    {"ant", ""},  {"ement", ""}, {"ment", ""}, {"ent", ""},       {"sion", "s", true}, {"tion", "t", true}, {"ou", ""},
-    {"ism", ""},  {"ate", ""},  {"iti", ""},  {"ous", ""},        {"ive", ""},        {"ize", ""}};
+    {"al", ""},  {"ance", ""},  {"ence", ""}, {"er", ""},  {"ic", ""},          {"able", ""},        {"ible", ""},
+    {"ant", ""}, {"ement", ""}, {"ment", ""}, {"ent", ""}, {"sion", "s", true}, {"tion", "t", true}, {"ou", ""},
+    {"ism", ""}, {"ate", ""},   {"iti", ""},  {"ous", ""}, {"ive", ""},         {"ize", ""}};
 
 }  // namespace detail
 
-/// Porter's suffix stripping (Program 14, 1980), with the author's two later changes, as Lucene has it: bli becomes ble
-/// and logi becomes log in step 2, and words of one or two letters stay. Takes lower-case words; what is not an ASCII
-/// letter counts as a consonant.
+/// Porter's suffix stripping (Program 14, 1980) with the author's two later changes, as in Lucene: bli becomes ble and
+/// logi becomes log in step 2, and words of one or two letters stay. Takes lower-case words. Everything but ASCII
+/// letters counts as a consonant.
 class PorterStemmer {
  public:
   [[nodiscard]] static std::string stem(std::string word) {
@@ -58,38 +58,45 @@ class PorterStemmer {
   }
   [[nodiscard]] bool consonant(std::size_t i) const {
     switch (word_[i]) {
-      case 'a': case 'e': case 'i': case 'o': case 'u': return false;
-      case 'y': return i == 0 || !consonant(i - 1);
-      default: return true;
+      case 'a':
+      case 'e':
+      case 'i':
+      case 'o':
+      case 'u':
+        return false;
+      case 'y':
+        return i == 0 || !consonant(i - 1);
+      default:
+        return true;
     }
   }
-  /// m: how often a vowel is followed by a consonant within the first n letters.
+  /// m: how often a vowel is followed by a consonant in the first n letters.
   [[nodiscard]] std::size_t measure(std::size_t n) const {
     std::size_t m = 0;
     for (std::size_t i = 1; i < n; ++i) m += consonant(i) && !consonant(i - 1);
     return m;
   }
   [[nodiscard]] bool ends(std::string_view suffix) const { return std::string_view(word_).ends_with(suffix); }
-  /// *v*: a vowel stands before the last n letters.
+  /// *v*: there is a vowel before the last n letters.
   [[nodiscard]] bool vowel_before(std::size_t n) const {
     for (std::size_t i = 0; i + n < word_.size(); ++i)
       if (!consonant(i)) return true;
     return false;
   }
-  /// *d: the word ends in one consonant twice.
+  /// *d: the word ends in a double consonant.
   [[nodiscard]] bool doubled() const {
     const std::size_t n = word_.size();
     const bool ascii = static_cast<unsigned char>(word_.back()) < 0x80;
     return n >= 2 && ascii && word_[n - 1] == word_[n - 2] && consonant(n - 1);
   }
-  /// *o: the first n letters end in consonant, vowel, consonant, the last not w, x or y.
+  /// *o: the first n letters end in consonant, vowel, consonant, and the last one is not w, x or y.
   [[nodiscard]] bool short_end(std::size_t n) const {
     return n >= 3 && consonant(n - 3) && !consonant(n - 2) && consonant(n - 1) && word_[n - 1] != 'w' &&
            word_[n - 1] != 'x' && word_[n - 1] != 'y';
   }
   void drop(std::size_t n) { word_.resize(word_.size() - n); }
 
-  /// Of the suffixes the word ends in, the first listed is replaced if what stands before it measures above m.
+  /// Takes the first listed suffix of the word. Replaces it if the part before it has a measure above m.
   void replace_first(std::size_t m, std::span<const detail::PorterRule> rules) {
     for (const detail::PorterRule& rule : rules) {
       if (!ends(rule.suffix)) continue;

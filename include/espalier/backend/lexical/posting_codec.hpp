@@ -13,21 +13,21 @@
 
 namespace espalier::backend {
 
-/// Numbers that are packed together.
+/// How many numbers are packed together.
 inline constexpr std::size_t packed_numbers = 128;
 using PackedNumbers = std::array<std::uint32_t, packed_numbers>;
 
-/// Bits that the largest of the numbers takes, 0 to 32.
+/// The number of bits of the largest number, 0 to 32.
 inline unsigned bits_for(const PackedNumbers& numbers) {
   std::uint32_t all = 0;
   for (std::uint32_t n : numbers) all |= n;
   return static_cast<unsigned>(std::bit_width(all));
 }
 
-/// Appends 16 * bits bytes. Number i stands in lane i % 4 of four 32-bit words side by side, behind number i - 4, so that four
-/// are unpacked at once.
+/// Appends 16 * bits bytes. Number i is in lane i % 4 of four adjacent 32-bit words, after number i - 4, so that four
+/// numbers are unpacked at once.
 inline void pack(const PackedNumbers& numbers, unsigned bits, std::string& out) {
-  std::array<std::uint64_t, 4> open{};  // bits of each lane that fill no word yet
+  std::array<std::uint64_t, 4> open{};  // bits of each lane that do not fill a word yet
   unsigned filled = 0;
   for (std::size_t i = 0; i < packed_numbers; i += 4) {
     for (std::size_t lane = 0; lane < 4; ++lane) open[lane] |= std::uint64_t(numbers[i + lane]) << filled;
@@ -40,7 +40,7 @@ inline void pack(const PackedNumbers& numbers, unsigned bits, std::string& out) 
   }
 }
 
-/// Number i of what pack() wrote.
+/// Number i of the data that pack() wrote.
 inline std::uint32_t unpack_one(const std::byte* in, unsigned bits, std::size_t i) {
   if (bits == 0) return 0;
   const std::size_t bit = i / 4 * bits, word = bit / 32, next = std::min<std::size_t>(word + 1, bits - 1);
@@ -60,18 +60,18 @@ inline void unpack(const std::byte* in, unsigned bits, PackedNumbers& numbers) {
     std::array<std::uint32_t, 4> low, high;
     std::memcpy(low.data(), in + 16 * word, 16);
     std::memcpy(high.data(), in + 16 * next, 16);
-    for (std::size_t lane = 0; lane < 4; ++lane)  // two shifts, for one by 32 is none
+    for (std::size_t lane = 0; lane < 4; ++lane)  // two shifts, because a shift by 32 is undefined
       numbers[4 * row + lane] = (low[lane] >> shift | high[lane] << 1 << (31 - shift)) & mask;
   }
 }
 
-/// Appends a number, seven bits a byte; the eighth says that more follow.
+/// Appends a number, seven bits per byte. The eighth bit says that more follow.
 inline void put_number(std::string& out, std::uint64_t n) {
   for (; n >= 128; n >>= 7) out += static_cast<char>(n | 128);
   out += static_cast<char>(n);
 }
 
-/// Takes what put_number() wrote off the front. Throws Error where the bytes end too early.
+/// Reads from the front what put_number() wrote. Throws Error if the bytes end too early.
 inline std::uint64_t take_number(std::span<const std::byte>& bytes) {
   std::uint64_t n = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -83,19 +83,19 @@ inline std::uint64_t take_number(std::span<const std::byte>& bytes) {
   throw Error("an index holds a number without an end");
 }
 
-/// One passage that has a term, and how often.
+/// One passage that has a term, and its count.
 struct Posting {
   std::uint32_t passage;  ///< position in the corpus
   std::uint32_t count;    ///< 1 or more
 };
 
-/// Appends a posting behind one of passage `before` (before the first: -1 = 2^32 - 1).
+/// Appends a posting after one of passage `before` (before the first: -1 = 2^32 - 1).
 inline void put_posting(std::string& out, std::uint32_t before, Posting p) {
   put_number(out, std::uint64_t(p.passage - before - 1) << 1 | (p.count == 1));
   if (p.count != 1) put_number(out, p.count);
 }
 
-/// Takes what put_posting() wrote. Throws Error unless the passage is below `passages`.
+/// Reads what put_posting() wrote. Throws Error unless the passage is below `passages`.
 inline Posting take_posting(std::span<const std::byte>& bytes, std::uint32_t before, std::uint32_t passages) {
   const std::uint64_t gap = take_number(bytes), count = gap & 1 ? 1 : take_number(bytes);
   const std::uint64_t passage = std::uint64_t(std::uint32_t(before + 1)) + (gap >> 1);

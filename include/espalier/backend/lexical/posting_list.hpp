@@ -13,7 +13,7 @@
 
 namespace espalier::backend {
 
-/// What part of its weight a term gives to a passage at most, rounded up to 1 / 65,535.
+/// The largest share of its weight that a term gives to a passage, rounded up to a multiple of 1 / 65,535.
 class Share {
  public:
   static constexpr double whole = 65535;
@@ -22,16 +22,17 @@ class Share {
   static std::uint16_t above(double share) { return static_cast<std::uint16_t>(std::min(whole, share * whole + 1)); }
 };
 
-/// 128 postings that are packed together: gaps less one, then counts less one.
+/// 128 postings packed together: gaps minus one, then counts minus one.
 struct PostingBlock {
-  std::uint32_t last;   ///< passage
-  std::uint32_t place;  ///< in units of 16 bytes behind the list's last PostingBlock
-  std::uint16_t share;  ///< no posting's is above
+  std::uint32_t last;   ///< last passage of the block
+  std::uint32_t place;  ///< in units of 16 bytes after the list's last PostingBlock
+  std::uint16_t share;  ///< upper bound of the postings' shares
   std::uint8_t gap_bits, count_bits;
 };
 static_assert(sizeof(PostingBlock) == 12);
 
-/// Makes the bytes of a term's postings: a PostingBlock for every full block, the full blocks, the rest one by one.
+/// Writes the bytes of a term's postings: a PostingBlock for every full block, the full blocks, then the rest one by
+/// one.
 class PostingListWriter {
  public:
   void add(Posting p, float norm) {
@@ -44,7 +45,7 @@ class PostingListWriter {
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
 
-  /// Appends the list and begins the next one. Returns the share that no posting's is above.
+  /// Appends the list and begins the next one. Returns an upper bound of its postings' shares.
   std::uint16_t finish(std::string& out) {
     out += blocks_;
     out += packed_;
@@ -65,8 +66,8 @@ class PostingListWriter {
 
  private:
   void end_block() {
-    const PostingBlock block{last_, static_cast<std::uint32_t>(packed_.size() / 16), Share::above(share_), static_cast<std::uint8_t>(bits_for(gaps_)),
-                             static_cast<std::uint8_t>(bits_for(counts_))};
+    const PostingBlock block{last_, static_cast<std::uint32_t>(packed_.size() / 16), Share::above(share_),
+                             static_cast<std::uint8_t>(bits_for(gaps_)), static_cast<std::uint8_t>(bits_for(counts_))};
     blocks_.append(reinterpret_cast<const char*>(&block), sizeof block);
     pack(gaps_, block.gap_bits, packed_);
     pack(counts_, block.count_bits, packed_);
@@ -78,10 +79,10 @@ class PostingListWriter {
 
   std::string blocks_, packed_;
   PackedNumbers gaps_{}, counts_{};
-  std::uint32_t open_ = 0, size_ = 0;                                  // postings of the open block, of the list
-  std::uint32_t last_ = ~std::uint32_t(0), ended_ = ~std::uint32_t(0);  // passage of the last posting, of the last full block
-  double share_ = 0;                                                   // largest of the open block
-  std::uint16_t most_ = 0;                                             // largest of the full blocks
+  std::uint32_t open_ = 0, size_ = 0;                                   // postings in the open block, and in the list
+  std::uint32_t last_ = ~std::uint32_t(0), ended_ = ~std::uint32_t(0);  // last passage: of all, of full blocks
+  double share_ = 0;                                                    // largest share in the open block
+  std::uint16_t most_ = 0;                                              // largest share in the full blocks
 };
 
 /// The postings of one block, unpacked.
@@ -90,14 +91,16 @@ struct OpenBlock {
   PackedNumbers passages, counts;
 };
 
-/// Reads a term's postings a block at a time; the last block holds those that fill none. Every byte that it reads lies in the
-/// section, every passage below `passages` and behind the one before; else Error is thrown.
+/// Reads a term's postings block by block. The last block holds the postings that do not fill one. It checks that every
+/// byte lies in the section, and that passages increase and are below `passages`. Otherwise it throws Error.
 class PostingList {
  public:
   PostingList() = default;
-  PostingList(const IndexSection& section, std::uint64_t begin, std::uint64_t end, std::uint32_t size, std::uint32_t share, std::uint32_t passages)
+  PostingList(const IndexSection& section, std::uint64_t begin, std::uint64_t end, std::uint32_t size,
+              std::uint32_t share, std::uint32_t passages)
       : section_(&section), end_(end), size_(size), share_(share), passages_(passages), full_(size / packed_numbers) {
-    if (end < begin || (end - begin) / sizeof(PostingBlock) < full_) throw Error("an index holds a list that is too short");
+    if (end < begin || (end - begin) / sizeof(PostingBlock) < full_)
+      throw Error("an index holds a list that is too short");
     if (size > passages) throw Error("an index holds a list that is too long");
     packed_ = begin + full_ * sizeof(PostingBlock);
     blocks_ = section.items<std::byte>(begin, packed_ - begin);
@@ -105,11 +108,11 @@ class PostingList {
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] std::uint32_t share() const { return share_; }
   [[nodiscard]] std::size_t blocks() const { return full_ + (size_ % packed_numbers != 0); }
-  /// No passage of the block is behind it.
+  /// Upper bound of the block's passages.
   [[nodiscard]] std::uint32_t last(std::size_t block) const { return block < full_ ? load(block).last : passages_ - 1; }
-  /// No posting's share is above it.
+  /// Upper bound of the block's shares.
   [[nodiscard]] std::uint32_t share(std::size_t block) const { return block < full_ ? load(block).share : share_; }
-  /// The first block from `from` on that may hold the passage or one behind it; blocks() if there is none.
+  /// The first block from `from` on that may hold this or a later passage, or blocks().
   [[nodiscard]] std::size_t block_of(std::uint32_t passage, std::size_t from) const {
     std::size_t step = 1, end = from;
     for (; end < full_ && load(end).last < passage; step *= 2) from = end + 1, end += step;
@@ -128,7 +131,8 @@ class PostingList {
     out.size = packed_numbers;
     const PostingBlock head = load(block);
     if (head.gap_bits > 32 || head.count_bits > 32) throw Error("an index holds a block that cannot be");
-    const auto bytes = section_->items<std::byte>(packed_ + 16 * std::uint64_t(head.place), 16 * (head.gap_bits + std::uint64_t(head.count_bits)));
+    const auto bytes = section_->items<std::byte>(packed_ + 16 * std::uint64_t(head.place),
+                                                  16 * (head.gap_bits + std::uint64_t(head.count_bits)));
     unpack(bytes.data(), head.gap_bits, out.passages);
     unpack(bytes.data() + std::size_t(16) * head.gap_bits, head.count_bits, out.counts);
     std::uint64_t next = std::uint32_t(before + 1);
@@ -137,7 +141,8 @@ class PostingList {
       out.passages[i] = static_cast<std::uint32_t>(next++);
       ++out.counts[i];
     }
-    if (next != std::uint64_t(head.last) + 1 || head.last >= passages_) throw Error("an index holds a block that cannot be");
+    if (next != std::uint64_t(head.last) + 1 || head.last >= passages_)
+      throw Error("an index holds a block that cannot be");
   }
 
  private:
@@ -164,7 +169,7 @@ class PostingList {
 
   const IndexSection* section_ = nullptr;
   std::span<const std::byte> blocks_;
-  std::uint64_t packed_ = 0, end_ = 0;  // bytes of the section: the first full block, the end of the list
+  std::uint64_t packed_ = 0, end_ = 0;  // bytes in the section: first full block, end of the list
   std::uint32_t size_ = 0, share_ = 0, passages_ = 0;
   std::size_t full_ = 0;
 };

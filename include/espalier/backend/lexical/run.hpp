@@ -17,15 +17,15 @@
 
 namespace espalier::backend {
 
-/// What is known about some neighbouring passages: their terms in order of the bytes, each with its postings.
+/// An index of some neighbouring passages: their terms in byte order, each with its postings.
 struct LexicalRun {
-  std::string bytes;                   ///< of each term: length, bytes, number of postings, postings
-  std::vector<std::uint32_t> lengths;  ///< terms of each passage
+  std::string bytes;                   ///< for each term: length, bytes, number of postings, postings
+  std::vector<std::uint32_t> lengths;  ///< number of terms in each passage
   std::uint64_t postings = 0;
-  Hash hash;                           ///< of ids, titles and texts
+  Hash hash;  ///< hash of ids, titles and texts
 };
 
-/// Makes runs; one thread uses it. A passage is indexed as its title, a line end and its text.
+/// Writes runs. Only one thread may use it. A passage is indexed as its title, a line end and its text.
 class LexicalRunWriter {
  public:
   template <PassageCorpus C>
@@ -52,7 +52,7 @@ class LexicalRunWriter {
     Posting posting;
   };
   struct Seen {
-    std::size_t last = 0;        // entry + 1
+    std::size_t last = 0;  // entry + 1
     std::uint32_t passages = 0;
   };
 
@@ -71,7 +71,7 @@ class LexicalRunWriter {
     }
   }
 
-  /// Sorts the terms, hands each its postings, and makes room for the next run.
+  /// Sorts the terms, writes each with its postings, and clears the state for the next run.
   void write(std::string& out) {
     std::vector<std::uint32_t> order(table_.size());
     for (std::uint32_t t = 0; t < order.size(); ++t) order[t] = t;
@@ -88,7 +88,8 @@ class LexicalRunWriter {
       out += table_[t];
       put_number(out, seen_[t].passages);
       std::uint32_t before = ~std::uint32_t(0);
-      for (const auto end = next + seen_[t].passages; next != end; before = next++->passage) put_posting(out, before, *next);
+      for (const auto end = next + seen_[t].passages; next != end; before = next++->passage)
+        put_posting(out, before, *next);
     }
     table_.clear();
     seen_.clear();
@@ -98,16 +99,16 @@ class LexicalRunWriter {
   std::string contents_;
   Terms terms_;
   TermTable table_;
-  std::vector<Seen> seen_;      // of each term
-  std::vector<Entry> entries_;  // passage after passage
+  std::vector<Seen> seen_;      // by term
+  std::vector<Entry> entries_;  // in order of passages
 };
 
-/// Reads a run, a term after the other. Its bytes outlive it.
+/// Reads a run, term by term. The bytes must outlive it.
 class LexicalRunReader {
  public:
   explicit LexicalRunReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  /// The next term; false behind the last. All postings of the one before must have been taken.
+  /// Reads the next term. False after the last one. All postings of the previous term must have been taken.
   bool next_term() {
     if (rest_.empty()) return false;
     const auto length = static_cast<std::size_t>(take_number(rest_));

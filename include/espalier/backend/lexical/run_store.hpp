@@ -17,10 +17,10 @@
 
 namespace espalier::backend {
 
-/// The runs of an index that is being built: in memory, or in a file that goes away with the store.
+/// The runs of an index under construction, in memory or in a file that the store removes.
 class RunStore {
  public:
-  /// Where path is empty, in memory. Throws InputError that names the path.
+  /// Keeps runs in memory if the path is empty. Throws InputError that names the path.
   explicit RunStore(std::string path) : path_(std::move(path)) {
     if (path_.empty()) return;
     file_ = std::fopen(path_.c_str(), "wb");
@@ -34,7 +34,7 @@ class RunStore {
   }
 
   void resize(std::size_t runs) { runs_.resize(runs); }
-  /// Stores run i. One thread at a time.
+  /// Stores run i. Only one thread at a time may call it.
   void put(std::size_t i, std::string bytes) {
     runs_[i].size = bytes.size();
     if (path_.empty()) {
@@ -46,7 +46,7 @@ class RunStore {
       if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
     }
   }
-  /// Of all runs, in their order; valid as long as the store. Nothing is put behind it.
+  /// Readers of all runs in order, valid as long as the store. Call put() no more afterwards.
   std::vector<LexicalRunReader> readers() {
     if (file_ != nullptr) {
       if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
@@ -54,7 +54,8 @@ class RunStore {
     }
     std::vector<LexicalRunReader> readers;
     for (const Run& run : runs_)
-      readers.emplace_back(mapping_ ? mapping_->bytes().subspan(run.begin, run.size) : std::as_bytes(std::span(run.bytes)));
+      readers.emplace_back(mapping_ ? mapping_->bytes().subspan(run.begin, run.size)
+                                    : std::as_bytes(std::span(run.bytes)));
     return readers;
   }
 
@@ -63,7 +64,9 @@ class RunStore {
     std::string bytes;
     std::size_t begin = 0, size = 0;
   };
-  [[noreturn]] void fail() const { throw InputError(path_, 0, "", std::string("cannot be written: ") + std::strerror(errno)); }
+  [[noreturn]] void fail() const {
+    throw InputError(path_, 0, "", std::string("cannot be written: ") + std::strerror(errno));
+  }
 
   std::string path_;
   std::FILE* file_ = nullptr;

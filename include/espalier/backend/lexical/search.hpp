@@ -16,12 +16,14 @@
 
 namespace espalier::backend {
 
-/// Finds the best passages of a lexical index, exactly: what it passes over cannot be among them (block-max MaxScore, a window
-/// of passages at a time). Holds what a search needs room for; one thread uses it.
+/// Finds the best passages of a lexical index. The result is exact: skipped passages cannot be among the best
+/// (block-max MaxScore, one window of passages at a time). Keeps its buffers between searches. Only one thread may use
+/// it.
 class LexicalSearch {
  public:
-  /// Up to k passages that have any of the words, best first, equal scores in corpus order. A word counts as often as it
-  /// occurs. A score is the sum of floats in the order of the sorted words, so that it does not depend on how they stand.
+  /// Up to k passages that have any of the words, best first, equal scores in corpus order. A word counts as often as
+  /// it occurs. A score is the sum of floats in the order of the sorted words, so it does not depend on the order of
+  /// the query.
   const std::vector<Hit>& operator()(const LexicalIndex& index, std::vector<std::string> words, std::size_t k) {
     best_.clear();
     begin(index, words);
@@ -44,13 +46,13 @@ class LexicalSearch {
  private:
   struct Term {
     PostingList list;
-    double weight;       // idf, of one occurrence in the query
-    double times;        // occurrences in the query
-    std::size_t block;   // the first that may reach into the window
-    double most;         // what a passage of the window gets at most
-    std::size_t at;      // next posting of `scan`
-    OpenBlock scan;      // of the walk through all passages
-    OpenBlock probe;     // of single passages
+    double weight;      // idf of one occurrence in the query
+    double times;       // occurrences in the query
+    std::size_t block;  // the first that may reach into the window
+    double most;        // largest possible value for a passage of the window
+    std::size_t at;     // next posting of `scan`
+    OpenBlock scan;     // block of the walk through all passages
+    OpenBlock probe;    // block for single passages
   };
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   static constexpr std::uint32_t narrowest = 1 << 12, widest = 1 << 16;
@@ -77,7 +79,7 @@ class LexicalSearch {
     by_most_.resize(count_);
     for (std::size_t i = 0; i < count_; ++i) by_most_[i] = i;
     rest_.resize(count_ + 1);
-    // The bound of a sum in doubles, made larger by what the roundings of a sum of floats may add.
+    // The bound of a sum in doubles, increased by the possible rounding of a sum of floats.
     slack_ = 1 + std::numeric_limits<float>::epsilon() * static_cast<double>(count_ + 2);
     width_ = narrowest;
     while (width_ < widest && postings * width_ < std::uint64_t(2048) * index.passages()) width_ *= 2;
@@ -85,7 +87,7 @@ class LexicalSearch {
     if (touched_.size() <= width_) touched_.resize(std::size_t(width_) + 1);
   }
 
-  /// What a score must reach.
+  /// The score to reach.
   [[nodiscard]] double bar() const {
     return best_.size() == k_ ? best_.front().score : static_cast<double>(std::numeric_limits<float>::min());
   }
@@ -93,7 +95,7 @@ class LexicalSearch {
     const float once = static_cast<float>(weight * Share::of(count, norm));
     return times == 1 ? once : static_cast<float>(once * times);
   }
-  /// What the term adds to a passage of the window.
+  /// The score that the term adds to a passage of the window.
   float added(Term& term, std::uint32_t passage) const {
     const std::uint32_t count = count_of(term, passage);
     return count == 0 ? 0 : impact(term.weight, term.times, count, norms_[passage]);
@@ -106,15 +108,16 @@ class LexicalSearch {
         std::swap(by_most_[j], by_most_[j - 1]);
     for (std::size_t i = 0; i < count_; ++i) rest_[i + 1] = rest_[i] + terms_[by_most_[i]].most;
 
-    // A passage with the first `given` terms alone is not among the best; with an equal score it would stand behind them.
+    // A passage with only the first `given` terms is not among the best. With an equal score it would come after them.
     std::size_t given = 0;
     if (best_.size() == k_)
       while (given < count_ && rest_[given + 1] * slack_ <= bar()) ++given;
     if (given == count_) return;
-    // To look a passage up in a list costs as much as to walk over some dozen postings.
+    // Looking up one passage in a list costs about as much as walking over a dozen postings.
     std::uint64_t walked = 0;
     for (std::size_t i = given; i < count_; ++i) walked += terms_[by_most_[i]].list.size();
-    for (; given > 0 && terms_[by_most_[given - 1]].list.size() < 16 * walked; --given) walked += terms_[by_most_[given - 1]].list.size();
+    for (; given > 0 && terms_[by_most_[given - 1]].list.size() < 16 * walked; --given)
+      walked += terms_[by_most_[given - 1]].list.size();
     scanned_.assign(by_most_.begin() + static_cast<std::ptrdiff_t>(given), by_most_.end());
     std::sort(scanned_.begin(), scanned_.end());
     std::size_t touched = 0;
@@ -133,7 +136,8 @@ class LexicalSearch {
   static void bound(Term& term, std::uint32_t from, std::uint32_t to) {
     std::uint32_t share = 0;
     term.block = term.list.block_of(from, term.block);
-    const bool passed = term.scan.number == term.block && (term.at == term.scan.size || term.scan.passages[term.at] >= to);
+    const bool passed =
+        term.scan.number == term.block && (term.at == term.scan.size || term.scan.passages[term.at] >= to);
     for (std::size_t b = passed ? term.list.blocks() : term.block; b < term.list.blocks(); ++b) {
       share = std::max(share, term.list.share(b));
       if (term.list.last(b) >= to - 1) break;
@@ -141,7 +145,7 @@ class LexicalSearch {
     term.most = term.weight * (share / Share::whole) * term.times;
   }
 
-  /// Adds the term's impacts on the passages of the window to their scores; notes which were 0.
+  /// Adds the term's scores to the passages of the window, and records those that were 0 before.
   std::size_t scan(Term& term, std::uint32_t from, std::uint32_t to, std::size_t touched) {
     OpenBlock& block = term.scan;
     if (term.block == term.list.blocks()) return touched;
@@ -153,7 +157,9 @@ class LexicalSearch {
     for (;;) {
       const auto passages = std::span(block.passages).first(block.size);
       if (term.at < block.size && passages[term.at] < from)
-        term.at = static_cast<std::size_t>(std::lower_bound(passages.begin() + static_cast<std::ptrdiff_t>(term.at), passages.end(), from) - passages.begin());
+        term.at = static_cast<std::size_t>(
+            std::lower_bound(passages.begin() + static_cast<std::ptrdiff_t>(term.at), passages.end(), from) -
+            passages.begin());
       std::size_t at = term.at;
       for (; at < block.size && passages[at] < to; ++at) {
         const float more = impact(weight, times, block.counts[at], norms[passages[at]]);
@@ -173,7 +179,7 @@ class LexicalSearch {
     term.at = 0;
   }
 
-  /// Takes a passage up among the best if it belongs there. `sum` is what the scanned terms give.
+  /// Adds a passage to the best ones if it belongs there. `sum` is its score from the scanned terms.
   void complete(std::uint32_t passage, float sum, std::size_t given) {
     bool more = false;
     double bound = sum;
@@ -211,10 +217,10 @@ class LexicalSearch {
     const OpenBlock& block = holds(term.scan) ? term.scan : term.probe;
     const auto end = block.passages.begin() + static_cast<std::ptrdiff_t>(block.size);
     const auto found = std::lower_bound(block.passages.begin(), end, passage);
-    return found != end && *found == passage ? block.counts[static_cast<std::size_t>(found - block.passages.begin())] : 0;
+    return found != end && *found == passage ? block.counts.begin()[found - block.passages.begin()] : 0;
   }
 
-  /// Before it, no passage from `to` on has a term.
+  /// The next passage from `to` on that may have a term.
   [[nodiscard]] std::uint32_t next_passage(std::uint32_t to, std::uint32_t passages) const {
     std::uint32_t next = passages;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -228,17 +234,17 @@ class LexicalSearch {
   }
 
   std::size_t k_ = 0;
-  std::vector<Hit> best_;              // a heap, the worst on top
-  std::vector<Term> terms_;            // the first count_, in the order of the words
+  std::vector<Hit> best_;    // a heap, the worst on top
+  std::vector<Term> terms_;  // the first count_, in the order of the words
   std::size_t count_ = 0;
   std::span<const float> norms_;
   double slack_ = 1;
-  std::uint32_t width_ = narrowest;    // of a window, in passages
-  std::vector<std::size_t> by_most_;   // terms, the least first
-  std::vector<double> rest_;           // what the first terms of by_most_ give together at most
+  std::uint32_t width_ = narrowest;   // of a window, in passages
+  std::vector<std::size_t> by_most_;  // terms by their largest value, ascending
+  std::vector<double> rest_;          // largest sum of the first terms of by_most_
   std::vector<std::size_t> scanned_;
-  std::vector<float> scores_;          // of the passages of the window; 0 between windows
-  std::vector<std::uint32_t> touched_; // passages of the window whose score is not 0
+  std::vector<float> scores_;           // of the passages of the window, 0 between windows
+  std::vector<std::uint32_t> touched_;  // passages of the window whose score is not 0
 };
 
 }  // namespace espalier::backend

@@ -11,7 +11,7 @@ namespace espalier::backend {
 
 namespace detail {
 
-/// The classes of Unicode's word boundaries (Annex 29) that decide about words.
+/// The classes of Unicode's word boundaries (Annex 29) that matter for words.
 enum class WordClass { other, letter, digit, katakana, single, joiner, mark, mid_letter, mid_digit, mid };
 
 inline WordClass word_class(char32_t c) {
@@ -35,9 +35,9 @@ inline WordClass word_class(char32_t c) {
 
 }  // namespace detail
 
-/// The words of a text, close to Lucene's standard tokenizer: letters and digits run on across _, letters across one
-/// of . ' : and digits across one of . ' , ; and katakana among themselves; ideographs and hiragana stand alone. No
-/// word is longer than 255 code points: what is left begins another.
+/// The words of a text, close to Lucene's standard tokenizer. Letters and digits continue across _. Letters continue
+/// across one of . ' : and digits across one of . ' , or a semicolon. Katakana continues with katakana. Ideographs and
+/// hiragana are single words. A word has at most 255 code points, and the rest begins another word.
 inline std::vector<std::string_view> standard_words(std::string_view text) {
   using enum detail::WordClass;
   constexpr std::size_t longest = 255;
@@ -52,7 +52,7 @@ inline std::vector<std::string_view> standard_words(std::string_view text) {
     const std::size_t begin = i;
     detail::WordClass last = detail::word_class(decode_utf8(text, i));
     if (!core(last) && last != single) continue;
-    bool word = last != joiner;  // underscores alone are none
+    bool word = last != joiner;  // underscores alone are not a word
     std::size_t end = i;
     for (std::size_t length = 1; i < text.size() && length < longest; ++length) {
       const detail::WordClass next = detail::word_class(decode_utf8(text, i));

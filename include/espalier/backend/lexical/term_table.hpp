@@ -11,7 +11,7 @@
 
 namespace espalier::backend {
 
-/// Where a term is looked for in tables of slots; part of the format of indexes on disk. Eight bytes a step.
+/// The hash of a term for tables of slots. It is part of the format of index files. It reads eight bytes per step.
 inline std::uint64_t term_hash(std::string_view term) {
   std::uint64_t hash = term.size(), word = 0;
   for (; term.size() > 8; term.remove_prefix(8)) {
@@ -23,10 +23,10 @@ inline std::uint64_t term_hash(std::string_view term) {
   return mix64(hash ^ word);
 }
 
-/// Numbers terms in order of appearance, less than 2^31 of them.
+/// Numbers terms in order of appearance. There may be fewer than 2^31.
 class TermTable {
  public:
-  /// The number of a term; a new one gets the next.
+  /// The number of a term. A new term gets the next number.
   std::uint32_t number(std::string_view term) {
     if (4 * terms_.size() >= 3 * slots_.size()) grow();
     const auto hash = static_cast<std::uint32_t>(term_hash(term));
@@ -69,7 +69,7 @@ class TermTable {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of 2 of them
+  std::vector<Slot> slots_;  // their number is a power of 2
   std::vector<Term> terms_;
   std::string text_;
 };

@@ -2,8 +2,8 @@
 
 #include <espalier/method/baselines/ircot.hpp>
 
-/// Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B) and hard
-/// ones to IRCoT (C). The published router is a trained model; this one is a prompt.
+/// Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B),
+/// and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet adaptive_rag_prompts() {
@@ -13,13 +13,17 @@ inline rag::PromptSet adaptive_rag_prompts() {
   protocol.tags.push_back({"choice", "Class:", "\n"});
   protocol.purposes.push_back({"route", {"question"}, {"choice"}});
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
-  texts["route"] = "How much must be looked up to answer this question? A: nothing, you know it for certain. B: one fact. C: several facts that build on each "
-                   "other.\nClass: A, B or C\n" +
-                   words::question + "\n### Class\n";
-  texts["direct"] = "Answer the question. Write:\nSo the answer is: the answer\n" + words::brief + words::question + "\n### Answer\n";
+  texts["route"] =
+      "How much must be looked up to answer this question? A: nothing, you know it for certain. B: one fact. C: "
+      "several facts that build on each "
+      "other.\nClass: A, B or C\n" +
+      words::question + "\n### Class\n";
+  texts["direct"] =
+      "Answer the question. Write:\nSo the answer is: the answer\n" + words::brief + words::question + "\n### Answer\n";
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> route = co_await path->ask("route", Path::Slots(), rag::SegmentKind::own_answer);
   if (!route) co_return;
@@ -34,6 +38,9 @@ inline Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   }
 }
 
-inline Baseline adaptive_rag() { return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}}; }
+template <class = void>
+inline Baseline adaptive_rag() {
+  return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}};
+}
 
 }  // namespace espalier::method::baselines

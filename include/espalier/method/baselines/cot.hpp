@@ -2,18 +2,27 @@
 
 #include <espalier/method/baseline.hpp>
 
-/// Chain of thought (Wei et al. 2022): one call that thinks aloud before a marker and answers after it.
+/// Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet cot_prompts() {
   rag::PromptSet::Texts texts;
-  texts["answer"] = "Think about the question step by step. Then write the answer on a line of its own:\nSo the answer is: the answer\n" +
-                    words::brief + words::question + "\n### Thoughts and answer\n";
-  return prompt_set({"cot", {{"answer", {"question"}, {"answer"}}}, {{"answer", "So the answer is:", "\n"}}}, std::move(texts));
+  texts["answer"] =
+      "Think about the question step by step. Then write the answer on a line of its own:\nSo the answer is: the "
+      "answer\n" +
+      words::brief + words::question + "\n### Thoughts and answer\n";
+  return prompt_set({"cot", {{"answer", {"question"}, {"answer"}}}, {{"answer", "So the answer is:", "\n"}}},
+                    std::move(texts));
 }
 
-inline Task<void> run_cot(Path* path, BaselineOptions) { co_await path->ask("answer"); }
+template <class = void>
+inline Task<void> run_cot(Path* path, BaselineOptions) {
+  co_await path->ask("answer");
+}
 
-inline Baseline cot() { return {"cot", cot_prompts, run_cot}; }
+template <class = void>
+inline Baseline cot() {
+  return {"cot", cot_prompts, run_cot};
+}
 
 }  // namespace espalier::method::baselines

@@ -2,24 +2,28 @@
 
 #include <espalier/method/baselines/follow_up.hpp>
 
-/// DeepRAG (Guan et al. 2025): each follow-up question is answered from what the model knows, or, where it marks that it
-/// does not know, from a search. The published results need trained weights.
+/// DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the
+/// model marks that it does not know. The published results need trained weights.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet deeprag_prompts() {
   rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
-  texts["settle"] = "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for certain, write it in "
-                    "one sentence:\nIntermediate answer: the sentence\nOtherwise look it up:\nLet's search: one query\n" +
-                    words::question + words::history + "\n### Intermediate answer or search\n";
+  texts["settle"] =
+      "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for "
+      "certain, write it in "
+      "one sentence:\nIntermediate answer: the sentence\nOtherwise look it up:\nLet's search: one query\n" +
+      words::question + words::history + "\n### Intermediate answer or search\n";
   Protocol protocol{"deeprag",
                     {{"next", {"question", "history"}, {"question", "answer"}},
                      {"settle", {"question", "history"}, {"sub_answer", "search"}},
                      {"conclude", {"question", "history"}, {"sub_answer"}},
                      {"forced_answer", {"question", "history"}, {"answer"}}},
-                    follow_up_tags(), words::document};
+                    follow_up_tags(),
+                    words::document};
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_deeprag(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
@@ -31,6 +35,9 @@ inline Task<void> run_deeprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-inline Baseline deeprag() { return {"deeprag", deeprag_prompts, run_deeprag, {.rounds = 6, .documents = 3}}; }
+template <class = void>
+inline Baseline deeprag() {
+  return {"deeprag", deeprag_prompts, run_deeprag, {.rounds = 6, .documents = 3}, false, {}, as_follow_ups};
+}
 
 }  // namespace espalier::method::baselines

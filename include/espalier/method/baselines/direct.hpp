@@ -2,17 +2,24 @@
 
 #include <espalier/method/baseline.hpp>
 
-/// Direct answering, also called zero-shot or naive generation: one call that sees the question alone.
+/// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet direct_prompts() {
   rag::PromptSet::Texts texts;
-  texts["answer"] = "Answer the question. Write nothing but the answer.\n" + words::brief + words::question + "\n### Answer\n";
+  texts["answer"] =
+      "Answer the question. Write nothing but the answer.\n" + words::brief + words::question + "\n### Answer\n";
   return prompt_set({"direct", {{"answer", {"question"}, {"answer"}}}, {{"answer", "", ""}}}, std::move(texts));
 }
 
-inline Task<void> run_direct(Path* path, BaselineOptions) { co_await path->ask("answer"); }
+template <class = void>
+inline Task<void> run_direct(Path* path, BaselineOptions) {
+  co_await path->ask("answer");
+}
 
-inline Baseline direct() { return {"direct", direct_prompts, run_direct}; }
+template <class = void>
+inline Baseline direct() {
+  return {"direct", direct_prompts, run_direct};
+}
 
 }  // namespace espalier::method::baselines

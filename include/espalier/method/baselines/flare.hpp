@@ -1,12 +1,17 @@
 #pragma once
 
 #include <espalier/method/baselines/ircot.hpp>
+#include <espalier/rag/text.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
-/// FLARE (Jiang et al. 2023): writes one sentence ahead; if the model was not sure of it, the sentence is the query and is
-/// written again with what was found. Sure is what has a mean token probability, exp(mean log-probability), of at least
-/// `threshold`; the published rule looks at each token by itself, which servers report too differently to rely on.
+/// FLARE (Jiang et al. 2023) writes one sentence ahead. If the model is not sure of it, the sentence becomes a query
+/// without the tokens it is least sure of, and is written again with what was found. The model is sure if each token of
+/// the sentence has at least the probability `threshold`. Where a server gives only the sum of the log-probabilities,
+/// exp(mean log-probability) is compared, and the query is the whole sentence.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet flare_prompts() {
@@ -16,20 +21,52 @@ inline rag::PromptSet flare_prompts() {
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
-/// exp of the mean log-probability of a draw's tokens. Throws Error if the model gave none.
-inline double mean_probability(const Proposal<rag::Action>& drawn) {
-  if (std::isnan(drawn.logprob) || drawn.tokens == 0)
-    throw Error("flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
-  return std::exp(static_cast<double>(drawn.logprob) / drawn.tokens);
+/// The tokens of a reply that belong to a sentence. Empty if they are not given or do not spell it.
+inline std::vector<TokenLogprob> tokens_of(const std::string& sentence, const std::vector<TokenLogprob>& reply) {
+  std::string text;
+  for (const TokenLogprob& token : reply) text += token.text;
+  const std::size_t begin = text.find(sentence);
+  std::vector<TokenLogprob> own;
+  std::size_t at = 0;
+  for (const TokenLogprob& token : reply) {
+    if (begin != text.npos && at + token.text.size() > begin && at < begin + sentence.size()) own.push_back(token);
+    at += token.text.size();
+  }
+  return own;
 }
 
+/// A look-ahead sentence: how sure the model is of it, and the query that it makes.
+struct LookAhead {
+  double probability;  ///< of its least probable token, or of the mean one
+  std::string query;   ///< its tokens above `mask`, the whole sentence if none is
+};
+/// Throws Error if the model gave no log-probabilities.
+inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Action>& drawn, double mask) {
+  if (std::isnan(drawn.logprob) || drawn.tokens == 0)
+    throw Error(
+        "flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
+  const std::vector<TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
+  if (tokens.empty()) return {std::exp(static_cast<double>(drawn.logprob) / drawn.tokens), sentence};
+  double least = 1;
+  std::string kept;
+  for (const TokenLogprob& token : tokens) {
+    const double p = std::exp(token.logprob);
+    least = std::min(least, p);
+    kept += p > mask ? token.text : " ";
+  }
+  kept = rag::join_blanks(kept);
+  return {least, kept.empty() ? sentence : kept};
+}
+
+template <class = void>
 inline Task<void> run_flare(Path* path, BaselineOptions options) {
   Passages documents;
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(documents));
-    if (next && mean_probability(*next) < options.threshold) {
-      const std::string ahead = first_sentence(next->action.text);
-      co_await path->search(ahead);
+    LookAhead ahead{1, ""};
+    if (next) ahead = look_ahead(first_sentence(next->action.text), *next, options.mask);
+    if (ahead.probability < options.threshold) {
+      co_await path->search(ahead.query);
       documents = path->documents();
       next = co_await path->draw("sentence", path->showing(documents));
     }
@@ -43,6 +80,13 @@ inline Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
-inline Baseline flare() { return {"flare", flare_prompts, run_flare, {.rounds = 8, .documents = 3, .threshold = 0.6}, true}; }
+template <class = void>
+inline Baseline flare() {
+  const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
+  return {"flare",      flare_prompts,
+          run_flare,    options,
+          true,         {},
+          as_sentences, "a sentence with a token of less probability is searched for and written again"};
+}
 
 }  // namespace espalier::method::baselines

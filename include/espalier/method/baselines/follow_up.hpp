@@ -4,11 +4,14 @@
 
 namespace espalier::method::baselines {
 
-/// The marks of Self-Ask and of the systems that grew from it.
+/// The marks of Self-Ask and of the systems derived from it.
 inline std::vector<Tag> follow_up_tags() {
-  return {{"question", "Follow up:", "\n"},   {"sub_question", "Follow up:", "\n"},
-          {"search", "Let's search:", "\n"},  {"information", "Context:", "\n"},
-          {"sub_answer", "Intermediate answer:", "\n"}, {"answer", "So the final answer is:", "\n"}};
+  return {{"question", "Follow up:", "\n"},
+          {"sub_question", "Follow up:", "\n"},
+          {"search", "Let's search:", "\n"},
+          {"information", "Context:", "\n"},
+          {"sub_answer", "Intermediate answer:", "\n"},
+          {"answer", "So the final answer is:", "\n"}};
 }
 
 inline const std::string next_text =
@@ -16,10 +19,13 @@ inline const std::string next_text =
     "Follow up: one question\nOtherwise write:\nSo the final answer is: the answer\n" +
     words::brief + words::question + words::history + "\n### Next\n";
 inline const std::string conclude_text =
-    "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one sentence:\n"
+    "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one "
+    "sentence:\n"
     "Intermediate answer: the sentence\n" +
     words::question + words::history + "\n### Intermediate answer\n";
-inline const std::string final_text = "No more follow-up questions can be asked. Give the best answer to the question:\nSo the final answer is: the answer\n" +
-                                      words::brief + words::question + words::history + "\n### Final answer\n";
+inline const std::string final_text =
+    "No more follow-up questions can be asked. Give the best answer to the question:\nSo the final answer is: the "
+    "answer\n" +
+    words::brief + words::question + words::history + "\n### Final answer\n";
 
 }  // namespace espalier::method::baselines

@@ -2,7 +2,7 @@
 
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 
-/// Generate-then-retrieve: a first answer from memory becomes part of the query; the second answer sees what it found.
+/// Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet generate_then_retrieve_prompts() {
@@ -12,6 +12,7 @@ inline rag::PromptSet generate_then_retrieve_prompts() {
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> first = co_await path->ask("direct", Path::Slots(), rag::SegmentKind::sub_answer);
   if (!first) co_return;
@@ -19,6 +20,7 @@ inline Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+template <class = void>
 inline Baseline generate_then_retrieve() {
   return {"generate-then-retrieve", generate_then_retrieve_prompts, run_generate_then_retrieve, {.documents = 3}};
 }

@@ -2,20 +2,24 @@
 
 #include <espalier/method/baseline.hpp>
 
-/// HiPRAG (Wu et al. 2025): steps of reasoning, perhaps a search, and a conclusion. The published results need trained weights.
+/// HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
+/// two replies. The published results need trained weights.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet hiprag_prompts() {
   rag::PromptSet::Texts texts;
-  texts["step"] = "Answer the question in steps. In each step reason first: <reasoning> what this step settles </reasoning>\n"
-                  "If you know it: <conclusion> what you conclude </conclusion>\n"
-                  "Otherwise search: <search> one query </search> What is found stands between <context> and </context>; conclude from it in the next reply.\n"
-                  "When the conclusions settle the question: <answer> the answer </answer>\n" +
-                  words::brief + words::question + words::history + "\n### Next\n";
-  texts["forced_answer"] = "Give the answer that the conclusions below support best: <answer> the answer </answer>\n" + words::brief + words::question +
-                           words::history + "\n### Answer\n";
+  texts["step"] =
+      "Answer the question in steps. In each step reason first: <reasoning> what this step settles </reasoning>\n"
+      "If you know it: <conclusion> what you conclude </conclusion>\n"
+      "Otherwise search: <search> one query </search> What is found stands between <context> and </context>; conclude "
+      "from it in the next reply.\n"
+      "When the conclusions settle the question: <answer> the answer </answer>\n" +
+      words::brief + words::question + words::history + "\n### Next\n";
+  texts["forced_answer"] = "Give the answer that the conclusions below support best: <answer> the answer </answer>\n" +
+                           words::brief + words::question + words::history + "\n### Answer\n";
   return prompt_set({"hiprag",
-                     {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}}, {"forced_answer", {"question", "history"}, {"answer"}}},
+                     {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
+                      {"forced_answer", {"question", "history"}, {"answer"}}},
                      {{"thought", "<reasoning>", "</reasoning>"},
                       {"search", "<search>", "</search>"},
                       {"information", "<context>", "</context>"},
@@ -25,16 +29,22 @@ inline rag::PromptSet hiprag_prompts() {
                     std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
   std::uint32_t steps = 0;
-  while (steps < options.rounds) {
+  for (bool searched = false; steps < options.rounds || searched;) {
     const std::optional<rag::Action> next = co_await path->ask("step");
     if (!next || next->kind == rag::SegmentKind::answer) co_return;
-    ++steps;
+    const bool concludes = searched && next->kind == rag::SegmentKind::sub_answer;
+    if (!concludes) ++steps;
+    searched = next->kind == rag::SegmentKind::query && steps <= options.rounds;
   }
   co_await path->ask("forced_answer");
 }
 
-inline Baseline hiprag() { return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 20, .documents = 3}}; }
+template <class = void>
+inline Baseline hiprag() {
+  return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 10, .documents = 3}, false, {.max_tokens = 1024}};
+}
 
 }  // namespace espalier::method::baselines

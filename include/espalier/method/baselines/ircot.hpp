@@ -3,8 +3,8 @@
 #include <espalier/method/baseline.hpp>
 #include <espalier/method/baselines/sentences.hpp>
 
-/// IRCoT (Trivedi et al. 2023): a chain of thought, one sentence a call; each sentence is the next query, and the prompt
-/// shows all documents so far. A sentence with the answer's marker ends it; else a reader's call does.
+/// IRCoT (Trivedi et al. 2023): a chain of thought with one sentence per call. Each sentence is the next query, and the
+/// prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
 namespace espalier::method::baselines {
 
 inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
@@ -13,11 +13,15 @@ inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.tags = {{"answer", "So the answer is:", "\n"}, {"sub_answer", "", ""}, {"thought", "", ""}};
   protocol.hidden = {"search", "information"};
   protocol.document = "Wikipedia Title: {title}\n{text}\n\n";
-  texts["sentence"] = "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write the next "
-                      "sentence of your reasoning and nothing else. If the reasoning is complete, write instead:\nSo the answer is: the answer\n" +
-                      words::brief + words::documents + words::question + "\n### Reasoning so far\n{history}\n### Next sentence\n";
-  texts["forced_answer"] = "Answer the question from the documents and the reasoning below. Write:\nSo the answer is: the answer\n" + words::brief +
-                           words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n";
+  texts["sentence"] =
+      "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write the "
+      "next "
+      "sentence of your reasoning and nothing else. If the reasoning is complete, write instead:\nSo the answer is: "
+      "the answer\n" +
+      words::brief + words::documents + words::question + "\n### Reasoning so far\n{history}\n### Next sentence\n";
+  texts["forced_answer"] =
+      "Answer the question from the documents and the reasoning below. Write:\nSo the answer is: the answer\n" +
+      words::brief + words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n";
 }
 
 inline rag::PromptSet ircot_prompts() {
@@ -27,11 +31,13 @@ inline rag::PromptSet ircot_prompts() {
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_ircot(Path* path, BaselineOptions options) {
   constexpr std::size_t most = 15;  // paragraphs in a prompt
   co_await path->search(path->question());
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
-    std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(path->all_documents(most)));
+    std::optional<Proposal<rag::Action>> next =
+        co_await path->draw("sentence", path->showing(path->all_documents(most)));
     if (!next) co_return;
     if (next->action.kind == rag::SegmentKind::answer) {
       co_await path->take(next->action);
@@ -44,6 +50,9 @@ inline Task<void> run_ircot(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
 }
 
-inline Baseline ircot() { return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}}; }
+template <class = void>
+inline Baseline ircot() {
+  return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
+}
 
 }  // namespace espalier::method::baselines

@@ -2,15 +2,17 @@
 
 #include <espalier/method/baselines/standard_rag.hpp>
 
-/// Iter-RetGen (Shao et al. 2023): rounds of search and answer. Each query is the question with the last round's output
-/// behind it, each prompt shows the newest documents alone, and the last output is the answer.
+/// Iter-RetGen (Shao et al. 2023): rounds of search and answer. Each query is the question followed by the last round's
+/// output. Each prompt shows only the newest documents. The last output is the answer.
 namespace espalier::method::baselines {
 
+template <class = void>
 inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   std::string query = path->question();
   for (std::uint32_t round = 1; round < options.rounds; ++round) {
     co_await path->search(query);
-    const std::optional<rag::Action> output = co_await path->ask("answer", path->showing(path->documents()), rag::SegmentKind::sub_answer);
+    const std::optional<rag::Action> output =
+        co_await path->ask("answer", path->showing(path->documents()), rag::SegmentKind::sub_answer);
     if (!output) co_return;
     query = path->question() + " " + output->text;
   }
@@ -18,6 +20,9 @@ inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-inline Baseline iter_retgen() { return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}}; }
+template <class = void>
+inline Baseline iter_retgen() {
+  return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}};
+}
 
 }  // namespace espalier::method::baselines

@@ -2,16 +2,20 @@
 
 #include <espalier/method/baselines/self_ask.hpp>
 
-/// IterDRAG (Yue et al. 2024): Self-Ask that starts from documents for the whole question and searches for every follow-up.
-/// The published scaling adds examples and documents to the prompt and runs it many times: `documents`, `--prompts` and
+/// IterDRAG (Yue et al. 2024): Self-Ask that starts with documents for the whole question and searches for every
+/// follow-up. For the published scaling with more examples, documents and runs, use `shots`, `documents` and
 /// `--match-budget`.
 namespace espalier::method::baselines {
 
+template <class = void>
 inline Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await path->search(path->question());
   co_await run_self_ask(path, options);
 }
 
-inline Baseline iterdrag() { return {"iterdrag", self_ask_prompts, run_iterdrag, {.rounds = 5, .documents = 3}}; }
+template <class = void>
+inline Baseline iterdrag() {
+  return {"iterdrag", self_ask_prompts, run_iterdrag, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
+}
 
 }  // namespace espalier::method::baselines

@@ -2,14 +2,16 @@
 
 #include <espalier/method/baseline.hpp>
 
-/// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read, answer, all in one prompt. After the last
-/// turn comes one more reply whose search is not served. The published results need trained weights.
+/// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer in one prompt. After the
+/// last turn comes one more reply, whose search is not executed. The published results need trained weights.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
   rag::PromptSet::Texts texts;
-  texts["step"] = how + "\nThink first: <think> your thoughts </think>\nSearch: <search> one query </search> What is found stands between <information> and "
-                        "</information>.\nAnswer: <answer> the answer </answer>\n" +
+  texts["step"] = how +
+                  "\nThink first: <think> your thoughts </think>\nSearch: <search> one query </search> What is found "
+                  "stands between <information> and "
+                  "</information>.\nAnswer: <answer> the answer </answer>\n" +
                   words::brief + words::question + words::history + "\n### Next\n";
   return prompt_set({std::move(name),
                      {{"step", {"question", "history"}, {"search", "answer"}}},
@@ -21,12 +23,16 @@ inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
                     std::move(texts));
 }
 inline rag::PromptSet search_r1_prompts() {
-  return search_r1_form("search-r1", "Answer the question. Think whenever something new is known; if knowledge is missing, search as often as you like.");
+  return search_r1_form("search-r1",
+                        "Answer the question. Think whenever something new is known; if knowledge is missing, search "
+                        "as often as you like.");
 }
 inline rag::PromptSet ikea_prompts() {
-  return search_r1_form("ikea", "Answer the question. Use what you know yourself first; search only for what you do not know.");
+  return search_r1_form("ikea",
+                        "Answer the question. Use what you know yourself first; search only for what you do not know.");
 }
 
+template <class = void>
 inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();
   if (!question.ends_with('?')) question += '?';
@@ -35,20 +41,35 @@ inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
     if (!drawn) co_return;
     if (!drawn->reply) {
       path->add(rag::SegmentKind::thought, drawn->raw.str());
-      path->notice("That was neither a search between <search> and </search> nor an answer between <answer> and </answer>. Try again.");
+      path->notice(
+          "That was neither a search between <search> and </search> nor an answer between <answer> and </answer>. Try "
+          "again.");
       continue;
     }
     const bool answers = drawn->reply->tag == "answer";
     const rag::SegmentKind kind = answers ? rag::SegmentKind::answer : rag::SegmentKind::query;
     rag::Action action(kind, drawn->reply->content, drawn->reply->thought, drawn->reply->content);
-    co_await path->take(std::move(action));
+    if (answers || options.observation == 0) co_await path->take(std::move(action));
+    else co_await path->take_cut(std::move(action), 4 * options.observation);
     if (answers) co_return;
   }
   const std::optional<Proposal<rag::Action>> last = co_await path->draw("step", Path::with("question", question));
   if (last) path->add(last->action.kind, last->action.text, last->action.thought);
 }
 
-inline Baseline search_r1() { return {"search-r1", search_r1_prompts, run_search_r1, {.rounds = 4, .documents = 3}}; }
-inline Baseline ikea() { return {"ikea", ikea_prompts, run_search_r1, {.rounds = 3, .documents = 3}}; }
+/// Replies and documents have at most 500 tokens each.
+template <class = void>
+inline Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uint32_t turns) {
+  const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
+  return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
+}
+template <class = void>
+inline Baseline search_r1() {
+  return search_r1_agent("search-r1", search_r1_prompts, 4);
+}
+template <class = void>
+inline Baseline ikea() {
+  return search_r1_agent("ikea", ikea_prompts, 3);
+}
 
 }  // namespace espalier::method::baselines

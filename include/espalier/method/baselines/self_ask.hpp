@@ -2,8 +2,8 @@
 
 #include <espalier/method/baselines/follow_up.hpp>
 
-/// Self-Ask (Press et al. 2023) with a search engine: a follow-up question is searched and answered from what was found,
-/// until the final answer can be given.
+/// Self-Ask (Press et al. 2023) with a search engine: each follow-up question is searched and answered from what was
+/// found, until the final answer can be given.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet self_ask_prompts() {
@@ -12,11 +12,14 @@ inline rag::PromptSet self_ask_prompts() {
                     {{"next", {"question", "history"}, {"question", "answer"}},
                      {"conclude", {"question", "history"}, {"sub_answer"}},
                      {"forced_answer", {"question", "history"}, {"answer"}}},
-                    follow_up_tags(), words::document, {"search"}};
+                    follow_up_tags(),
+                    words::document,
+                    {"search"}};
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
-/// Asks, searches and concludes until an answer stands.
+/// Asks, searches and concludes until there is an answer.
+template <class = void>
 inline Task<void> run_self_ask(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
@@ -27,6 +30,9 @@ inline Task<void> run_self_ask(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-inline Baseline self_ask() { return {"self-ask", self_ask_prompts, run_self_ask, {.rounds = 5, .documents = 3}}; }
+template <class = void>
+inline Baseline self_ask() {
+  return {"self-ask", self_ask_prompts, run_self_ask, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
+}
 
 }  // namespace espalier::method::baselines

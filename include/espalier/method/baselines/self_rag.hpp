@@ -4,33 +4,47 @@
 
 #include <cmath>
 
-/// Self-RAG (Asai et al. 2024), prompted: decides whether to retrieve, answers once from each passage, criticises each answer
-/// and keeps the best by exp(mean log-probability) + relevance + support + utility. Its reflection tokens are trained; here
-/// a call says what they say. Without log-probabilities from the model that term is left out of all answers.
+/// Self-RAG (Asai et al. 2024) by prompts. It decides whether to retrieve, answers once from each passage, criticises
+/// each answer, and keeps the best by exp(mean log-probability) + relevance + support + utility / 2. The published
+/// reflection tokens are trained. Here calls replace them. Without log-probabilities that term is 0 for all answers,
+/// and the decision has the probability 0 or 1.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet self_rag_prompts() {
-  Protocol protocol{"self-rag",
-                    {{"judge", {"question"}, {"verdict"}}, {"critique", {"documents", "question", "step"}, {"score"}, {0, 1, 3}}},
-                    {{"verdict", "", ""}, {"answer", "Answer:", "\n"}, {"score", "Scores:", "\n"}},
-                    words::document};
+  Protocol protocol{
+      "self-rag",
+      {{"judge", {"question"}, {"verdict"}}, {"critique", {"documents", "question", "step"}, {"score"}, {0, 1, 3}}},
+      {{"verdict", "", ""}, {"answer", "Answer:", "\n"}, {"score", "Scores:", "\n"}},
+      words::document};
   rag::PromptSet::Texts texts = judge_then_retrieve_prompts().texts();
   add_two_answers(protocol, texts);
-  texts["critique"] = "Criticise an answer to a question that was given from a passage. Write three numbers from 0 to 1: how relevant the passage is to the "
-                      "question, how far the passage supports the answer, and how useful the answer is.\nScores: relevance, support, utility\n" +
-                      words::documents + words::question + "\n### Answer\n{step}\n\n### Scores\n";
+  texts["critique"] =
+      "Criticise an answer to a question that was given from a passage. Write three numbers from 0 to 1: how relevant "
+      "the passage is to the "
+      "question, how far the passage supports the answer, and how useful the answer is.\nScores: relevance, support, "
+      "utility\n" +
+      words::documents + words::question + "\n### Answer\n{step}\n\n### Scores\n";
   return prompt_set(std::move(protocol), std::move(texts));
 }
 
-/// What an answer is worth: the published sum, with utility moved from [0, 1] to [-1, 1].
+/// The score of an answer: the published sum with the weights 1, 1 and 0.5, and utility mapped from [0, 1] to [-1, 1].
 inline double self_rag_score(double mean_logprob, double relevance, double support, double utility) {
-  return (std::isnan(mean_logprob) ? 0 : std::exp(mean_logprob)) + relevance + support + (2 * utility - 1);
+  return (std::isnan(mean_logprob) ? 0 : std::exp(mean_logprob)) + relevance + support + 0.5 * (2 * utility - 1);
+}
+/// The probability of "yes", from a verdict and its log-probability (NaN = not known).
+inline double probability_of_yes(bool yes, double logprob) {
+  const double p = std::isnan(logprob) ? 1 : std::exp(logprob);
+  return yes ? p : 1 - p;
 }
 
-inline Task<void> run_self_rag(Path* path, BaselineOptions) {
-  const std::optional<rag::Action> verdict = co_await path->ask("judge", Path::Slots(), rag::SegmentKind::thought);
+template <class = void>
+inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
+  const std::optional<Proposal<rag::Action>> verdict =
+      co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
-  if (!*rag::read_verdict(verdict->text)) {
+  co_await path->take(verdict->action);
+  const bool yes = *rag::read_verdict(verdict->action.text);
+  if (!(probability_of_yes(yes, static_cast<double>(verdict->logprob)) > options.threshold)) {
     co_await path->ask("direct");
     co_return;
   }
@@ -55,6 +69,10 @@ inline Task<void> run_self_rag(Path* path, BaselineOptions) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
-inline Baseline self_rag() { return {"self-rag", self_rag_prompts, run_self_rag, {.documents = 3}, true}; }
+template <class = void>
+inline Baseline self_rag() {
+  return {"self-rag", self_rag_prompts,    run_self_rag, {.documents = 3, .threshold = 0.2},
+          true,       {.max_tokens = 100}, nullptr,      "probability of a needed search above which it searches"};
+}
 
 }  // namespace espalier::method::baselines

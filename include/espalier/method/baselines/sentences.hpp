@@ -6,11 +6,13 @@
 
 namespace espalier::method::baselines {
 
-/// The first sentence of a text. A full stop ends one if blanks and then no small letter follow, and if the word before it is
-/// no initial, no title and no word with full stops inside: "U.S. Steel", "St. Louis", "J. R. Smith" stay whole.
+/// The first sentence of a text. A full stop ends it if white space and then no lower-case letter follow. It does not
+/// end at initials, titles and words with inner full stops: "U.S. Steel", "St. Louis" and "J. R. Smith" stay whole.
 inline std::string first_sentence(std::string_view text) {
   constexpr std::array<std::string_view, 10> titles{"Mr", "Mrs", "Ms", "Dr", "St", "Prof", "Gen", "Col", "Jr", "No"};
-  const auto blank = [&](std::size_t i) { return i >= text.size() || std::string_view(" \t\r\n").find(text[i]) != std::string_view::npos; };
+  const auto blank = [&](std::size_t i) {
+    return i >= text.size() || std::string_view(" \t\r\n").find(text[i]) != std::string_view::npos;
+  };
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') return std::string(text.substr(0, i));
     if ((text[i] != '.' && text[i] != '!' && text[i] != '?') || !blank(i + 1)) continue;

@@ -2,21 +2,27 @@
 
 #include <espalier/method/baseline.hpp>
 
-/// Standard RAG: one search with the question, one call that sees what was found.
+/// Standard RAG: one search with the question, then one call that sees what was found.
 namespace espalier::method::baselines {
 
 inline rag::PromptSet standard_rag_prompts() {
   rag::PromptSet::Texts texts;
-  texts["answer"] = "Answer the question from the documents. Write nothing but the answer.\n" + words::brief + words::documents +
-                    words::question + "\n### Answer\n";
-  return prompt_set({"standard-rag", {{"answer", {"documents", "question"}, {"answer"}}}, {{"answer", "", ""}}, words::document}, std::move(texts));
+  texts["answer"] = "Answer the question from the documents. Write nothing but the answer.\n" + words::brief +
+                    words::documents + words::question + "\n### Answer\n";
+  return prompt_set(
+      {"standard-rag", {{"answer", {"documents", "question"}, {"answer"}}}, {{"answer", "", ""}}, words::document},
+      std::move(texts));
 }
 
+template <class = void>
 inline Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->search(path->question());
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-inline Baseline standard_rag() { return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}}; }
+template <class = void>
+inline Baseline standard_rag() {
+  return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}};
+}
 
 }  // namespace espalier::method::baselines

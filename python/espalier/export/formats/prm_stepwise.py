@@ -1,5 +1,5 @@
-"""Steps with a label each: TRL's PRMTrainer, which TRL had up to 1.13. It knows good and bad alone; the values of the
-steps stand beside them, in a column that it drops."""
+"""Steps with a label each: TRL's PRMTrainer, which TRL had up to 1.13. It knows only good and bad. The values of the
+steps are in another column, which it drops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are; weights need a
-collator of one's own."""
+"""Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are. Weights need your
+own collator."""
 
 from __future__ import annotations
 

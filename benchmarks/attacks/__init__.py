@@ -1,0 +1,1 @@
+"""Attacks on an installed package; benchmarks/attack.py runs them."""

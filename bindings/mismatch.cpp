@@ -1,0 +1,82 @@
+#include "bindings.hpp"
+
+#include <string>
+#include <utility>
+
+namespace espalier::python {
+namespace {
+
+/// pybind11 answers arguments that do not fit with many lines. One function of its own calls all that it binds. Here
+/// stands another around that one, in which espalier.bridge.mismatch makes one line of the answer.
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+using Plain = PyObject* (*)(PyObject*, PyObject*, PyObject*);
+PyCFunction pybind11_call = nullptr;
+
+/// Replaces the error that is set, if it is such a one.
+template <class Arguments>
+PyObject* said_shorter(Arguments arguments) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+  try {
+    py::error_already_set error;
+    const auto said = py::str(error.value()).cast<std::string>();
+    if (said.find("arguments. The following argument types are supported:\n") == std::string::npos) {
+      error.restore();
+      return nullptr;
+    }
+    const auto [args, kwargs] = arguments();
+    const py::object line = py::module_::import("espalier.bridge.mismatch").attr("sentence")(said, args, kwargs);
+    PyErr_SetObject(PyExc_TypeError, line.ptr());
+  } catch (py::error_already_set& error) {
+    error.restore();
+  }
+  return nullptr;
+}
+
+PyObject* call_fast(PyObject* self, PyObject* const* values, Py_ssize_t count, PyObject* names) {
+  PyObject* result = reinterpret_cast<Fast>(reinterpret_cast<void (*)()>(pybind11_call))(self, values, count, names);
+  if (result) return result;
+  return said_shorter([&] {
+    py::tuple args(count);
+    for (Py_ssize_t i = 0; i < count; ++i) args[i] = py::reinterpret_borrow<py::object>(values[i]);
+    py::dict kwargs;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+      kwargs[py::handle(PyTuple_GET_ITEM(names, i))] = py::handle(values[count + i]);
+    return std::pair(args, kwargs);
+  });
+}
+
+PyObject* call_plain(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* result = reinterpret_cast<Plain>(reinterpret_cast<void (*)()>(pybind11_call))(self, args, kwargs);
+  if (result) return result;
+  return said_shorter([&] {
+    return std::pair(py::reinterpret_borrow<py::tuple>(args),
+                     kwargs ? py::reinterpret_borrow<py::dict>(kwargs) : py::dict());
+  });
+}
+
+/// The definition of a function, or null if it is none.
+PyMethodDef* definition_of(py::handle function) {
+  if (PyInstanceMethod_Check(function.ptr())) function = PyInstanceMethod_GET_FUNCTION(function.ptr());
+  return PyCFunction_Check(function.ptr()) ? reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml : nullptr;
+}
+
+void shorten(py::handle function) {
+  PyMethodDef* const definition = definition_of(function);
+  if (!definition || definition->ml_meth != pybind11_call) return;
+  const bool fast = definition->ml_flags & METH_FASTCALL;  // from pybind11 3.1 on
+  definition->ml_meth = reinterpret_cast<PyCFunction>(fast ? reinterpret_cast<void (*)()>(&call_fast)
+                                                           : reinterpret_cast<void (*)()>(&call_plain));
+}
+
+}  // namespace
+
+void shorten_mismatches(const py::module_& m) {
+  pybind11_call = definition_of(py::cpp_function([] {}))->ml_meth;  // it is the same of all of them
+  for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
+    shorten(member);
+    if (!PyType_Check(member.ptr())) continue;
+    for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) shorten(inner);
+  }
+}
+
+}  // namespace espalier::python

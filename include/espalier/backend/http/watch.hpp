@@ -1,0 +1,87 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend {
+
+/// Watches servers for a waiting user: reports at once, and only once, that a server has not replied for a while. Only
+/// one thread at a time may call it.
+class HttpWatch {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Say = std::function<void(const std::string&)>;
+
+  /// `patience_s`: seconds without a reply before it is reported, 0 = never. `say` gets each new trouble and remark.
+  /// Throws std::invalid_argument for a negative number.
+  HttpWatch(double patience_s, Say say) : patience_s_(patience_s), say_(std::move(say)) {
+    if (!(patience_s >= 0 && patience_s < 1e7))
+      bad_option("contact", patience_s, "0 (never report) or seconds below 1e7");
+  }
+
+  /// A message goes to a server.
+  void sent(const std::string& server, Time now) {
+    State& state = servers_[server];
+    if (!state.replied && !state.since) state.since = now;
+  }
+  /// The server could not be reached or has failed with `what`.
+  void failed(const std::string& server, const std::string& what, Time now) {
+    State& state = servers_[server];
+    if (!state.since) state.since = now;
+    state.what = what;
+  }
+  /// The server has replied, even if it refused.
+  void replied(const std::string& server) {
+    State& state = servers_[server];
+    state = State();
+    state.replied = true;
+  }
+  /// Reports servers that have been silent too long.
+  void look(Time now) {
+    for (auto& [server, state] : servers_) {
+      if (patience_s_ <= 0 || !state.since || !state.trouble.empty() ||
+          std::chrono::duration<double>(now - *state.since).count() < patience_s_)
+        continue;
+      state.trouble = "no reply for ";
+      JsonWriter(state.trouble).value(patience_s_);
+      state.trouble += " s: ";
+      state.trouble += state.what.empty() ? server : state.what;
+      if (say_) say_(std::string(state.trouble));
+    }
+  }
+  /// Records something that readers of the results must know about a server. Only its first remark counts.
+  void remark(const std::string& server, const std::string& what) {
+    if (!remarks_.emplace(server, server + ": " + what).second) return;
+    if (say_) say_(remarks_.at(server));
+  }
+
+  /// The current trouble, "" = none.
+  [[nodiscard]] std::string trouble() const {
+    for (const auto& [server, state] : servers_)
+      if (!state.trouble.empty()) return state.trouble;
+    return "";
+  }
+  [[nodiscard]] const std::map<std::string, std::string>& remarks() const { return remarks_; }
+
+ private:
+  struct State {
+    bool replied = false;
+    std::optional<Time> since = std::nullopt;  ///< start of the wait for its first reply, or of its failures
+    std::string what = {};                     ///< the last failure
+    std::string trouble = {};                  ///< the report as given
+  };
+  double patience_s_;
+  Say say_;
+  std::map<std::string, State> servers_;
+  std::map<std::string, std::string> remarks_;  ///< one per server
+};
+
+}  // namespace espalier::backend

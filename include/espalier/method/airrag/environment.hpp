@@ -1,0 +1,214 @@
+#pragma once
+
+#include <espalier/method/airrag/allowance.hpp>
+#include <espalier/method/airrag/evidence.hpp>
+#include <espalier/method/airrag/options.hpp>
+#include <espalier/method/airrag/prompts.hpp>
+#include <espalier/method/airrag/queries.hpp>
+#include <espalier/rag/environment.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// AirRAG's five actions, and when each is legal (section 3.1).
+class AirRagEnvironment {
+ public:
+  using State = rag::State;
+  using Action = rag::Action;
+  /// System analysis, direct answer, retrieval answer, query transformation, summary answer.
+  enum : Kind { say = 16, da, ra, qt, sa };
+
+  AirRagEnvironment(rag::Environment loop, const AirRagOptions& options)
+      : loop_(loop.finding(documents(options, loop.documents()))), options_(options) {}
+
+  /// Passages per retrieval. With L_max they are as many as fit into it (Fig. 3): a path with m retrievals shows the
+  /// passages of one retrieval m times in retrieval answers, m (m + 1) / 2 times in transformations and m times in its
+  /// summary.
+  static std::uint32_t documents(const AirRagOptions& o, std::uint32_t least) {
+    if (!o.scale_documents || o.budget.input_tokens == 0) return least;
+    const std::uint64_t m = o.max_pairs, times = m + m * (m + 1) / 2 + m;
+    const std::uint64_t paths = std::uint64_t(o.until_spent ? 1 : o.rollouts) * o.width();
+    const std::uint64_t fit = o.budget.input_tokens / (times * paths * passage_tokens);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, least, std::max(least, most_documents)));
+  }
+
+  /// What has happened on a path.
+  struct Progress {
+    std::deque<std::string> queries;  ///< queries that wait for retrieval, at first the question itself
+    std::uint32_t actions = 0, retrievals = 0, transformations = 0;
+    rag::SegmentKind last = rag::SegmentKind::notice;  ///< what the last action added, a notice at the root
+  };
+  [[nodiscard]] Progress progress(const State& state) const {
+    Progress p;
+    std::set<std::string> answered;
+    p.queries.push_back(state.question().text);
+    for (const rag::Segment* segment : state.transcript().segments()) {
+      const rag::SegmentKind kind = segment->kind();
+      if (kind == rag::SegmentKind::query || kind == rag::SegmentKind::documents || kind == rag::SegmentKind::thought)
+        continue;
+      ++p.actions;
+      p.last = kind;
+      if (kind == rag::SegmentKind::sub_answer) {
+        ++p.retrievals;
+        if (p.queries.empty()) continue;
+        answered.insert(rag::normalise(p.queries.front()));
+        p.queries.pop_front();
+      } else if (kind == rag::SegmentKind::queries) {
+        p.transformations += options_.lite || p.actions > 1;
+        const std::vector<std::string> lines = fresh_queries(segment->words(), answered);
+        if (lines.empty()) continue;  // "None", or nothing new: the waiting queries stay
+        if (!p.queries.empty()) p.queries.pop_front();
+        p.queries.insert(p.queries.begin(), lines.begin(), lines.end());
+        keep_first(p.queries);
+      }
+    }
+    return p;
+  }
+
+  /// Legal actions. A simulation takes the first one.
+  [[nodiscard]] std::vector<Kind> kinds(const State& state) const {
+    std::vector<Kind> legal = legal_actions(state);
+    if (options_.simulation == AirRagOptions::Simulation::descent && legal.size() == 2 && lot(state))
+      std::swap(legal[0], legal[1]);
+    return legal;
+  }
+
+  /// n samples of an action, less those that the node already has. At most the action's own number.
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
+    n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
+    if (n > 0 && !affords(state, kind, n, context)) {
+      context.ledger->refused = true;
+      const bool first = simulating_ || kinds(state).front() == kind;
+      n = first && may_end(state, context) ? 1 : 0;
+      kind = forced;
+    }
+    if (n == 0) return as_task(std::vector<Proposal<Action>>());
+    return draw(this, std::move(state), kind, n, std::move(context));
+  }
+
+  template <class = void>
+  Task<State> step(State state, Action action, Context context) const {
+    if (action.found) {
+      state = state.with(rag::Segment(rag::SegmentKind::query, rag::ModelText(progress(state).queries.front())));
+      state = state.with(rag::Segment(*action.found));
+    }
+    return loop_.step(std::move(state), std::move(action), std::move(context));
+  }
+
+  [[nodiscard]] const rag::Environment& loop() const { return loop_; }
+  /// The same environment for the steps of one simulation, each of which is one action.
+  [[nodiscard]] AirRagEnvironment simulating() const {
+    AirRagEnvironment other = *this;
+    other.simulating_ = true;
+    return other;
+  }
+
+ private:
+  static constexpr Kind forced = sa + 1;                 ///< the summary that a budget forces
+  static constexpr std::uint64_t passage_tokens = 130;   ///< of a passage of 100 words
+  static constexpr std::uint32_t most_documents = 1000;  ///< per retrieval
+
+  /// Calls that end a path: the summary, and its score where a model gives it.
+  [[nodiscard]] std::uint32_t ending() const {
+    return 1 + (options_.terminal_reward == AirRagOptions::TerminalReward::reward_model);
+  }
+  /// True if the budget pays for n samples of an action, where a node grows for those of the actions before it too, and
+  /// for what ends a path after that.
+  [[nodiscard]] bool affords(const State& state, Kind kind, std::uint32_t n, const Context& context) const {
+    if (!options_.budget.limited()) return true;
+    std::uint32_t calls = n;
+    bool ends = kind == sa;
+    if (!simulating_) {
+      calls = 0;
+      for (const Kind each : kinds(state)) {
+        calls += samples(each);
+        if (each == kind) break;
+      }
+    }
+    const std::uint32_t shown = state.retrievals() + (kind == ra);
+    return Allowance(options_.budget, *context.ledger, state.spent_before())
+        .affords({{calls, kind == ra ? 1 : shown}, {ending() - ends, shown}});
+  }
+  /// True if the budget pays for a summary, or if nothing was answered yet: a question is never dropped.
+  [[nodiscard]] bool may_end(const State& state, const Context& context) const {
+    const Allowance left(options_.budget, *context.ledger, state.spent_before());
+    return left.affords({{ending(), state.retrievals()}}) ||
+           !(left.made("sa") || (options_.da_terminal && left.made("da")));
+  }
+  [[nodiscard]] std::vector<Kind> legal_actions(const State& state) const {
+    if (state.answer()) return {};
+    const Progress p = progress(state);
+    if (p.actions == 0) return options_.lite ? std::vector<Kind>{ra, qt} : std::vector<Kind>{say, da};
+    const bool full = p.actions + 1 >= options_.max_depth || p.last == rag::SegmentKind::own_answer;
+    const bool waits = !p.queries.empty() && p.retrievals < options_.max_pairs;
+    const bool transforms = p.transformations < options_.max_pairs;
+    if (full) return {sa};
+    if (p.last == rag::SegmentKind::queries) {
+      if (p.actions == 1 && !options_.lite) return {ra, qt};  // after the analysis
+      return {waits ? ra : sa};
+    }
+    if (waits && transforms) return {qt};
+    if (waits) return {ra};
+    return transforms && p.retrievals < options_.max_pairs ? std::vector<Kind>{qt, sa} : std::vector<Kind>{sa};
+  }
+
+  /// A random bit per path, drawn from its words.
+  static bool lot(const State& state) {
+    Hasher words;
+    words.add(state.question().id);
+    for (const rag::Segment* segment : state.transcript().segments())
+      if (!segment->documents()) words.add(segment->words());
+    return Random(Seed(words.finish().low)).below(2) == 1;
+  }
+
+  [[nodiscard]] std::uint32_t samples(Kind kind) const {
+    switch (kind) {
+      case say:
+        return options_.n_say;
+      case da:
+        return options_.n_da;
+      case ra:
+        return options_.n_ra;
+      case qt:
+        return options_.n_qt;
+      default:
+        return options_.n_sa;
+    }
+  }
+  template <class = void>
+  static Task<std::vector<Proposal<Action>>> draw(const AirRagEnvironment* self, State state, Kind kind,
+                                                  std::uint32_t n, Context context) {
+    using Says = rag::SegmentKind;
+    const rag::Environment& loop = self->loop_;
+    const Progress p = self->progress(state);
+    const std::string query = p.queries.empty() ? std::string("(none)") : p.queries.front();
+    auto slots = loop.slots(state.view());
+    slots.emplace_back("query", rag::render_text(query));
+    if (kind == say) co_return co_await loop.draw("say", std::move(slots), n, context, Says::queries);
+    if (kind == da) {
+      const auto says = self->options_.da_terminal ? Says::answer : Says::own_answer;
+      co_return co_await loop.draw("da", std::move(slots), n, context, says);
+    }
+    std::shared_ptr<const Passages> found;
+    if (kind == ra) found = std::make_shared<const Passages>(co_await loop.find(query, context));
+    slots.emplace_back("documents", rag::render_documents(found ? *found : evidence(state), *airrag_protocol()));
+    if (kind == qt) co_return co_await loop.draw("qt", std::move(slots), n, context, Says::queries);
+    if (kind >= sa) co_return co_await loop.draw("sa", std::move(slots), n, context, Says::answer, kind == forced);
+    auto answers = co_await loop.draw("ra", std::move(slots), n, context, Says::sub_answer);
+    for (auto& one : answers) one.action.found = found;
+    co_return answers;
+  }
+  rag::Environment loop_;
+  AirRagOptions options_;
+  bool simulating_ = false;
+};
+
+}  // namespace espalier::method

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <espalier/method/airrag/search.hpp>
+#include <espalier/method/airrag/state_scores.hpp>
+#include <espalier/method/baselines/direct.hpp>
+#include <espalier/method/baselines/iterdrag.hpp>
+#include <espalier/method/baselines/standard_rag.hpp>
+#include <espalier/method/rag_method.hpp>
+#include <espalier/method/registry.hpp>
+#include <espalier/output/chain.hpp>
+#include <espalier/search/join.hpp>
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// AirRAG as a run sees it, with its variants Lite and Blender. `expand` uses rewards against gold, `answer` uses
+/// agreement of the answers.
+class AirRagFace final : public RagMethod {
+ public:
+  enum class Variant : std::uint8_t { full, lite, blender };
+  explicit AirRagFace(Variant variant) : RagMethod(airrag_prompts()) {
+    options_.lite = variant == Variant::lite;
+    options_.blend = variant == Variant::blender;
+    if (options_.blend) options_.select = AirRagOptions::Select::refine;
+    sampling_.top_p = 0.8;
+    sampling_.top_k = 50;
+    own_["process_reward"].temperature = 0;
+    table_.add("rollouts", options_.rollouts, "simulations of a tree", "1 or more")
+        .add("w", options_.w, "exploration weight of UCT", "0 or more")
+        .add("n_say", options_.n_say, "samples of the system analysis", "1 to 255")
+        .add("n_da", options_.n_da, "samples of the direct answer", "1 to 255")
+        .add("n_ra", options_.n_ra, "samples of an answer from documents", "1 to 255")
+        .add("n_qt", options_.n_qt, "samples of a query transformation", "1 to 255")
+        .add("n_sa", options_.n_sa, "samples of the summary", "1 to 255")
+        .add("q_div", q_div_, "analysis and transformation are sampled with temperature 1 and top_p 1", "true, false")
+        .add("max_pairs", options_.max_pairs, "retrievals and transformations on a path, each", "1 or more")
+        .add("max_depth", options_.max_depth, "actions on a path", "2 or more")
+        .add("da_terminal", options_.da_terminal, "a direct answer is final, else it feeds the summary", "true, false")
+        .add("l_max", options_.budget.input_tokens, "input tokens per question, 0 = no limit", "0 or more")
+        .add("scale_documents", options_.scale_documents,
+             "with l_max, as many passages per retrieval as fit into it, `documents` at least", "true, false")
+        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
+        .add("simulation", options_.simulation,
+             "first legal action, nodes after the search; or random order, nodes at once", {"straight", "descent"})
+        .add("terminal_reward", options_.terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
+             {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
+        .add("select", options_.select, "which candidate is the answer",
+             {"jaccard", "embedding", "refine", "reward_model"})
+        .add("good", good_, "least F1 of a completion that counts as good in prm.jsonl", "0 to 1");
+  }
+
+  void preset(const std::string& name) override {
+    using Reward = AirRagOptions::TerminalReward;
+    using Simulation = AirRagOptions::Simulation;
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
+    const bool paper = name == "paper";
+    options_.w = paper ? 1.4142135623730951 : 2;
+    options_.terminal_reward = paper ? Reward::jaccard : Reward::self_consistency;
+    options_.simulation = paper ? Simulation::straight : Simulation::descent;
+    options_.da_terminal = !paper;
+  }
+
+  void check() const override {
+    RagMethod::check();
+    checked(options_);
+    if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
+  }
+
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
+    return search(this, gold_.get(), std::move(root), seed);
+  }
+  /// A search alone spends its whole budget by more rollouts.
+  [[nodiscard]] std::optional<Budget> budget_to_match() const override {
+    return options_.blend ? RagMethod::budget_to_match() : std::nullopt;
+  }
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
+    return search(this, label_free_.get(), std::move(root), seed);
+  }
+  [[nodiscard]] std::vector<Product> products() const override {
+    return {Product("prm.jsonl", [this](const output::TreeRecord& record, std::string& rows) {
+      append_state_scores(record, good_, rows);
+    })};
+  }
+
+ private:
+  [[nodiscard]] Sampling sampling(const std::string& purpose) const override {
+    Sampling chosen = sampling_;
+    if (q_div_ && (purpose == "say" || purpose == "qt")) chosen.temperature = chosen.top_p = 1;
+    return chosen;
+  }
+  [[nodiscard]] Budget all_budget() const {
+    Budget all = budget();
+    all.input_tokens = options_.budget.input_tokens;
+    return all;
+  }
+  void build(rag::Environment loop) override {
+    AirRagOptions options = options_;
+    options.budget = all_budget();
+    options.until_spent = RagMethod::budget_to_match() && !options_.blend;
+    if (options.until_spent) options.rollouts = std::numeric_limits<std::uint32_t>::max();
+    label_free_ = std::make_unique<AirRag>(options, loop, rag::AnyReward(rag::Agreement()), encoder_);
+    options.terminal_reward = AirRagOptions::TerminalReward::gold;
+    gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
+    if (!options_.blend) return;
+    blend_.push_back({baselines::standard_rag(), loop.speaking(baselines::standard_rag_prompts())});
+    blend_.push_back({baselines::iterdrag(), loop.speaking(baselines::self_ask_prompts())});
+    blend_.push_back({baselines::direct(), loop.speaking(baselines::direct_prompts())});
+  }
+
+  Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
+    if (name == "prm") return gold_->judge().annotate(tree);
+    bad_option("with", name, "prm, embedding");
+  }
+
+  /// One budget holds for the search, for the methods that join it, and for the choice.
+  template <class = void>
+  static Task<rag::Tree> search(AirRagFace* self, AirRag* engine, rag::State root, std::uint64_t seed) {
+    const Budget budget = self->all_budget();
+    const double began = budget.now();
+    rag::Tree tree = co_await (*engine)(root, seed);
+    for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
+      const auto& [other, loop] = self->blend_[i];
+      const std::uint64_t own_seed = Seed(seed).child(i).value();
+      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began));
+      co_await other.run(&path, other.defaults);
+      join(tree, std::move(path).tree());
+    }
+    const bool may_ask = !budget.spent(tree, tree.steps, began) && engine->choice().affordable(tree, budget);
+    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = Ending::budget;
+    else if (engine->options().until_spent && !output::complete_chains(tree).empty()) tree.ending = Ending::done;
+    co_await engine->choice()(&tree, may_ask);
+    co_return tree;
+  }
+
+  AirRagOptions options_;
+  bool q_div_ = false;
+  double good_ = 0.5;
+  std::unique_ptr<AirRag> gold_, label_free_;
+  std::vector<std::pair<Baseline, rag::Environment>> blend_;
+};
+
+namespace detail {
+inline const Registered<AirRagFace> airrag("airrag", AirRagFace::Variant::full);
+inline const Registered<AirRagFace> airrag_lite("airrag-lite", AirRagFace::Variant::lite);
+inline const Registered<AirRagFace> airrag_blender("airrag-blender", AirRagFace::Variant::blender);
+}  // namespace detail
+
+}  // namespace espalier::method

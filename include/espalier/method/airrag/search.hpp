@@ -1,0 +1,69 @@
+#pragma once
+
+#include <espalier/method/airrag/choice.hpp>
+#include <espalier/method/airrag/evaluation.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+/// AirRAG (arXiv 2501.10053): Monte-Carlo tree search over five reasoning actions, then a choice among all answers that
+/// were reached.
+namespace espalier::method {
+
+/// AirRAG's search and its choice of the answer.
+class AirRag {
+ public:
+  AirRag(const AirRagOptions& options, const rag::Environment& loop, rag::AnyReward reward,
+         std::optional<EncoderPort> encoder = std::nullopt)
+      : options_(checked(options)),
+        environment_(loop, options),
+        judge_(loop),
+        choice_(options.select, loop, encoder),
+        reward_(std::move(reward)),
+        encoder_(std::move(encoder)) {
+    if (options.terminal_reward == AirRagOptions::TerminalReward::embedding && !encoder_)
+      bad_option("terminal_reward", "embedding", "another reward where there is no encoder");
+  }
+
+  /// Grows the tree of one question with its candidates. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    if (options_.simulation == AirRagOptions::Simulation::descent) return grow<Grafted>(this, std::move(root), seed);
+    return grow<SameEnvironment>(this, std::move(root), seed);
+  }
+  /// Chooses among the candidates of a tree.
+  [[nodiscard]] const AirRagChoice& choice() const { return choice_; }
+  [[nodiscard]] const AirRagJudge& judge() const { return judge_; }
+  [[nodiscard]] const AirRagOptions& options() const { return options_; }
+
+ private:
+  template <class Policy>
+  static Task<rag::Tree> grow(AirRag* self, rag::State root, Seed seed) {
+    const AirRagOptions& o = self->options_;
+    const auto answers = std::make_shared<AirAnswers>();
+    const MctsOptions options{.simulations = o.rollouts,
+                              .width = o.width(),
+                              .window = o.window,
+                              .values = MctsOptions::Values::alike,
+                              .solve = o.until_spent,
+                              .budget = o.budget};
+    Mcts engine(options, AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
+                Uct({.w = o.w}), AirBackup(o.terminal_reward, answers));
+    rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
+    if (tree.ledger.refused) tree.ending = Ending::budget;
+    add_candidates(tree, self->environment_.loop());
+    co_return tree;
+  }
+
+  AirRagOptions options_;
+  AirRagEnvironment environment_;
+  AirRagJudge judge_;
+  AirRagChoice choice_;
+  rag::AnyReward reward_;
+  std::optional<EncoderPort> encoder_;
+};
+
+}  // namespace espalier::method

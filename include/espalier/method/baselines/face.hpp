@@ -1,0 +1,108 @@
+#pragma once
+
+#include <espalier/method/baselines/adaptive_rag.hpp>
+#include <espalier/method/baselines/auto_rag.hpp>
+#include <espalier/method/baselines/cot.hpp>
+#include <espalier/method/baselines/deeprag.hpp>
+#include <espalier/method/baselines/direct.hpp>
+#include <espalier/method/baselines/flare.hpp>
+#include <espalier/method/baselines/generate_then_retrieve.hpp>
+#include <espalier/method/baselines/hiprag.hpp>
+#include <espalier/method/baselines/ircot.hpp>
+#include <espalier/method/baselines/iter_retgen.hpp>
+#include <espalier/method/baselines/iterative.hpp>
+#include <espalier/method/baselines/iterdrag.hpp>
+#include <espalier/method/baselines/judge_then_retrieve.hpp>
+#include <espalier/method/baselines/search_o1.hpp>
+#include <espalier/method/baselines/search_r1.hpp>
+#include <espalier/method/baselines/self_ask.hpp>
+#include <espalier/method/baselines/self_rag.hpp>
+#include <espalier/method/baselines/standard_rag.hpp>
+#include <espalier/method/rag_method.hpp>
+#include <espalier/method/registry.hpp>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+namespace baselines {
+
+/// All baselines.
+template <class = void>
+inline std::vector<Baseline> all() {
+  return {adaptive_rag(), auto_rag(),  cot(),       deeprag(),     direct(),    flare(),       generate_then_retrieve(),
+          hiprag(),       ikea(),      ircot(),     iter_retgen(), iterative(), iterdrag(),    judge_then_retrieve(),
+          ragent(),       search_o1(), search_r1(), self_ask(),    self_rag(),  standard_rag()};
+}
+
+}  // namespace baselines
+
+/// A baseline as a run sees it. It grows the same path for `expand` and for `answer`.
+class BaselineFace final : public RagMethod {
+ public:
+  explicit BaselineFace(Baseline baseline)
+      : RagMethod(baseline.prompts()), baseline_(std::move(baseline)), options_(baseline_.defaults) {
+    if (options_.documents > 0) documents_ = options_.documents;
+    if (options_.rounds > 0)
+      table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", "1 or more");
+    if (!std::isnan(options_.threshold)) table_.add("threshold", options_.threshold, baseline_.threshold, "0 to 1");
+    if (!std::isnan(options_.mask))
+      table_.add("mask", options_.mask, "tokens of this probability and less are left out of a query", "0 to 1");
+    if (options_.observation > 0)
+      table_.add("observation", options_.observation, "tokens of the documents of one search, at 4 bytes each, 0 = all",
+                 "0 or more");
+    if (baseline_.examples) table_.add("shots", shots_, "worked examples before the question", "0 to 4");
+    sampling_ = baseline_.sampling;
+  }
+
+  /// A baseline has one set of defaults, that of its publication, for both presets.
+  void preset(const std::string& name) override {
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
+  }
+
+  [[nodiscard]] rag::PromptSet prompts() const override {
+    return shots_ > 0 ? baselines::demonstrated(baseline_.prompts(), baseline_.examples, shots_) : RagMethod::prompts();
+  }
+
+  void check() const override {
+    RagMethod::check();
+    if (shots_ > baselines::demonstrations.size()) bad_option("shots", shots_, "0 to 4");
+    if (baseline_.defaults.rounds > 0 && options_.rounds == 0) bad_option("rounds", options_.rounds, "1 or more");
+    if (options_.threshold < 0 || options_.threshold > 1) bad_option("threshold", options_.threshold, "0 to 1");
+    if (options_.mask < 0 || options_.mask > 1) bad_option("mask", options_.mask, "0 to 1");
+  }
+
+  [[nodiscard]] bool retrieves() const override { return baseline_.defaults.documents > 0; }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
+
+ private:
+  [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
+  [[nodiscard]] bool token_logprobs(const std::string&) const override { return !std::isnan(options_.mask); }
+  void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }
+
+  template <class = void>
+  Task<rag::Tree> follow(rag::State root, std::uint64_t seed) {
+    Path path(*loop_, std::move(root), seed, budget());
+    co_await baseline_.run(&path, options_);
+    co_return std::move(path).tree();
+  }
+
+  Baseline baseline_;
+  BaselineOptions options_;
+  std::uint32_t shots_ = 0;
+  std::optional<rag::Environment> loop_;
+};
+
+namespace detail {
+inline const bool baselines_registered = [] {
+  for (const Baseline& one : baselines::all()) Registered<BaselineFace>(one.name, one);
+  return true;
+}();
+}  // namespace detail
+
+}  // namespace espalier::method

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <espalier/method/decex/search.hpp>
+#include <espalier/method/rag_method.hpp>
+#include <espalier/method/registry.hpp>
+#include <espalier/output/dpo.hpp>
+#include <espalier/output/sft.hpp>
+#include <espalier/search/policy_loop.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// DecEx-RAG as a run sees it. `expand` grows its trees. `answer` runs its policy loop, or its expansion under a reward
+/// without gold.
+class DecExRagFace final : public RagMethod {
+ public:
+  DecExRagFace() : RagMethod(decex_prompts()) {
+    table_.add("k", options_.k, "samples per decision", "1 or more")
+        .add("n", options_.n, "rollouts per execution", "1 or more")
+        .add("T_max", options_.T_max, "rounds of a search and searches of the policy loop, then the answer is forced",
+             "1 or more")
+        .add("threshold", options_.threshold, "a value strictly above it is enough", "0 to 1")
+        .add("search", options_.search, "the modes of the paper's Table 2", {"pruned", "no_pruning", "full_node"})
+        .add("termination", options_.termination,
+             "what ends a search: the vote of the samples, the mean reward of their answers, or both",
+             {"vote", "mean_f1", "vote_and_f1"})
+        .add("always_expand_both", options_.always_expand_both, "expand retrieval also where own knowledge passes",
+             "true, false")
+        .add("stop_pairs", options_.stop_pairs,
+             "value sub-questions also where the search stops, so that pairs can prefer to stop", "true, false")
+        .add("stop_at_root", options_.stop_at_root, "the first round may stop too", "true, false")
+        .add("compare_across", options_.compare_across,
+             "own knowledge below the threshold still competes with the queries", "true, false")
+        .add("rollout_rounds", options_.rollout_rounds, "rounds on a rollout's path, then it must answer", "1 or more")
+        .add("refusals", options_.refusals, "own answers with one of these phrases are closed: no knowledge",
+             "phrases separated by ';', empty = none")
+        .add("inference", inference_,
+             "what `answer` runs: the policy loop, or the expansion under the agreement of rollouts",
+             {"policy", "expansion"})
+        .add("chain", dpo_.choice,
+             "which correct chain becomes SFT rows and preference pairs, by its number of retrievals",
+             {"best", "most", "least", "random"})
+        .add("decision_value", dpo_.decision_value,
+             "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
+        .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", "0 or more");
+  }
+
+  /// Both presets are the defaults, because no code was published.
+  void preset(const std::string& name) override {
+    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
+  }
+
+  void check() const override {
+    RagMethod::check();
+    checked(options_);
+    if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
+  }
+
+  [[nodiscard]] bool needs_gold() const override { return reward_ != Reward::agreement; }
+  Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
+
+  Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
+    if (inference_ == Inference::expansion) return (*label_free_)(std::move(root), seed);
+    const Seed start(seed, root.question().id);
+    return policy_(*loop_, std::move(root), start);
+  }
+
+  [[nodiscard]] std::vector<Product> products() const override {
+    return {Product("sft.jsonl",
+                    [this](const output::TreeRecord& record, std::string& rows) {
+                      output::append_sft_rows(record, prompts_in_use(), {dpo_.choice, dpo_.profile}, rows);
+                    }),
+            Product("dpo.jsonl", [this](const output::TreeRecord& record, std::string& rows) {
+              output::append_dpo_rows(record, prompts_in_use(), dpo_, rows);
+            })};
+  }
+
+ private:
+  enum class Inference : std::uint8_t { policy, expansion };
+
+  [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
+  void build(rag::Environment loop) override {
+    options_.budget = budget();
+    search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
+    label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, rag::AnyReward(rag::Agreement()));
+    loop_.emplace(loop.limited_to(options_.T_max));
+    policy_ = PolicyLoop(budget());
+  }
+
+  DecExRagOptions options_;
+  Inference inference_ = Inference::policy;
+  output::DpoOptions dpo_;
+  std::optional<rag::Environment> loop_;
+  std::unique_ptr<DecExRag<rag::AnyReward>> search_, label_free_;
+  PolicyLoop policy_;
+};
+
+namespace detail {
+inline const Registered<DecExRagFace> decex("decex");
+}  // namespace detail
+
+}  // namespace espalier::method

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <espalier/rag/prompt_set.hpp>
+
+#include <memory>
+
+namespace espalier::method {
+
+/// DecEx-RAG's purposes, slots and tags (paper, appendix A.1). Two are ours: the answer that is forced at T_max, and
+/// the sub-question that follows answers which were cut.
+inline std::shared_ptr<const Protocol> decex_protocol() {
+  static const auto protocol =
+      std::make_shared<const Protocol>(Protocol{"decex",
+                                                {{"termination", {"question", "history"}, {"answer", "question"}},
+                                                 {"forced_answer", {"question", "history"}, {"answer"}},
+                                                 {"sub_question", {"question"}, {"question"}},
+                                                 {"next_question", {"question", "history"}, {"question"}},
+                                                 {"own_answer", {"question"}, {"answer"}},
+                                                 {"sub_query", {"question"}, {}},
+                                                 {"rollout", {"question", "history"}, {"search", "answer"}}},
+                                                {{"reasoning", "<reasoning>", "</reasoning>"},
+                                                 {"thought", "<think>", "</think>"},
+                                                 {"question", "<question>", "</question>"},
+                                                 {"answer", "<answer>", "</answer>"},
+                                                 {"search", "<search>", "</search>"},
+                                                 {"information", "<information>", "</information>"}}});
+  return protocol;
+}
+
+/// The prompts in our own words, with the paper's slots and tags. PromptSet::replaced_from replaces single texts by
+/// files.
+inline rag::PromptSet decex_prompts() {
+  rag::PromptSet::Texts texts;
+  texts["termination"] =
+      R"(You solve a question step by step: each round asks one sub-question and settles it, either from memory or from documents that were looked up. Below are the question and all rounds so far. Decide whether the rounds hold enough evidence to answer the question.
+
+Use nothing but what the rounds say; facts that you know but that do not appear there do not count.
+
+If the evidence is enough, explain it and give the final answer:
+<reasoning> which facts lead to the answer </reasoning> <answer> the answer </answer>
+
+If something is missing, explain what and ask for it:
+<reasoning> what is still unknown </reasoning> <question> the next sub-question </question>
+
+When the last sub-question was not really settled, ask it again rather than guess. Keep answers and sub-questions short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### Rounds so far
+{history}
+### Your decision
+)";
+  texts["forced_answer"] =
+      R"(You have asked your last sub-question. Below are the question and all rounds. Give the final answer that the rounds support best; no further question is possible.
+
+Write: <reasoning> which facts lead to the answer </reasoning> <answer> the answer </answer>
+Keep the answer short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### Rounds
+{history}
+### Your final answer
+)";
+  texts["sub_question"] =
+      R"(A question is going to be solved through simpler sub-questions, one after the other. Think about what has to be known first, then state the first sub-question.
+
+Write your thoughts, then: <question> the sub-question </question>
+
+### Question
+{question}
+
+### Your output
+)";
+  texts["next_question"] =
+      R"(You solve a question step by step: each round asks one sub-question and settles it. Below are the question and all rounds so far. They do not settle the question yet. Think about what is still missing, or what should be checked in another way, then state the next sub-question.
+
+Write your thoughts, then: <question> the next sub-question </question>
+
+### Question
+{question}
+
+### Rounds so far
+{history}
+### Your output
+)";
+  texts["own_answer"] =
+      R"(Answer the question below from memory. Think first, then give a short answer: a name, a noun, a brief phrase.
+
+Example
+Question: Which river flows through Vienna?
+Output: Vienna lies in the east of Austria, on a long river that goes on to Bratislava and Budapest. That is the Danube. <answer> the Danube </answer>
+
+### Question
+{question}
+
+### Your output
+)";
+  texts["sub_query"] = R"(Turn the question below into one query for a search engine. Output the query alone.
+
+### Question
+{question}
+
+### Query
+)";
+  texts["rollout"] =
+      R"(You solve a question step by step. Below are the question and the rounds so far; take what they say as settled and go on from there without checking it again.
+
+Think aloud. When you need a fact that you do not have, look it up by writing <search> query </search>; the documents found will be put between <information> and </information>. When nothing more is needed, finish with <answer> answer </answer>. Do not stop before one of the two. Keep queries and answers short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### Rounds so far
+{history}
+### Go on
+)";
+  return {decex_protocol(), std::move(texts)};
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <espalier/method/decex/options.hpp>
+#include <espalier/method/decex/prompts.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/search/layered.hpp>
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// DecEx-RAG (arXiv 2510.05691): greedy layer-by-layer search over decisions and their executions. The decisions are
+/// whether to stop, and whether to retrieve. The executions (answer, sub-question, own answer, query) are valued by
+/// rollouts (Eq. 1).
+namespace espalier::method {
+
+/// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds, or in
+/// all with `stop_at_root`, the termination prompt decides between an answer and the next sub-question. An open
+/// sub-question is answered from memory or by a search. After T_max rounds the answer is forced.
+class DecExRagEnvironment {
+ public:
+  using State = rag::State;
+  using Action = rag::Action;
+  static constexpr Kind answer = static_cast<Kind>(rag::SegmentKind::answer);
+  static constexpr Kind sub_question = static_cast<Kind>(rag::SegmentKind::sub_question);
+  static constexpr Kind own_answer = static_cast<Kind>(rag::SegmentKind::own_answer);
+  static constexpr Kind query = static_cast<Kind>(rag::SegmentKind::query);
+  static constexpr Kind decide = 16;  ///< draws answers and sub-questions
+  static constexpr Kind force = 17;   ///< draws answers
+
+  DecExRagEnvironment(rag::Environment loop, const DecExRagOptions& options)
+      : loop_(std::move(loop)),
+        refusals_(options.refusals),
+        k_(options.k),
+        t_max_(options.T_max),
+        stop_at_root_(options.stop_at_root),
+        pruned_(options.search == DecExRagOptions::Search::pruned) {}
+
+  [[nodiscard]] std::span<const Kind> kinds(const State& s) const {
+    static constexpr std::array<Kind, 2> deciding{decide, sub_question}, settling{own_answer, query};
+    static constexpr std::array<Kind, 1> first{sub_question}, last{force};
+    if (s.answer()) return {};
+    if (s.open_sub_question()) return settling;
+    if (s.iterations() >= t_max_) return last;
+    return s.iterations() == 0 && !stop_at_root_ ? std::span<const Kind>(first) : deciding;
+  }
+
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> propose(State s, Kind kind, std::uint32_t n, Context context) const {
+    using rag::SegmentKind;
+    if (kind == own_answer || kind == query) {
+      std::vector<std::pair<std::string, rag::Rendering>> slots;
+      slots.emplace_back("question", rag::render_text(*s.open_sub_question()));
+      if (kind == own_answer) return memories(std::move(slots), n, context);
+      return loop_.draw("sub_query", std::move(slots), n, context, SegmentKind::query);
+    }
+    auto slots = loop_.slots(s.view());
+    if (kind == force) return loop_.draw("forced_answer", std::move(slots), n, context, SegmentKind::answer, true);
+    if (kind == decide) return loop_.draw("termination", std::move(slots), n, context, SegmentKind::answer);
+    if (s.iterations() == 0) return loop_.draw("sub_question", std::move(slots), n, context, SegmentKind::sub_question);
+    if (pruned_ && context.first == 0)
+      return loop_.draw("next_question", std::move(slots), n, context, SegmentKind::sub_question);
+    return more_questions(std::move(slots), n, context.from(k_ + context.first));
+  }
+
+  template <class = void>
+  Task<State> step(State s, Action a, Context context) const {
+    return loop_.step(std::move(s), std::move(a), context);
+  }
+
+ private:
+  /// Answers from memory. A refusal is no knowledge and is closed.
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> memories(std::vector<std::pair<std::string, rag::Rendering>> slots,
+                                               std::uint32_t n, Context context) const {
+    auto proposals = co_await loop_.draw("own_answer", std::move(slots), n, context, rag::SegmentKind::own_answer);
+    refusals_.close(proposals, rag::SegmentKind::own_answer);
+    co_return proposals;
+  }
+  /// More sub-questions than the decision gave: draws the termination prompt again and drops its answers. Where the
+  /// decision gave none, the pruned search asks for one: its answers may have been cut.
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> more_questions(std::vector<std::pair<std::string, rag::Rendering>> slots,
+                                                     std::uint32_t n, Context context) const {
+    auto proposals = co_await loop_.draw("termination", std::move(slots), n, context, rag::SegmentKind::answer);
+    std::erase_if(proposals, [](const auto& p) { return p.kind != sub_question; });
+    co_return proposals;
+  }
+
+  rag::Environment loop_;
+  rag::Refusals refusals_;
+  std::uint32_t k_, t_max_;
+  bool stop_at_root_, pruned_;
+};
+
+/// Cuts decisions before their executions are valued. An answer that lives and has its value has won an earlier vote.
+struct DecExRagFilter {
+  DecExRagOptions options;
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    using Termination = DecExRagOptions::Termination;
+    constexpr Kind answer = DecExRagEnvironment::answer;
+    if (options.search != DecExRagOptions::Search::pruned || options.termination == Termination::mean_f1) return {};
+    const bool decided = std::any_of(siblings.begin(), siblings.end(),
+                                     [&](NodeId id) { return tree[id].kind == answer && tree[id].evaluated; });
+    if (decided && options.termination == Termination::vote_and_f1) return {};
+    Verdict verdict = decided ? Verdict() : Vote(answer)(tree, siblings);
+    if (decided)
+      for (const NodeId id : siblings)
+        if (tree[id].kind != answer) verdict.cut.emplace_back(id, Reason::outvoted);
+    if (verdict.enough && options.termination == Termination::vote_and_f1) return {};
+    verdict.enough &= !options.stop_pairs;
+    return verdict;
+  }
+};
+
+/// Cuts decisions once values are known, and skips those not expanded yet.
+struct DecExRagDecide {
+  DecExRagOptions options;
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    using Termination = DecExRagOptions::Termination;
+    const auto any = [&](Kind kind) {
+      return std::any_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].kind == kind; });
+    };
+    if (options.search != DecExRagOptions::Search::pruned || siblings.empty() || tree.action(siblings.front()).forced)
+      return {};
+    if (any(DecExRagEnvironment::answer)) {
+      if (options.termination == Termination::vote) return {};
+      const ThresholdSkip enough(DecExRagEnvironment::answer, options.threshold, ThresholdSkip::Of::mean);
+      Verdict verdict = enough(tree, siblings);
+      verdict.enough &= !options.stop_pairs;
+      return verdict;
+    }
+    const bool all_valued =
+        std::all_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].evaluated; });
+    if (options.always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
+    Verdict verdict =
+        ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
+    if (!verdict.enough && options.compare_across) verdict.cut.clear();
+    return verdict;
+  }
+};
+
+/// Chooses the executions that go on to the next layer.
+struct DecExRagKeep {
+  DecExRagOptions::Search search;
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    if (search == DecExRagOptions::Search::full_node) return {};
+    if (search == DecExRagOptions::Search::no_pruning) return BestOfEachKind()(tree, siblings);
+    return TopK(1)(tree, siblings);
+  }
+};
+
+/// Rollouts in the policy loop. In Full-Node search only answers have a value.
+template <class Reward>
+struct DecExRagValue : Rollout<Reward, rag::Environment> {
+  DecExRagValue(const DecExRagOptions& options, Reward reward, rag::Environment loop)
+      : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward),
+                                          std::move(loop)),
+        answers_only(options.search == DecExRagOptions::Search::full_node) {}
+  bool answers_only;
+  bool wants(const DecExRagEnvironment& env, const rag::State& s) const {
+    return !answers_only || env.kinds(s).empty();
+  }
+};
+
+/// DecEx-RAG's search with a reward over terminal states.
+template <class Reward>
+class DecExRag {
+ public:
+  DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
+      : environment_(loop, options),
+        engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
+                DecExRagValue<Reward>(checked(options), std::move(reward), loop), DecExRagFilter{options},
+                DecExRagDecide{options}, DecExRagKeep{options.search}) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    return engine_(environment_, std::move(root), seed);
+  }
+
+ private:
+  DecExRagEnvironment environment_;
+  Layered<DecExRagValue<Reward>, DecExRagFilter, DecExRagDecide, DecExRagKeep> engine_;
+};
+
+}  // namespace espalier::method

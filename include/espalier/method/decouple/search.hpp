@@ -1,0 +1,148 @@
+#pragma once
+
+#include <espalier/method/decouple/value.hpp>
+#include <espalier/search/hierarchical_beam.hpp>
+#include <espalier/search/mcts.hpp>
+
+#include <limits>
+#include <string>
+#include <utility>
+
+/// DecoupleRAG (DecoupleSearch, arXiv 2510.21712) values planning and searching separately. Trees are labelled by
+/// Monte-Carlo tree search with a judge. Answers come from a hierarchical beam over plans and their queries.
+namespace espalier::method {
+
+/// UCT over mean search values (Eq. 3). With `divide_again` the mean is divided by N once more, as in the published
+/// code. A simulation under way counts as a visit of value -2, which lies below every value.
+class DecoupleUct {
+ public:
+  DecoupleUct(double w, bool divide_again) : w_(w), divide_again_(divide_again) {}
+  [[nodiscard]] auto at(const Node<Dual>& parent) const {
+    const double n = parent.visits + parent.pending;
+    const double scaled = n > 1 ? w_ * std::sqrt(std::log(n)) : 0;
+    return [scaled, again = divide_again_](const Node<Dual>& child) {
+      const double visits = child.visits + child.pending;
+      if (visits == 0) return std::numeric_limits<double>::infinity();
+      const double total = utility(child.total) - 2.0 * child.pending;
+      return total / (again ? visits * visits : visits) + scaled / std::sqrt(visits);
+    };
+  }
+  double operator()(const Node<Dual>& parent, const Node<Dual>& child) const { return at(parent)(child); }
+
+ private:
+  double w_;
+  bool divide_again_;
+};
+
+/// Ends a tree after a given number of right answers.
+class EnoughCorrect {
+ public:
+  explicit EnoughCorrect(std::uint32_t enough) : enough_(enough) {}
+  bool operator()(const DualTree& tree, NodeId node) {
+    correct_ += tree[node].status == Status::terminal && tree[node].visits == 1 && tree.state(node).answer() &&
+                tree[node].total.search > 0;
+    return enough_ > 0 && correct_ >= enough_;
+  }
+
+ private:
+  std::uint32_t enough_, correct_ = 0;
+};
+
+/// Labels states with both values (section 3.3, Eq. 3, 6 and 7).
+class DecoupleRag {
+ public:
+  DecoupleRag(const DecoupleRagOptions& options, const rag::Environment& loop)
+      : environment_(loop, false, std::numeric_limits<std::uint32_t>::max()),
+        engine_({.simulations = checked(options).simulations,
+                 .width = options.children,
+                 .max_depth = options.max_depth,
+                 .window = options.window,
+                 .values = options.judge_all ? MctsOptions::Values::all : MctsOptions::Values::each,
+                 .solve = true,
+                 .range = {-1, 1},
+                 .budget = showing_rag_trees(options.budget)},
+                DecoupleRagValue(options, true), DecoupleUct(options.w, options.divide_again), MeanBackup(),
+                EnoughCorrect(options.stop_correct)) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    DualTree tree = co_await engine_(environment_, std::move(root), seed);
+    co_return to_rag_tree(std::move(tree));
+  }
+
+ private:
+  DecoupleRagEnvironment environment_;
+  Mcts<DecoupleRagValue, DecoupleUct, MeanBackup, EnoughCorrect> engine_;
+};
+
+/// Answers by a beam over plans, and for each kept plan a beam over its queries (section 3.4). Of the terminal answers,
+/// the one with the highest plan value gets the annotation "selected".
+class DecoupleRagBeam {
+ public:
+  DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, ValueSource source = nullptr)
+      : environment_(loop, true, checked(options).max_depth),
+        engine_({.levels = {{DecoupleRagEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
+                            {DecoupleRagEnvironment::query,
+                             {.width = options.B2,
+                              .keep = options.keep2,
+                              .oversample = options.oversample,
+                              .diversity = options.diversity}}},
+                 .max_depth = 2 * options.max_depth + 1,
+                 .budget = showing_rag_trees(options.budget)},
+                DecoupleRagValue(options, false, std::move(source)), Rank(), Text()) {}
+
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    DualTree tree = co_await engine_(environment_, std::move(root), seed);
+    NodeId best = no_node;
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].status == Status::terminal && tree.state(id).answer() &&
+          (best == no_node || tree[id].mean().plan > tree[best].mean().plan))
+        best = id;
+    if (best == no_node) best = co_await force(&environment_, &tree);
+    rag::Tree out = to_rag_tree(std::move(tree));
+    if (best != no_node) out.annotate("selected", best, 1);
+    co_return out;
+  }
+
+ private:
+  struct Rank {
+    double operator()(Kind kind, const Dual& value) const {
+      return kind == DecoupleRagEnvironment::plan ? value.plan : value.search;
+    }
+  };
+  /// Adds a forced answer below the deepest state that was kept, where no path was finished: a budget ran out, or what
+  /// the model said could not be read. no_node if this answer cannot be read either.
+  template <class = void>
+  static Task<NodeId> force(DecoupleRagEnvironment* environment, DualTree* tree) {
+    std::vector<std::size_t> depth(tree->size());
+    NodeId from = tree->root();
+    for (NodeId id = 1; id < tree->size(); ++id) {
+      depth[id] = depth[(*tree)[id].parent] + 1;
+      if ((*tree)[id].status == Status::pruned) continue;
+      const bool better = depth[id] > depth[from] || (*tree)[id].mean().search > (*tree)[from].mean().search;
+      if (depth[id] >= depth[from] && better) from = id;
+    }
+    const Seed seed = tree->seed.purpose("forced answer");
+    auto drawn = co_await environment->force(tree->state(from), 1, Context(seed, 0, &tree->ledger));
+    auto& proposal = drawn.front();
+    const bool read = proposal.closed == Reason::none;
+    rag::State state = tree->state(from);
+    if (read) state = state.with(rag::Segment(rag::SegmentKind::answer, rag::ModelText(proposal.action.text)));
+    (*tree)[from].status = Status::expanded;
+    const NodeId id = tree->add(from, std::move(proposal.action), std::move(state), proposal.kind, 1);
+    if (!read) tree->prune(id, proposal.closed);
+    else (*tree)[id].status = Status::terminal;
+    co_return read ? id : no_node;
+  }
+  struct Text {
+    std::string operator()(const rag::Action& action) const { return action.text; }
+  };
+  DecoupleRagEnvironment environment_;
+  HierarchicalBeam<DecoupleRagValue, Rank, Text> engine_;
+};
+
+}  // namespace espalier::method

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+/// Rewards and advantages of a group of trajectories of one question (ProRAG, section 3.4).
+namespace espalier::method {
+
+struct AdvantageOptions {
+  enum class Normalise : std::uint8_t {
+    step,  ///< each step counts once, sample standard deviation (paper, Eq. 7)
+    token  ///< each step counts once per token, population standard deviation (published code)
+  };
+  enum class Rewards : std::uint8_t {
+    paper,  ///< Eq. 5, 6
+    code    ///< step: sigmoid(R), + 1 or - 2. Outcome: 2 F1 (0 below 0.2), + 1 or - 1
+  };
+  Rewards rewards = Rewards::paper;
+  double nu_step = 1;     ///< bonus of a step that keeps the schema (nu_1). The paper gives no number
+  double nu_outcome = 1;  ///< bonus of a trajectory that keeps it (nu_2). The paper gives no number
+  double beta = 0.3;      ///< weight of the process advantage
+  double epsilon = 1e-4;  ///< added to standard deviations
+  Normalise normalise = Normalise::step;
+
+  void check() const {
+    if (!std::isfinite(nu_step)) bad_option("nu_step", nu_step, "a number");
+    if (!std::isfinite(nu_outcome)) bad_option("nu_outcome", nu_outcome, "a number");
+    if (!(beta >= 0)) bad_option("beta", beta, "0 or more");
+    if (!(epsilon > 0)) bad_option("epsilon", epsilon, "above 0");
+  }
+};
+
+/// r_step = R(c, s) + nu_1 I(s) (Eq. 5). NaN for a step without a process reward R.
+inline double step_reward(const AdvantageOptions& options, double process, bool keeps_schema) {
+  if (options.rewards == AdvantageOptions::Rewards::code) return 1 / (1 + std::exp(-process)) + (keeps_schema ? 1 : -2);
+  return process + (keeps_schema ? options.nu_step : 0);
+}
+
+/// r_out = F1 + nu_2 I(y) (Eq. 6).
+inline double outcome_reward(const AdvantageOptions& options, double f1, bool keeps_schema) {
+  if (options.rewards == AdvantageOptions::Rewards::code) return (f1 >= 0.2 ? 2 * f1 : 0) + (keeps_schema ? 1 : -1);
+  return f1 + (keeps_schema ? options.nu_outcome : 0);
+}
+
+/// -log sigmoid(R+ - R-), the loss of a pair of steps (Eq. 4).
+inline double ranking_loss(double chosen, double rejected) {
+  const double margin = chosen - rejected;
+  return margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
+}
+
+/// A step's reward and length.
+struct StepReward {
+  double reward = 0;         ///< by Eq. 5, NaN = not scored
+  std::uint64_t tokens = 1;  ///< tokens of the policy's own text
+};
+/// One trajectory of a group.
+struct TrajectoryReward {
+  double outcome = 0;  ///< by Eq. 6
+  std::vector<StepReward> steps{};
+};
+
+/// Mean and standard deviation of a group of weighted values.
+class GroupNorm {
+ public:
+  void add(double value, double weight = 1) {
+    sum_ += weight * value;
+    squares_ += weight * value * value;
+    weight_ += weight;
+  }
+  [[nodiscard]] double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
+  /// (value - mean) / (deviation + epsilon). The sample deviation divides by weight - 1 and is 0 for a single value.
+  [[nodiscard]] double operator()(double value, bool sample, double epsilon) const {
+    const double over = sample ? weight_ - 1 : weight_;
+    const double variance = over > 0 ? std::fmax(0, squares_ - sum_ * mean()) / over : 0;
+    return (value - mean()) / (std::sqrt(variance) + epsilon);
+  }
+
+ private:
+  double sum_ = 0, squares_ = 0, weight_ = 0;
+};
+
+/// A = A_out + beta A_proc of every step of every trajectory (Eq. 7, 8). All tokens of a step share it. Steps without a
+/// score do not enter the group's statistics and have A_proc = 0.
+inline std::vector<std::vector<double>> advantages(const AdvantageOptions& options,
+                                                   const std::vector<TrajectoryReward>& group) {
+  const bool by_step = options.normalise == AdvantageOptions::Normalise::step;
+  GroupNorm outcomes, steps;
+  for (const TrajectoryReward& one : group) {
+    outcomes.add(one.outcome);
+    for (const StepReward& step : one.steps)
+      if (!std::isnan(step.reward)) steps.add(step.reward, by_step ? 1 : static_cast<double>(step.tokens));
+  }
+  std::vector<std::vector<double>> all;
+  for (const TrajectoryReward& one : group) {
+    const double outcome = outcomes(one.outcome, true, options.epsilon);
+    auto& own = all.emplace_back();
+    for (const StepReward& step : one.steps)
+      own.push_back(outcome +
+                    (std::isnan(step.reward) ? 0 : options.beta * steps(step.reward, by_step, options.epsilon)));
+  }
+  return all;
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <espalier/core/json_writer.hpp>
+#include <espalier/method/prorag/step_format.hpp>
+#include <espalier/method/prorag/step_rows.hpp>
+#include <espalier/rag/sampler.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// Cold-start data (ProRAG, section 3.1). A model that sees a question's gold chain with its passages and answers tells
+/// it as steps, each with a thought. The chain must name the passage of every step by its text.
+///
+/// Adds the steps to a tree as the remark "cold_start" of its root. The simulated or real model is asked once. Nothing
+/// is asked without such a chain.
+class ColdStart {
+ public:
+  explicit ColdStart(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
+
+  /// This object must outlive the task.
+  template <class = void>
+  Task<void> operator()(rag::Tree* tree) {
+    return tell(this, tree);
+  }
+
+ private:
+  static bool complete(const std::vector<rag::ChainStep>& chain) {
+    return !chain.empty() &&
+           std::none_of(chain.begin(), chain.end(), [](const rag::ChainStep& s) { return s.support_text.empty(); });
+  }
+  template <class = void>
+  static Task<void> tell(ColdStart* self, rag::Tree* tree) {
+    std::erase_if(tree->remarks, [](const Remark& remark) { return remark.name == "cold_start"; });
+    const rag::State& root = tree->state(tree->root());
+    if (!root.has_gold() || !complete(root.chain())) co_return;
+    const Context context(tree->seed, 0, &tree->ledger);
+    const auto samples = co_await self->sampler_.draw("cold_start", slots(root), 1, context);
+    if (samples.front().reply) tree->remarks.push_back({"cold_start", tree->root(), samples.front().reply->content});
+  }
+  static std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& root) {
+    rag::Rendering chain;
+    std::size_t number = 0;
+    for (const rag::ChainStep& step : root.chain()) {
+      const std::string n = std::to_string(++number);
+      chain.text += "Question " + n + ": ";
+      chain.add("gold question", step.question);
+      chain.text += "\nPassage " + n + ": " + rag::neutralise(step.support_title + ": " + step.support_text);
+      chain.text += "\nAnswer " + n + ": ";
+      chain.add("gold step", step.answer);
+      chain.text += '\n';
+    }
+    std::vector<std::pair<std::string, rag::Rendering>> slots;
+    slots.emplace_back("question", rag::render_text(root.question().text));
+    slots.emplace_back("gold_chain", std::move(chain));
+    slots.emplace_back("gold", rag::render_text(root.gold().front()));
+    return slots;
+  }
+
+  rag::Sampler sampler_;
+};
+
+/// Appends a row {id, history, completion, weights} for each step that the remark "cold_start" tells, the passages in
+/// the histories being those of the gold chain. A chain of h steps must be told in 2 h + 1 steps: a query and a
+/// conclusion for each, then the answer. Otherwise nothing is written, and the result is false.
+inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::PromptSet& prompts, double lambda,
+                                   std::string& out) {
+  const rag::Tree& tree = record.tree;
+  const auto told = std::find_if(tree.remarks.begin(), tree.remarks.end(),
+                                 [](const Remark& remark) { return remark.name == "cold_start"; });
+  if (told == tree.remarks.end()) return true;
+  rag::State state = tree.state(tree.root());
+  const std::vector<rag::ChainStep>& chain = state.chain();
+  const std::vector<StepFormat::Step> steps = StepFormat(*prompts.protocol()).steps(told->text);
+  if (steps.size() != 2 * chain.size() + 1) return false;
+  const auto kind = [&](std::size_t i) {
+    using enum rag::SegmentKind;
+    return i + 1 == steps.size() ? answer : i % 2 == 0 ? query : sub_answer;
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].role != rag::role(kind(i))) return false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::string text = kind(i) == rag::SegmentKind::answer ? state.gold().front() : steps[i].text;
+    const rag::Action action(kind(i), text, steps[i].thought, "");
+    detail::write_sft_row(state, action, state.question().id + "#gold" + std::to_string(i), prompts, lambda, out,
+                          [&](JsonWriter& json) {
+                            json.key("provenance").begin_object().field("tree", state.question().id).field("step", i);
+                            json.field("method", record.method).field("seed", record.seed);
+                            json.key("options").raw(record.options).end_object();
+                          });
+    state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)))
+                .with(rag::Segment(action.kind, rag::ModelText(action.text)));
+    if (action.kind != rag::SegmentKind::query) continue;
+    const rag::ChainStep& from = chain[i / 2];
+    state = state.with(rag::Segment(Passages{Passage(from.support_id, from.support_title, from.support_text, 1)}));
+  }
+  return true;
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/method/prorag/step_format.hpp>
+#include <espalier/rag/sampler.hpp>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// Scores steps with the purpose "process_reward". The model is a process reward model or a language model. It sees the
+/// question, the whole history before the step with all documents, and the step.
+///
+/// As an evaluator it gives the score of a state's last step, in [low, high] of the purpose's form. The score is
+/// unknown if the reply is not a score. On a finished tree, annotate() gives each step the annotation "process_reward".
+/// A step that could not be read is shown as the model wrote it.
+class ProcessReward {
+ public:
+  using Result = Evaluation<rag::State, double>;
+  explicit ProcessReward(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
+
+  template <class Env>
+  Task<Result> operator()(Env&, const rag::State& state, const Context& context) {
+    return evaluate(this, state, context);
+  }
+  /// This object must outlive the task.
+  template <class = void>
+  Task<void> annotate(rag::Tree* tree) {
+    return annotate_all(this, tree);
+  }
+
+ private:
+  template <class = void>
+  static Task<Result> evaluate(ProcessReward* self, rag::State state, Context context) {
+    const auto samples = co_await self->sampler_.draw("process_reward", self->slots(state), 1, context);
+    Result result(0);
+    result.known = samples.front().reply.has_value();
+    if (result.known) result.value = self->score(samples.front());
+    co_return result;
+  }
+  template <class = void>
+  static Task<void> annotate_all(ProcessReward* self, rag::Tree* tree) {
+    std::vector<Seed> seeds(tree->size(), tree->seed);
+    std::vector<std::uint64_t> children(tree->size());
+    std::vector<NodeId> nodes;
+    std::vector<Task<std::vector<rag::Sample>>> draws;
+    for (NodeId id = 1; id < tree->size(); ++id) {
+      const NodeId parent = (*tree)[id].parent;
+      seeds[id] = seeds[parent].child(children[parent]++);
+      const Context context(seeds[id], 0, &tree->ledger);
+      nodes.push_back(id);
+      auto shown = closed_at_birth((*tree)[id])
+                       ? self->slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)
+                       : self->slots(tree->state(id));
+      draws.push_back(self->sampler_.draw("process_reward", std::move(shown), 1, context));
+    }
+    const auto samples = co_await gather(std::move(draws));
+    tree->annotations.erase("process_reward");
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], self->score(samples[i].front()));
+  }
+  [[nodiscard]] double score(const rag::Sample& sample) const {
+    return rag::read_scores(sample.reply->content, sampler_.prompts().protocol()->purpose("process_reward")->scores)
+        ->front();
+  }
+  /// The history before the last step, and that step without its documents.
+  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& state) const {
+    auto segments = state.transcript().segments();
+    if (!segments.empty() && segments.back()->documents()) segments.pop_back();
+    rag::Action last;
+    if (!segments.empty()) {
+      last = rag::Action(segments.back()->kind(), segments.back()->words(), "", "");
+      segments.pop_back();
+    }
+    if (!segments.empty() && segments.back()->kind() == rag::SegmentKind::thought) {
+      last.thought = segments.back()->words();
+      segments.pop_back();
+    }
+    rag::Transcript before;
+    for (const rag::Segment* segment : segments) before = before.append(*segment);
+    return slots(state, before, step_text(last, *sampler_.prompts().protocol()));
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& state,
+                                                                          const rag::Transcript& before,
+                                                                          std::string text) const {
+    rag::Rendering step;
+    step.text = std::move(text);
+    std::vector<std::pair<std::string, rag::Rendering>> slots;
+    slots.emplace_back("question", rag::render_text(state.question().text));
+    slots.emplace_back("history", rag::render_history(before, *sampler_.prompts().protocol()));
+    slots.emplace_back("step", std::move(step));
+    return slots;
+  }
+
+  rag::Sampler sampler_;
+};
+
+}  // namespace espalier::method

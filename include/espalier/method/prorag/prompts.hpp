@@ -1,0 +1,119 @@
+#pragma once
+
+#include <espalier/rag/prompt_set.hpp>
+
+#include <memory>
+
+namespace espalier::method {
+
+/// ProRAG's purposes, slots and tags. "step" (a node's next steps) and "rollout" (trajectories) have the same text, so
+/// that each can have its own model and sampling. Only "cold_start" sees gold.
+inline std::shared_ptr<const Protocol> prorag_protocol() {
+  static const auto protocol = [] {
+    Protocol p{"prorag",
+               {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
+                {"rollout", {"question", "history"}, {"search", "sub_answer", "answer"}},
+                {"forced_answer", {"question", "history"}, {"answer"}},
+                {"judge", {"question", "history", "candidates"}, {"preference"}},
+                {"process_reward", {"question", "history", "step"}, {"score"}, {-1, 1, 1}},
+                {"cold_start", {"question", "gold_chain", "gold"}, {"trajectory"}}},
+               {{"thought", "<step>", "</step>"},
+                {"search", "<subquery>", "</subquery>"},
+                {"information", "<retrieval>", "</retrieval>"},
+                {"sub_answer", "<subanswer>", "</subanswer>"},
+                {"answer", "<answer>", "</answer>"},
+                {"preference", "<preference>", "</preference>"},
+                {"score", "<score>", "</score>"},
+                {"trajectory", "<trajectory>", "</trajectory>"}}};
+    p.document = "Doc {rank}(Title: {title}) {text}\n";
+    return std::make_shared<const Protocol>(std::move(p));
+  }();
+  return protocol;
+}
+
+/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+inline rag::PromptSet prorag_prompts() {
+  rag::PromptSet::Texts texts;
+  texts["step"] = texts["rollout"] =
+      R"(You solve a question step by step with the help of a search engine. Each of your steps is one thought and one action:
+<step> what you think </step>
+and then exactly one of
+<subquery> a query for the search engine </subquery>
+<subanswer> what the texts found by the last query say about it, in one sentence </subanswer>
+<answer> the answer to the question: a name, a noun, a brief phrase </answer>
+
+A query is followed by the texts that were found, between <retrieval> and </retrieval>; your next step is then the <subanswer>. Answer only when the conclusions so far settle the question, and do not repeat a query. Write the next step and nothing after it.
+
+### Question
+{question}
+
+### Steps so far
+{history}
+### Next step
+)";
+  texts["forced_answer"] =
+      R"(You solved a question step by step with the help of a search engine, and no more searches are possible. Give the answer that the steps below support best.
+
+<step> what you think </step>
+<answer> the answer: a name, a noun, a brief phrase </answer>
+
+### Question
+{question}
+
+### Steps so far
+{history}
+### Last step
+)";
+  texts["judge"] =
+      R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and candidates for the next step. Judge the candidates by their logic alone: does the step follow from what is known, is it needed, does it assume nothing that was not found, is it a clear next move?
+
+Name the best candidate and one that is clearly worse by their numbers, the better one first: <preference> 2 over 1 </preference>
+If no candidate is clearly better than another: <preference> none </preference>
+Say why first, in one or two sentences.
+
+### Question
+{question}
+
+### Steps so far
+{history}
+### Candidates
+{candidates}
+### Your judgement
+)";
+  texts["process_reward"] =
+      R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and the next step. How good is the next step: does it follow from what is known, is it needed, is it free of guesses and errors?
+
+Write a number from -1 (wrong or useless) over 0 (undecided) to 1 (right and needed): <score> number </score>
+
+### Question
+{question}
+
+### Steps so far
+{history}
+### Next step
+{step}
+### Your judgement
+)";
+  texts["cold_start"] =
+      R"(Below are a question, the smaller questions it splits into, each with the passage that settles it and its answer, and the final answer. A "#1" stands for answer 1. Write down how somebody who knows none of this would have solved the question with a search engine: for every smaller question a search and then what its passage says, at the end the answer.
+
+Each step is one thought and one action:
+<step> one or two sentences in the first person: why this is needed now, or where the passage says it </step>
+and then <subquery> the smaller question as a whole sentence that does not give its answer away </subquery>, <subanswer> what the passage says about it, in one sentence </subanswer> or, at the very end, <answer> the final answer </answer>.
+
+A thought may use only what the steps before it have found. Leave the passages out. Write all steps between <trajectory> and </trajectory>, and nothing else.
+
+### Question
+{question}
+
+### Smaller questions
+{gold_chain}
+### Final answer
+{gold}
+
+### Steps
+)";
+  return {prorag_protocol(), std::move(texts)};
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <espalier/method/prorag/options.hpp>
+#include <espalier/method/prorag/prompts.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/mcts.hpp>
+#include <espalier/search/trajectories.hpp>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// ProRAG (arXiv 2601.21912): tree search over steps of a thought and an action. It uses PUCT with the policy as prior,
+/// outcomes discounted by the number of steps, and process rewards learnt from siblings that a judge compares.
+namespace espalier::method {
+
+/// The number of steps on a path: queries, conclusions and the answer.
+inline std::uint32_t steps_of(const rag::State& state) {
+  std::uint32_t steps = 0;
+  for (const rag::Segment* segment : state.transcript().segments())
+    steps += segment->model_text() != nullptr && segment->kind() != rag::SegmentKind::thought;
+  return steps;
+}
+
+/// Steps in sequence, until there is an answer or the path reaches its largest depth.
+class ProRagEnvironment {
+ public:
+  using State = rag::State;
+  using Action = rag::Action;
+  struct Options {
+    std::string purpose;        ///< "step" or "rollout"
+    std::uint32_t max_depth;    ///< steps on one path
+    bool force_answer = false;  ///< the last step must answer
+    ProRagOptions::Distinct distinct = ProRagOptions::Distinct::step;
+    ProRagOptions::Simulate simulate = ProRagOptions::Simulate::first;  ///< random: samples are in random order
+  };
+  ProRagEnvironment(rag::Environment loop, Options options) : loop_(std::move(loop)), options_(std::move(options)) {}
+
+  [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
+    static constexpr std::array<Kind, 1> step{16};
+    return std::span<const Kind>(step).first(state.answer() || steps_of(state) >= options_.max_depth ? 0 : 1);
+  }
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
+    const bool last = options_.force_answer && steps_of(state) + 1 >= options_.max_depth;
+    const std::string purpose = last ? "forced_answer" : options_.purpose;
+    auto proposals =
+        co_await loop_.draw(purpose, loop_.slots(state.view()), n, context, rag::SegmentKind::answer, last);
+    if (options_.distinct == ProRagOptions::Distinct::step)
+      for (auto& proposal : proposals) proposal.action.key.insert(0, proposal.action.thought + '\n');
+    if (options_.simulate == ProRagOptions::Simulate::random)
+      shuffle(proposals, Random(context.seed.purpose("order of samples")));
+    co_return proposals;
+  }
+  template <class = void>
+  Task<State> step(State state, Action action, Context context) const {
+    return loop_.step(std::move(state), std::move(action), context);
+  }
+
+ private:
+  static void shuffle(std::vector<Proposal<Action>>& proposals, Random random) {
+    for (auto left = static_cast<std::uint32_t>(proposals.size()); left > 1; --left)
+      std::swap(proposals[left - 1], proposals[random.below(left)]);
+  }
+  rag::Environment loop_;
+  Options options_;
+};
+
+/// The outcome of simulated ends, discounted by the steps from the node to each end (Eq. 3) if the options say so.
+class ProRagValue {
+ public:
+  using Result = Evaluation<rag::State, double>;
+  ProRagValue(const ProRagOptions& options, const rag::Environment& loop, rag::AnyReward outcome)
+      : gamma_(options.discount == ProRagOptions::Discount::from_end ? options.gamma : 1),
+        rollouts_({options.rollouts, options.max_depth}, std::move(outcome),
+                  ProRagEnvironment(loop, {"rollout", options.max_depth})) {}
+
+  template <class = void>
+  Task<Result> operator()(ProRagEnvironment& env, const rag::State& state, const Context& context) {
+    return discounted(this, &env, state, context);
+  }
+
+ private:
+  template <class = void>
+  static Task<Result> discounted(ProRagValue* self, ProRagEnvironment* env, rag::State state, Context context) {
+    Result result = co_await self->rollouts_(*env, state, context);
+    result.value = 0;
+    for (const auto& [end, outcome] : result.terminals)
+      result.value += std::pow(self->gamma_, steps_of(end) - steps_of(state)) * outcome /
+                      static_cast<double>(result.terminals.size());
+    co_return result;
+  }
+  double gamma_;
+  Rollout<rag::AnyReward, ProRagEnvironment> rollouts_;
+};
+
+/// ProRAG's trees: from its search, or groups of trajectories of its policy.
+class ProRag {
+ public:
+  ProRag(const ProRagOptions& options, const rag::Environment& loop, const rag::AnyReward& outcome)
+      : grow_(checked(options).grow),
+        nodes_(loop, {"step", options.max_depth, false, options.distinct, options.simulate}),
+        policy_(loop.drawing_once(), {"step", options.answer_depth}),
+        search_({.simulations = options.simulations,
+                 .width = options.samples,
+                 .window = options.window,
+                 .expand = options.expand,
+                 .solve = options.solve,
+                 .prior = options.prior,
+                 .range = {0, 1},
+                 .budget = options.budget},
+                ProRagValue(options, loop, outcome), Puct({.c = options.c, .visits = options.visits}),
+                DiscountedBackup({.gamma = options.gamma})),
+        group_({options.group, options.budget}, {{.n = 1}, outcome}) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    if (grow_ == ProRagOptions::Grow::none) return alone(std::move(root), seed);
+    if (grow_ == ProRagOptions::Grow::group) return group_(policy_, std::move(root), seed);
+    return search_(nodes_, std::move(root), seed);
+  }
+
+ private:
+  template <class = void>
+  static Task<rag::Tree> alone(rag::State root, Seed seed) {
+    co_return rag::Tree(std::move(root), seed);
+  }
+
+  ProRagOptions::Grow grow_;
+  ProRagEnvironment nodes_, policy_;
+  Mcts<ProRagValue, Puct, DiscountedBackup> search_;
+  Trajectories<Rollout<rag::AnyReward>> group_;
+};
+
+}  // namespace espalier::method

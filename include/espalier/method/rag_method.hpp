@@ -1,0 +1,190 @@
+#pragma once
+
+#include <espalier/method/answer_agreement.hpp>
+#include <espalier/method/method.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/rag/metric_profile.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/budget.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// The common base of all methods over questions: sampling, rewards and budgets. To write your own method, derive from
+/// it, add your options to `table_`, build your search in `build`, and run it in `grow` and `answer`.
+class RagMethod : public Method {
+ public:
+  OptionTable& options() final { return table_; }
+  [[nodiscard]] rag::PromptSet prompts() const override { return built_in_; }
+
+  void check() const override {
+    if (documents_ == 0) bad_option("documents", documents_, "1 or more");
+    check(sampling_, "");
+    budget().check();
+    if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
+      bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
+    for (const auto& [purpose, own] : own_) check(own.over(sampling(purpose)), "sampling." + purpose + ".");
+  }
+
+  [[nodiscard]] rag::Sampler sampler(const Ports& ports, const rag::PromptSet& prompts) const final {
+    rag::Sampler::Options samples{sampling_, {}, resample_};
+    for (const auto& [purpose, own] : own_) {
+      Sampling common = sampling(purpose);
+      if (match_budget_ && common.temperature == 0) common.temperature = 0.7;  // greedy answers are all the same
+      Sampling& chosen = samples.by_purpose.emplace(purpose, own.over(common)).first->second;
+      chosen.logprobs |= logprobs(purpose);
+      chosen.token_logprobs |= token_logprobs(purpose);
+    }
+    rag::Sampler asks(ports.model, prompts, std::move(samples));
+    for (const auto& [purpose, model] : ports.models) asks.model_for(purpose, model);
+    return asks;
+  }
+  void prepare(const Ports& ports, const rag::PromptSet& prompts) final {
+    prompts_ = prompts;
+    own_reward_ = ports.reward;
+    encoder_ = ports.encoder;
+    values_ = ports.values;
+    budget_.timeout = ports.timeout;
+    budget_.watch = ports.watch;
+    value_head_ = ports.value_head;
+    build(rag::Environment(sampler(ports, prompts), ports.retriever,
+                           rag::Environment::Options{documents_, max_rounds(), dedup_}));
+  }
+
+  Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) final {
+    return annotated(this, std::move(tree), std::move(with));
+  }
+  [[nodiscard]] std::vector<Product> products() const override { return {}; }
+  [[nodiscard]] std::optional<Budget> budget_to_match() const override {
+    return match_budget_ ? std::optional(budget()) : std::nullopt;
+  }
+
+ protected:
+  explicit RagMethod(rag::PromptSet prompts) : built_in_(std::move(prompts)) {
+    table_.add("documents", documents_, "passages per search", "1 or more")
+        .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
+        .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
+        .add("resample", resample_, "new samples for a reply that cannot be read", "0 or more")
+        .add("temperature", sampling_.temperature, "of every purpose", "0 or more")
+        .add("top_p", sampling_.top_p, "of every purpose", "above 0, up to 1")
+        .add("top_k", sampling_.top_k, "of every purpose, 0 = all tokens", "0 or more")
+        .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
+        .add("max_calls", budget_.calls, "budget a question in completions, 0 = none", "0 or more")
+        .add("max_tokens_total", budget_.tokens, "budget a question in input + output tokens, 0 = none", "0 or more")
+        .add("max_seconds", budget_.seconds, "budget a question in seconds, 0 = none", "0 or more")
+        .add("max_usd", budget_.usd, "budget a question in money at the prices below, 0 = none", "0 or more")
+        .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide",
+             "true, false")
+        .add("price_in", budget_.price_in, "of a million input tokens", "0 or more")
+        .add("price_out", budget_.price_out, "of a million output tokens", "0 or more");
+    for (const Purpose& purpose : built_in_.protocol()->purposes) {
+      Own& own = own_[purpose.name];
+      const std::string prefix = "sampling." + purpose.name + ".";
+      table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")
+          .add(prefix + "top_p", own.top_p, "of this purpose alone", "above 0, up to 1")
+          .add(prefix + "top_k", own.top_k, "of this purpose alone", "0 or more")
+          .add(prefix + "max_tokens", own.max_tokens, "of this purpose alone", "1 or more");
+    }
+  }
+
+  /// The options in which a purpose differs from the common sampling.
+  struct Own {
+    std::optional<double> temperature, top_p;
+    std::optional<int> top_k, max_tokens;
+    [[nodiscard]] Sampling over(Sampling all) const {
+      all.temperature = temperature.value_or(all.temperature);
+      all.top_p = top_p.value_or(all.top_p);
+      all.top_k = top_k.value_or(all.top_k);
+      all.max_tokens = max_tokens.value_or(all.max_tokens);
+      return all;
+    }
+  };
+
+  /// Builds the searches over a loop that uses the models and the retriever of this run.
+  virtual void build(rag::Environment loop) = 0;
+  /// Adds one annotation of the method itself. `embedding`, the agreement of answers, exists for all methods.
+  virtual Task<void> annotate_with(const std::string& name, rag::Tree*) { bad_option("with", name, "embedding"); }
+  /// The sampling of a purpose without its own options.
+  [[nodiscard]] virtual Sampling sampling(const std::string&) const { return sampling_; }
+  /// True if samples of a purpose need log-probabilities.
+  [[nodiscard]] virtual bool logprobs(const std::string&) const { return false; }
+  /// True if those of each token are needed too.
+  [[nodiscard]] virtual bool token_logprobs(const std::string&) const { return false; }
+  /// Rounds of the plain loop before its answer is forced.
+  [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
+
+  /// The budget of one question, with the clock of this machine.
+  [[nodiscard]] Budget budget() const {
+    Budget chosen = budget_;
+    chosen.clock = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+    return chosen;
+  }
+  /// The user's own reward, or the one chosen by name.
+  [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
+    if (own_reward_) return *own_reward_;
+    switch (reward_) {
+      case Reward::em:
+        return rag::AnyReward(rag::ExactMatch(profile));
+      case Reward::acc:
+        return rag::AnyReward(rag::Accuracy(profile));
+      case Reward::agreement:
+        return rag::AnyReward(rag::Agreement());
+      case Reward::f1:
+        break;
+    }
+    return rag::AnyReward(rag::F1(profile));
+  }
+  /// The prompts of this run, for outputs that render them.
+  [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }
+
+  enum class Reward : std::uint8_t { f1, em, acc, agreement };
+  OptionTable table_;
+  Sampling sampling_{.temperature = 0.7};
+  std::map<std::string, Own> own_;
+  std::uint32_t documents_ = 3;
+  rag::Dedup dedup_ = rag::Dedup::normalised;
+  Reward reward_ = Reward::f1;
+  std::uint32_t resample_ = 2;
+  std::optional<EncoderPort> encoder_, values_;
+  std::string value_head_;
+
+ private:
+  /// An annotation takes the place of an earlier one of its name, its costs included.
+  template <class = void>
+  static Task<rag::Tree> annotated(RagMethod* self, rag::Tree tree, std::vector<std::string> with) {
+    for (const std::string& name : with) {
+      if (name == "embedding" && !self->encoder_)
+        bad_option("with", name, "another annotation where there is no encoder");
+      tree.ledger -= tree.annotation_costs[name];
+      Ledger others = std::exchange(tree.ledger, Ledger());
+      if (name == "embedding") co_await annotate_agreement(*self->encoder_, &tree);
+      else co_await self->annotate_with(name, &tree);
+      others += tree.ledger;
+      tree.annotation_costs[name] = std::exchange(tree.ledger, std::move(others));
+    }
+    co_return tree;
+  }
+  static void check(const Sampling& s, const std::string& prefix) {
+    if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");
+    if (!(s.top_p > 0 && s.top_p <= 1)) bad_option(prefix + "top_p", s.top_p, "above 0, up to 1");
+    if (s.top_k < 0) bad_option(prefix + "top_k", s.top_k, "0 or more");
+    if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
+  }
+  std::optional<rag::AnyReward> own_reward_;
+  Budget budget_;
+  bool match_budget_ = false;
+  rag::PromptSet built_in_;
+  std::optional<rag::PromptSet> prompts_;
+};
+
+}  // namespace espalier::method

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <espalier/rag/prompt_set.hpp>
+#include <espalier/rag/state.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// ReasonRAG's purposes, slots and tags. Only the evidence prompt sees documents. Histories show the evidence.
+inline std::shared_ptr<const Protocol> reasonrag_protocol() {
+  static const auto protocol = [] {
+    Protocol p{"reasonrag",
+               {{"begin_reasoning", {"question"}, {"search", "answer"}},
+                {"reasoning", {"question", "history"}, {"search", "answer"}},
+                {"evidence", {"question", "query", "documents"}, {"sub_answer"}},
+                {"forced_answer", {"question", "history"}, {"answer"}},
+                {"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}}},
+               {{"search", "<query>", "</query>"},
+                {"sub_answer", "<evidence>", "</evidence>"},
+                {"answer", "<answer>", "</answer>"},
+                {"score", "<score>", "</score>"}}};
+    p.hidden = {"information"};
+    return std::make_shared<const Protocol>(std::move(p));
+  }();
+  return protocol;
+}
+
+/// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
+/// `forced` is true for an answer that must be given.
+inline std::string next_purpose(const rag::State& state, bool forced) {
+  const rag::Segment* last = state.transcript().last();
+  if (last != nullptr && last->documents()) return "evidence";
+  return forced ? "forced_answer" : state.iterations() == 0 ? "begin_reasoning" : "reasoning";
+}
+/// The slots of that prompt.
+inline std::vector<std::pair<std::string, rag::Rendering>> next_slots(const rag::State& state) {
+  const Protocol& protocol = *reasonrag_protocol();
+  std::vector<std::pair<std::string, rag::Rendering>> slots{
+      {"question", rag::render_text(state.question().text)},
+      {"history", rag::render_history(state.transcript(), protocol)}};
+  const auto segments = state.transcript().segments();
+  if (segments.empty() || !segments.back()->documents()) return slots;
+  slots.emplace_back("query", rag::render_text(segments[segments.size() - 2]->words()));
+  slots.emplace_back("documents", rag::render_documents(*segments.back()->documents(), protocol));
+  return slots;
+}
+
+/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+inline rag::PromptSet reasonrag_prompts() {
+  rag::PromptSet::Texts texts;
+  texts["begin_reasoning"] =
+      R"(You solve a question with the help of a search engine. Think about what the question needs.
+
+If you can answer it from what you know for certain: <answer> the answer </answer>
+Otherwise ask the search engine for the first thing that is missing: <query> one query </query>
+
+Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### Your reasoning
+)";
+  texts["reasoning"] =
+      R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
+
+If the evidence settles the question: <answer> the answer </answer>
+Otherwise ask for the next thing that is missing, and do not repeat a query: <query> one query </query>
+
+Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### So far
+{history}
+### Your reasoning
+)";
+  texts["evidence"] =
+      R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
+
+Write: <evidence> what the texts say </evidence>
+
+### Question
+{question}
+
+### Query
+{query}
+
+### Texts
+{documents}
+### Evidence
+)";
+  texts["forced_answer"] =
+      R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
+
+Write: <answer> the answer </answer>
+Keep it short: a name, a noun, a brief phrase.
+
+### Question
+{question}
+
+### Evidence
+{history}
+### Your answer
+)";
+  texts["judge"] =
+      R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
+
+Write a whole number from 0 (hopeless) to 100 (as good as solved): <score> number </score>
+
+### Question
+{question}
+
+### Right answer
+{gold}
+
+### Steps so far
+{history}
+### Your judgement
+)";
+  return {reasonrag_protocol(), std::move(texts)};
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <espalier/method/reasonrag/options.hpp>
+#include <espalier/method/reasonrag/prompts.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/mcts.hpp>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// ReasonRAG (arXiv 2505.14069): Monte-Carlo tree search over reasoning steps (a query or the answer) and over the
+/// evidence drawn from what a query found. Its rewards prefer short paths.
+namespace espalier::method {
+
+/// The number of steps on a path: queries, evidence and the answer.
+inline std::uint32_t reasoning_steps(const rag::State& state) {
+  std::uint32_t steps = 0;
+  for (const rag::Segment* segment : state.transcript().segments())
+    steps += segment->kind() == rag::SegmentKind::query || segment->kind() == rag::SegmentKind::sub_answer ||
+             segment->kind() == rag::SegmentKind::answer;
+  return steps;
+}
+
+/// Alternates reasoning and evidence until there is an answer.
+class ReasonRagEnvironment {
+ public:
+  using State = rag::State;
+  using Action = rag::Action;
+  static constexpr Kind evidence = static_cast<Kind>(rag::SegmentKind::sub_answer);
+  static constexpr Kind reasoning = 16;  ///< draws queries and answers
+
+  ReasonRagEnvironment(rag::Environment loop, std::uint32_t max_rounds)
+      : loop_(std::move(loop)), max_rounds_(max_rounds) {}
+
+  [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
+    static constexpr std::array<Kind, 1> reason{reasoning}, extract{evidence};
+    if (state.answer()) return {};
+    const rag::Segment* last = state.transcript().last();
+    return last != nullptr && last->documents() ? extract : reason;
+  }
+
+  template <class = void>
+  Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
+    const bool forced = kind == reasoning && state.iterations() >= max_rounds_;
+    return loop_.draw(next_purpose(state, forced), next_slots(state), n, context, rag::SegmentKind::answer, forced);
+  }
+
+  template <class = void>
+  Task<State> step(State state, Action action, Context context) const {
+    return loop_.step(std::move(state), std::move(action), context);
+  }
+
+ private:
+  rag::Environment loop_;
+  std::uint32_t max_rounds_;
+};
+
+/// A terminal state's reward, discounted for every step: r * decay^steps.
+class ShortPath {
+ public:
+  ShortPath(rag::AnyReward reward, double decay) : reward_(std::move(reward)), decay_(decay) {}
+  template <class = void>
+  [[nodiscard]] Task<std::vector<double>> group(std::span<const rag::State> states) const {
+    return discounted(this, std::vector<rag::State>(states.begin(), states.end()));
+  }
+
+ private:
+  template <class = void>
+  static Task<std::vector<double>> discounted(const ShortPath* self, std::vector<rag::State> states) {
+    std::vector<double> values = co_await self->reward_.group(std::span<const rag::State>(states));
+    for (std::size_t i = 0; i < states.size(); ++i) values[i] *= std::pow(self->decay_, reasoning_steps(states[i]));
+    co_return values;
+  }
+  rag::AnyReward reward_;
+  double decay_;
+};
+
+/// Values a state by a judge that sees the gold answer, or by rollouts, whose ends are worth their rewards. The judge
+/// values ends too, so that one scale steers the search. Their rewards are noted beside it.
+class ReasonRagValue {
+ public:
+  using Result = Evaluation<rag::State, double>;
+  ReasonRagValue(const ReasonRagOptions& options, rag::Sampler sampler, rag::AnyReward reward)
+      : judged_(options.value == ReasonRagOptions::Value::judge),
+        sampler_(std::move(sampler)),
+        rollouts_({.n = options.n, .max_steps = 2 * options.max_rounds + 2},
+                  ShortPath(std::move(reward), options.decay)) {}
+
+  template <class = void>
+  Task<Result> operator()(ReasonRagEnvironment& env, const rag::State& state, const Context& context) {
+    return value(this, &env, state, context);
+  }
+
+ private:
+  template <class = void>
+  static Task<Result> value(ReasonRagValue* self, ReasonRagEnvironment* env, rag::State state, Context context) {
+    if (!self->judged_) co_return co_await self->rollouts_(*env, state, context);
+    std::vector<std::pair<std::string, rag::Rendering>> slots;
+    slots.emplace_back("question", rag::render_text(state.question().text));
+    slots.emplace_back("history", rag::render_history(state.transcript(), *reasonrag_protocol()));
+    slots.emplace_back("gold", rag::render_any_of(state.gold()));
+    const auto samples = co_await self->sampler_.draw("judge", std::move(slots), 1, context);
+    Result result(0);
+    const bool ends = env->kinds(state).empty();
+    if (ends) result = co_await self->rollouts_(*env, state, context);
+    result.known = samples.front().reply.has_value();
+    if (result.known)
+      result.value =
+          rag::read_scores(samples.front().reply->content, reasonrag_protocol()->purpose("judge")->scores)->front() /
+          100;
+    co_return result;
+  }
+  bool judged_;
+  rag::Sampler sampler_;
+  Rollout<ShortPath> rollouts_;
+};
+
+/// ReasonRAG's search.
+class ReasonRag {
+ public:
+  ReasonRag(const ReasonRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
+      : environment_(loop, checked(options).max_rounds),
+        engine_({.simulations = options.simulations,
+                 .width = options.children,
+                 .window = options.window,
+                 .expand = MctsOptions::Expand::one,
+                 .budget = options.budget},
+                ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c})) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    return engine_(environment_, std::move(root), seed);
+  }
+
+ private:
+  ReasonRagEnvironment environment_;
+  Mcts<ReasonRagValue> engine_;
+};
+
+}  // namespace espalier::method

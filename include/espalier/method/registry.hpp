@@ -1,0 +1,48 @@
+#pragma once
+
+#include <espalier/core/nearest.hpp>
+#include <espalier/method/method.hpp>
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::method {
+
+/// The methods of this program by name: those whose faces it includes, and your own. Include <espalier/method/all.hpp>
+/// for all methods of the library.
+inline std::map<std::string, MakeMethod>& methods() {
+  static std::map<std::string, MakeMethod> all;
+  return all;
+}
+
+/// Registers a method under a name. Use a namespace-scope variable, so that it runs before main():
+/// `inline const Registered<Mine> mine("mine");`
+template <class Mine>
+class Registered {
+ public:
+  /// `args` are the constructor arguments of each new Mine.
+  template <class... Args>
+  explicit Registered(std::string name, Args... args) {
+    methods().insert_or_assign(std::move(name), [args...] { return std::make_unique<Mine>(args...); });
+  }
+};
+
+inline std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : methods()) names.push_back(name);
+  return names;
+}
+
+/// The method with this name. Throws std::invalid_argument that names the nearest one.
+inline std::unique_ptr<Method> make_method(const std::string& name) {
+  const auto method = methods().find(name);
+  if (method == methods().end())
+    throw std::invalid_argument("unknown method '" + name + "'" + did_you_mean(name, method_names()));
+  return method->second();
+}
+
+}  // namespace espalier::method

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <espalier/method/registry.hpp>
+#include <espalier/run/configure.hpp>
+#include <espalier/run/services.hpp>
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// What a model made of one prompt of a method.
+struct TriedPrompt {
+  std::string purpose;
+  bool read = false;
+  std::string reply;         ///< how it begins, if it could not be read; else empty
+  std::uint64_t cut_at = 0;  ///< the max_tokens that ended such a reply; 0 = it ended by itself
+  std::string error;         ///< why there was no reply
+};
+
+namespace detail {
+
+/// A question in the middle of its search, as the prompts of a method show it. Slots of other names hold their name.
+inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Purpose& purpose,
+                                                                        const Protocol& protocol) {
+  using rag::ModelText, rag::Segment, rag::SegmentKind;
+  const Passages found{
+      Passage("d1", "Don Quixote", "Don Quixote is a novel by Miguel de Cervantes."),
+      Passage("d2", "Miguel de Cervantes", "Miguel de Cervantes was born in Alcala de Henares, in Spain.")};
+  const std::string query = "author of Don Quixote", step = "Miguel de Cervantes wrote Don Quixote.";
+  const rag::Question question{"sample", "In which country was the author of Don Quixote born?"};
+  rag::State state = rag::State(question)
+                         .with(Segment(SegmentKind::thought, ModelText("I need the author first.")))
+                         .with(Segment(SegmentKind::query, ModelText(query)))
+                         .with(Segment(found));
+  if (protocol.tag("sub_answer")) state = state.with(Segment(SegmentKind::sub_answer, ModelText(step)));
+  std::vector<std::pair<std::string, rag::Rendering>> slots{
+      {"question", rag::render_text(question.text)},
+      {"history", rag::render_history(state.transcript(), protocol)},
+      {"documents", rag::render_documents(found, protocol)},
+      {"query", rag::render_text(query)},
+      {"step", rag::render_text(step)},
+      {"candidates", rag::render_text("Candidate 1:\n" + step + "\nCandidate 2:\nSpain\n")},
+      {"gold", rag::render_text("Spain")},
+      {"answer", rag::render_text("Spain")}};
+  for (const std::string& slot : purpose.slots)
+    slots.emplace_back(slot, rag::render_text(slot));  // the first of a name wins
+  return slots;
+}
+
+}  // namespace detail
+
+/// Asks each prompt of the settings' method once, of the model and as the options say; a reply that cannot be read is
+/// not drawn again. Nothing is kept. `on_turn` is called between steps and may throw. Throws std::invalid_argument for
+/// unknown or bad options.
+inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<void()> on_turn = nullptr) {
+  settings.set.emplace_back("resample", "0");
+  settings.journal = false;
+  const auto made = method::make_method(settings.method);
+  sim::Skills skills;
+  Lexical lexical;
+  configure(settings, *made, skills, lexical);
+  const rag::PromptSet prompts =
+      settings.prompts.empty() ? made->prompts() : made->prompts().replaced_from(settings.prompts);
+  Scheduler scheduler;
+  if (on_turn) scheduler.on_turn(std::move(on_turn));
+  const Services services(scheduler, settings, {}, skills, lexical, RunJournal(settings, {}, ""));
+  const rag::Sampler sampler = made->sampler(services.ports, prompts);
+
+  const std::vector<Purpose>& purposes = prompts.protocol()->purposes;
+  std::vector<Ledger> ledgers(purposes.size());
+  std::vector<Task<std::vector<rag::Sample>>> draws;
+  for (std::size_t i = 0; i < purposes.size(); ++i) {
+    auto slots = detail::sample_slots(purposes[i], *prompts.protocol());
+    draws.push_back(sampler.draw(purposes[i].name, std::move(slots), 1, Context(Seed(settings.seed), 0, &ledgers[i])));
+  }
+  const auto replies = scheduler.run_all(std::move(draws));
+  std::vector<TriedPrompt> tried;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    TriedPrompt& one = tried.emplace_back();
+    one.purpose = purposes[i].name;
+    if (!replies[i].ok()) {
+      try {
+        std::rethrow_exception(replies[i].error());
+      } catch (const BackendError& error) {
+        one.error = error.what();
+      }
+      continue;
+    }
+    const auto unread = ledgers[i].first_unread().find(one.purpose);
+    one.read = unread == ledgers[i].first_unread().end();
+    if (one.read) continue;
+    one.reply = unread->second.text;
+    one.cut_at = unread->second.cut_at;
+  }
+  return tried;
+}
+
+}  // namespace espalier::run

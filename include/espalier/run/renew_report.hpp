@@ -1,0 +1,28 @@
+#pragma once
+
+#include <espalier/output/report.hpp>
+#include <espalier/output/work_folder.hpp>
+#include <espalier/run/outputs.hpp>
+#include <espalier/run/run_record.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace espalier::run {
+
+/// Makes the page of a run anew, which is one of its outputs. Throws InputError.
+inline void renew_report(const std::filesystem::path& run) {
+  output::with_files([&] {
+    const std::string summary = output::read_summary(run);
+    output::WorkFolder folder(run, "espalier report");
+    output::write_report(run, summary, folder.next() / "report.html");
+    if (std::filesystem::exists(folder / "run.json")) {
+      output::FlatFields fields = output::read_flat_fields((folder / "run.json").string());
+      note_outputs(fields, folder.next());
+      write_record(folder.next() / "run.json", fields);
+    }
+    folder.commit();
+  });
+}
+
+}  // namespace espalier::run

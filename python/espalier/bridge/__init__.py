@@ -1,0 +1,1 @@
+"""What stands between the compiled part and Python."""

@@ -1,0 +1,62 @@
+"""Calls of user functions that serve as model, retriever and so on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from types import CoroutineType
+from typing import Any
+
+DEADLINE = 600.0
+"""Seconds that a request may take; an `async` call may take that for each of its requests."""
+
+log = logging.getLogger("espalier")
+_under_way: dict[object, tuple[float, str, int]] = {}
+"""Since when, whose role, how many requests."""
+
+
+def call(function: Callable[[list[Any]], Any], requests: list[Any], role: str) -> Any:
+    """Calls the function and returns its result, awaited if necessary.
+
+    An `async` function is cancelled when its time is over. Other functions cannot be stopped, so the log reports them.
+    """
+    _watch()
+    key = object()
+    _under_way[key] = time.monotonic(), role, len(requests)
+    try:
+        reply = function(requests)
+        if isinstance(reply, CoroutineType):
+            from .background import wait
+
+            return wait(reply, role, DEADLINE * len(requests))
+        return reply
+    finally:
+        del _under_way[key]
+
+
+@cache
+def _watch() -> None:
+    threading.Thread(target=_look_on, name="espalier-calls", daemon=True).start()
+
+
+def _look_on() -> None:
+    told: dict[object, float] = {}
+    while True:
+        time.sleep(DEADLINE / 10)
+        told = _tell(told)
+
+
+def _tell(told: dict[object, float]) -> dict[object, float]:
+    """Reports calls that were not reported for a while. Returns the times of the reports, without calls that have
+    ended."""
+    now = time.monotonic()
+    under_way = dict(_under_way)
+    when = {key: told.get(key, since) for key, (since, _, _) in under_way.items()}
+    for key, (since, role, requests) in under_way.items():
+        if now - when[key] >= DEADLINE:
+            when[key] = now
+            log.warning("the %s has not returned for %.0f s; it was asked for %d", role, now - since, requests)
+    return when

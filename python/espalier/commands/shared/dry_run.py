@@ -1,0 +1,64 @@
+"""`--dry-run`: what a run would be and about what it would cost. No connection is opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ... import _core
+from ...io.read import count_passages
+from ...runs.estimate import COUNTS, Estimate, recorded_estimate, simulated_estimate, usd_of
+from ...runs.job import check
+from ...runs.summary import table
+
+GUESS = "  Another model writes other texts and takes other branches: expect a factor of two or more."
+HELD = "  {} holds a run: the same options and inputs go on with it, others are refused (--overwrite starts anew)"
+BETTER = "  Better figures: a run with --limit 20, then --dry-run --like its folder."
+
+
+def dry_run(
+    task: str, settings: Mapping[str, Any], config: Mapping[str, Any], like: str | None, *, as_json: bool
+) -> None:
+    """Checks options and inputs, and prints what would be run."""
+    check(task, settings)
+    questions = len(_core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand"))
+    passages = count_passages(settings)
+    found = recorded_estimate(like, settings["method"]) if like else simulated_estimate(task, settings)
+    options = {} if like or isinstance(found, str) else found.options
+    resolved = {**config, "set": {**settings["set"], **{name: v for name, v in options.items() if v is not None}}}
+    estimate = estimate_row(found, questions, settings["set"])
+    if as_json:
+        row = {"config": resolved, "questions": questions, "passages": passages, "estimate": estimate}
+        print(json.dumps(row, ensure_ascii=False))
+        return
+    print(f"options and inputs are good: {questions} questions, {passages} passages; nothing was run")
+    if (Path(settings["out"]) / "run.json").exists() and not settings.get("overwrite"):
+        print(HELD.format(settings["out"]))
+    for name, value in config.items():
+        print(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    print_estimate(estimate, guess=like is None)
+
+
+def estimate_row(found: Estimate | str, questions: int, options: Mapping[str, Any]) -> dict[str, Any]:
+    """An estimate as JSON shows it: `by_purpose` and `usd` are of all the questions, null where nobody knows."""
+    if isinstance(found, str):
+        return {"source": found, "by_purpose": None, "usd": None}
+    counts = found.scaled(questions)
+    whole = {purpose: {name: round(value) for name, value in row.items()} for purpose, row in counts.items()}
+    return {"source": found.source, "by_purpose": whole, "usd": usd_of(counts["all"], options)}
+
+
+def print_estimate(estimate: Mapping[str, Any], *, guess: bool) -> None:
+    if estimate["by_purpose"] is None:
+        print(f"no estimate: {estimate['source']}")
+        return
+    print(f"estimate ({estimate['source']}):")
+    rows = [[name, *(f"{row[count]:,}" for count in COUNTS)] for name, row in estimate["by_purpose"].items()]
+    for line in table(("purpose", *(count.replace("_", " ") for count in COUNTS)), rows):
+        print(f"  {line}")
+    usd = estimate["usd"]
+    print("  no cost without --price in=USD,out=USD" if usd is None else f"  about {usd:,.2f} USD at the given prices")
+    if guess:
+        print(f"{GUESS}\n{BETTER}")

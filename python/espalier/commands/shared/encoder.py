@@ -1,0 +1,59 @@
+"""The options that name an encoder, and the retrievers that an index and an encoder make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..._core import HttpEncoder, Hybrid, Index, Retriever
+
+if TYPE_CHECKING:
+    import argparse
+
+RETRIEVERS = ("bm25", "dense", "hybrid")
+
+
+def add_encoder_options(parser: argparse.ArgumentParser, what: str = "an embeddings server, up to /v1") -> None:
+    parser.add_argument("--encoder", metavar="URL", help=what)
+    parser.add_argument("--encoder-name", metavar="NAME", help="the encoder's name at its server")
+    parser.add_argument(
+        "--encoder-profile",
+        metavar="NAME",
+        help="prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none)",
+    )
+    parser.add_argument(
+        "--encoder-cut", choices=["none", "vllm", "llamacpp"], help="how texts are cut to that length (not at all)"
+    )
+
+
+def add_retriever_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--retriever", choices=RETRIEVERS, default="bm25", help="bm25 (default); dense and hybrid need --encoder"
+    )
+
+
+def encoder_of(arguments: argparse.Namespace) -> HttpEncoder | None:
+    """The encoder that the command line names."""
+    if arguments.encoder is None:
+        for name in ("encoder_name", "encoder_profile", "encoder_cut"):
+            if getattr(arguments, name) is not None:
+                raise ValueError(f"option '{name}' belongs to --encoder, which is missing")
+        return None
+    return HttpEncoder(
+        arguments.encoder,
+        arguments.encoder_name or "",
+        profile=arguments.encoder_profile or "none",
+        cut=arguments.encoder_cut or "none",
+    )
+
+
+def retriever_over(index: Index, arguments: argparse.Namespace) -> Retriever:
+    """What the command line chooses of an index."""
+    encoder = encoder_of(arguments)
+    if arguments.retriever == "bm25":
+        if encoder is not None:
+            raise ValueError("option 'encoder' belongs to --retriever dense or hybrid")
+        return index
+    if encoder is None:
+        raise ValueError(f"option 'retriever' is {arguments.retriever}, which needs --encoder")
+    dense = index.dense(encoder)
+    return dense if arguments.retriever == "dense" else Hybrid([index, dense])

@@ -1,0 +1,74 @@
+"""What `expand`, `answer` and `batch prepare` do alike."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Container, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...runs.job import RunResult
+from ...runs.progress import shown_as
+from ...runs.summary import one_line
+from .config import Recorded
+from .dry_run import dry_run
+from .settings import settings_of
+
+T = TypeVar("T")
+
+
+def do_task(
+    task: str,
+    arguments: argparse.Namespace,
+    job: Callable[[str, dict[str, Any], Recorded], T],
+    without: Container[str] = (),
+) -> T | None:
+    """Runs `job` with the line's settings. None after a dry run. `without` names options that are not settings."""
+    settings = settings_of(arguments, without)
+    config = arguments.given(arguments)
+    if arguments.dry_run:
+        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
+        return None
+    if arguments.like:
+        raise ValueError("option '--like' is for a dry run; add --dry-run")
+    with shown_as(quiet=arguments.json) as view:
+        recorded = Recorded(Path(settings["out"]), config, view)
+        result = job(task, settings, recorded)
+        recorded.write(anew=False)
+    return result
+
+
+def first_error(run: Path, status: str) -> str:
+    """The reason of the first question with this status, from a run's answers.jsonl, in one line."""
+    with (run / "answers.jsonl").open(encoding="utf-8") as rows:
+        return next(one_line(row["error"]) for row in map(json.loads, rows) if row["status"] == status)
+
+
+def tell_failed(name: str, run: Path, summary: Mapping[str, Any]) -> int:
+    """Prints which questions of a finished run have no answer, and why the first has none. Returns the exit code."""
+    if not summary["failed"]:
+        return 0
+    print(
+        f"espalier: {name}: {summary['failed']} of {summary['questions']} questions failed, and running again would "
+        f"change nothing; the first: {first_error(run, 'failed')}",
+        file=sys.stderr,
+    )
+    return 4
+
+
+def tell_end(result: RunResult, more: str = "see answers.jsonl") -> int:
+    """Prints which questions have no answer and why. Returns the exit code. `more`: what to know of open ones."""
+    return tell_open(result, more) or tell_failed(result.summary["method"], result.out, result.summary)
+
+
+def tell_open(result: RunResult, more: str) -> int:
+    """Prints the number of open questions and the reason of the first. Returns the exit code."""
+    if result.open:
+        print(
+            f"espalier: a backend failed and left {result.open} questions open ({more}); run again to go on; "
+            f"the first: {' '.join(result.why_open.split())}",
+            file=sys.stderr,
+        )
+    return 1 if result.open else 0

@@ -1,0 +1,175 @@
+"""`--track`: trackers that hear of the run of a command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from ... import tracking
+from ..._core import Progress
+from ...errors import Error, MissingPart
+from ...runs.job import Job, RunResult, run_job
+from ...tracking import Sink, Tracker
+
+Begin: TypeAlias = Callable[[Path], AbstractContextManager[Sink]]
+"""Begins to track the run in a folder; the end of the context is the run's."""
+
+
+def add_track_option(parser: argparse.ArgumentParser) -> None:
+    usages = ", ".join(kind.usage for kind in KINDS.values())
+    parser.add_argument(
+        "--track",
+        action="append",
+        default=[],
+        metavar="TRACKER[=WHERE]",
+        help=f"tell a tracker of the run: {usages}; may be repeated",
+    )
+
+
+def tracked(texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, float]] | None = None) -> Job:
+    """`run_job` with trackers, which begin once the run has accepted its folder: not where it was finished before.
+
+    They are told the `scores` of a run that has no open question. Raises ValueError for an unknown tracker, MissingPart
+    where its library is missing.
+    """
+    if not texts:
+        return run_job
+    begins = [chosen(text) for text in texts]
+
+    @contextmanager
+    def named() -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise Error(f"--track {' '.join(texts)}: {error}") from error
+
+    def job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
+        tracker: Tracker | None = None
+
+        def tell(at: Progress) -> None:
+            nonlocal tracker
+            if progress is not None:
+                progress(at)
+            with named():
+                if tracker is None:
+                    folder = Path(settings["out"]).absolute()
+                    tracker = Tracker(*(stack.enter_context(begin(folder)) for begin in begins))
+                tracker(at)
+
+        with redirect_stdout(sys.stderr), ExitStack() as stack:  # standard output is the command's, not a library's
+            result = run_job(task, settings, tell)
+            if tracker is not None and scores is not None and not result.open:
+                figures = scores(result)
+                with named():
+                    tracker.tell(figures)
+            return result
+
+    return job
+
+
+def chosen(text: str) -> Begin:
+    name, equals, where = text.partition("=")
+    if name not in KINDS:
+        near = get_close_matches(name, KINDS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(KINDS)}"
+        raise ValueError(f"--track: unknown tracker '{name}', {hint}")
+    kind = KINDS[name]
+    fits = bool(where) if "=" in kind.usage else not equals
+    if not fits:
+        raise ValueError(f"--track takes {kind.usage}, not '{text}'")
+    try:
+        return kind.prepare(where)
+    except ImportError as error:
+        raise MissingPart(f"--track {name} cannot be used ({error}): pip install {kind.packages}") from None
+
+
+def jsonl(file: str) -> Begin:
+    return lambda folder: nullcontext(tracking.jsonl(file, folder.name))
+
+
+def tensorboard(where: str) -> Begin:
+    tracking.summary_writer()
+    return lambda folder: nullcontext(tracking.tensorboard(Path(where) / folder.name))
+
+
+def wandb(project: str) -> Begin:
+    import wandb as library
+
+    @contextmanager
+    def begin(folder: Path) -> Iterator[Sink]:
+        # Figures alone: W&B would keep what the terminal shows as well.
+        with library.init(project=project, name=folder.name, settings={"console": "off"}) as run:
+            yield tracking.wandb(run)
+
+    return begin
+
+
+def mlflow(experiment: str) -> Begin:
+    import mlflow as library
+
+    @contextmanager
+    def begin(folder: Path) -> Iterator[Sink]:
+        library.set_experiment(experiment)
+        with library.start_run(run_name=folder.name):
+            yield tracking.mlflow()
+
+    return begin
+
+
+def trackio(project: str) -> Begin:
+    import trackio as library
+
+    @contextmanager
+    def begin(folder: Path) -> Iterator[Sink]:
+        library.init(project=project, name=folder.name)
+        try:
+            yield tracking.trackio()
+        finally:
+            library.finish()
+
+    return begin
+
+
+def opentelemetry(_: str) -> Begin:
+    """Spans by OTLP over HTTP, as the environment's OTEL_... say."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    @contextmanager
+    def begin(folder: Path) -> Iterator[Sink]:
+        yield lambda figures, question: None
+        resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "espalier")})
+        provider = TracerProvider(resource=resource)
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        tracking.spans(folder, provider)
+        provider.shutdown()
+
+    return begin
+
+
+class Kind(NamedTuple):
+    """A tracker: how it is asked for, what it needs, and what checks that this is there."""
+
+    usage: str
+    packages: str
+    prepare: Callable[[str], Begin]
+
+
+KINDS = {
+    "jsonl": Kind("jsonl=FILE", "", jsonl),
+    "tensorboard": Kind("tensorboard=FOLDER", "tensorboardX", tensorboard),
+    "wandb": Kind("wandb=PROJECT", "wandb", wandb),
+    "mlflow": Kind("mlflow=EXPERIMENT", "mlflow", mlflow),
+    "trackio": Kind("trackio=PROJECT", "trackio", trackio),
+    "opentelemetry": Kind("opentelemetry", "opentelemetry-exporter-otlp-proto-http", opentelemetry),
+}

@@ -1,0 +1,49 @@
+"""The exceptions of Espalier. Bad options are ValueError."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+__all__ = ["BackendError", "Error", "InputError", "MissingPart", "StoreError"]
+
+T = TypeVar("T")
+
+
+class Error(Exception):
+    """Base of all errors that Espalier raises, except bad options (ValueError)."""
+
+
+class InputError(Error):
+    """Bad input data. The message names the file, the line and the field."""
+
+
+class StoreError(Error):
+    """A journal cannot be read or written, or one of its records is damaged. The message names the file and the
+    record."""
+
+
+class MissingPart(Error):
+    """A part that this build does not contain. The message names the package that provides it."""
+
+
+class BackendError(Error):
+    """A backend failed: raised by backends, and raised or returned by Python functions used as backends.
+
+    A failure that is not `permanent` is retried a few times. `trees` holds the trees that a run could still finish, one
+    per question, None for open questions.
+    """
+
+    def __init__(self, message: str = "", *, permanent: bool = False) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.trees: list[object] = []
+
+
+def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list[T]:
+    """The trees if none is missing. Otherwise raises the first error, which holds them."""
+    if errors:
+        error = errors[min(errors)]
+        error.trees = list(trees)
+        raise error
+    return [tree for tree in trees if tree is not None]

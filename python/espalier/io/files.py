@@ -1,0 +1,85 @@
+"""Files of JSON, read and written whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .. import _core
+from .._core import Tree
+from ..errors import InputError
+
+
+def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The object in a JSON file. Raises InputError."""
+    try:
+        read = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path}: is not an object")
+    return read
+
+
+def record_of(run: Path) -> dict[str, Any]:
+    """The content of a run's run.json, once its files are those of one moment. Raises InputError."""
+    _core.settle(run)
+    file = run / "run.json"
+    try:
+        record = read_object(file)
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no run in this folder") from None
+    for name in ("identity", "method"):
+        if not isinstance(record.get(name), str):
+            raise InputError(f"{file}: is no record of a run (field '{name}': is missing)")
+    return record
+
+
+@contextmanager
+def working(folder: str | os.PathLike[str], work: str) -> Iterator[Path]:
+    """Keeps others out of a folder, and gives another within for new files: they take their places in `folder` at the
+    end, all of them or, after an error, none. `work` is what others are told.
+
+    Raises InputError that says who works there.
+    """
+    held = _core.WorkFolder(folder, work)
+    try:
+        yield held.next
+        held.commit()
+    finally:
+        held.release()
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file for writing that replaces `path` once it is whole. After an error nothing remains."""
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree]) -> None:
+    """Writes rows or trees, one per line. The file appears whole or not at all."""
+    with replacing(path) as file:
+        for row in rows:
+            text = (
+                row.to_json() if isinstance(row, Tree) else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+            )
+            file.write(f"{text}\n".encode())
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """The file appears whole or not at all."""
+    with replacing(path) as file:
+        file.write(text.encode())

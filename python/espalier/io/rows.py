@@ -1,0 +1,253 @@
+"""The rows of a file of questions in JSON, JSON lines, CSV, TSV or Parquet, plain or .gz."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import InputError, MissingPart
+
+CELL = 1 << 24
+"""Longest cell of a CSV file, in characters."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record of a file, which says where it stands when something in it is wrong."""
+
+    where: str
+    number: int
+    """From 0."""
+    fields: Mapping[str, Any]
+    path: str = ""
+    """The fields around these, as `answer.`."""
+
+    def fail(self, field: str, what: str) -> NoReturn:
+        raise InputError(f"{self.where}: field '{self.path}{field}': {what}")
+
+    def has(self, field: str) -> bool:
+        return self.fields.get(field) is not None
+
+    def first_of(self, *names: str) -> str:
+        """The first of these names that the row has, or the last one if it has none."""
+        return next((name for name in names if self.has(name)), names[-1])
+
+    def _value(self, field: str) -> Any:
+        if not self.has(field):
+            self.fail(field, "is missing")
+        return self.fields[field]
+
+    def _structure(self, field: str) -> Any:
+        """A list or an object, which may be JSON text, as in a cell of CSV."""
+        value = self._value(field)
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            self.fail(field, "is a text that is not JSON")
+
+    def text(self, field: str) -> str:
+        value = self._value(field)
+        if not isinstance(value, str):
+            self.fail(field, "is not a text")
+        if not value.strip():
+            self.fail(field, "is empty")
+        return value.strip()
+
+    def name(self, field: str) -> str:
+        """A text or a whole number, as a text."""
+        value = self._value(field)
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(field)
+
+    def texts(self, field: str) -> list[str]:
+        """A list of texts. A single text becomes a list of one."""
+        value = self._value(field)
+        if isinstance(value, str) and not value.lstrip().startswith("["):
+            return [self.text(field)]
+        return self.all_texts(field, self._structure(field))
+
+    def all_texts(self, field: str, value: object) -> list[str]:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.fail(field, "is not a list of texts")
+        return value
+
+    def inner(self, field: str) -> Row:
+        """The object in this field."""
+        value = self._structure(field)
+        if not isinstance(value, dict):
+            self.fail(field, "is not an object")
+        return Row(self.where, self.number, value, f"{self.path}{field}.")
+
+    def records(self, field: str, *columns: str) -> list[list[Any]]:
+        """A list of records as rows of these columns.
+
+        A record may be a list in this order or an object, and the whole may be an object of columns, as Arrow has it.
+        `a|b` are two names of one column. A column ending in `?` may be missing (None).
+        """
+        value = self._structure(field)
+        if isinstance(value, dict):
+            found = [self._cell(field, value, column) for column in columns]
+            lists = [cells for cells in found if cells is not None]
+            if not all(isinstance(cells, list) and len(cells) == len(lists[0]) for cells in lists):
+                self.fail(field, "holds columns that are not lists of one length")
+            return [[None if cells is None else cells[i] for cells in found] for i in range(len(lists[0]))]
+        if not isinstance(value, list):
+            self.fail(field, "is not a list")
+        return [self._record(field, item, columns) for item in value]
+
+    def _record(self, field: str, item: object, columns: Sequence[str]) -> list[Any]:
+        if isinstance(item, dict):
+            return [self._cell(field, item, column) for column in columns]
+        if not isinstance(item, list) or len(item) != len(columns):
+            self.fail(field, f"holds something that is not {len(columns)} parts")
+        return item
+
+    def _cell(self, field: str, item: Mapping[str, Any], column: str) -> Any:
+        names = column.rstrip("?").split("|")
+        found = next((item[name] for name in names if item.get(name) is not None), None)
+        if found is None and not column.endswith("?"):
+            self.fail(field, f"holds a record without '{names[0]}'")
+        return found
+
+
+def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
+    """The rows of a file. Raises InputError that names the file and the line or row."""
+    path = Path(source)
+    name = path.name.lower().removesuffix(".gz")
+    try:
+        if name.endswith(".parquet"):
+            yield from _parquet(path)
+            return
+        with _opened(path) as file:
+            if name.endswith((".csv", ".tsv")):
+                yield from _cells(path, file, "excel" if name.endswith(".csv") else "excel-tab")
+            elif name.endswith((".jsonl", ".ndjson")):
+                yield from _lines(path, file)
+            else:
+                yield from _json(path, file)
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8") from None
+    except EOFError:
+        raise InputError(f"{path}: is cut short") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: is damaged: {error}") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(path.open("rb"))
+        packed = stream.read(2) == b"\x1f\x8b"
+        stream.seek(0)
+        if packed:
+            stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
+        yield stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+
+
+def _json(path: Path, file: io.TextIOWrapper) -> Iterator[Row]:
+    """JSON lines if the first line is a complete object. Otherwise one list, or an object with a list `Data`."""
+    start, blank = file.read(1), ""
+    while start.isspace():
+        blank, start = blank + start, file.read(1)
+    if not start:
+        return
+    if start not in "[{":
+        raise InputError(f"{path}: is neither JSON nor JSON lines (files of CSV, TSV and Parquet are known by name)")
+    text = start
+    if start == "{":
+        text += file.readline()
+        try:
+            whole = "Data" in _parsed(text) or "data" in _parsed(text)
+        except (ValueError, RecursionError):
+            whole = True
+        if not whole:
+            yield from _lines(path, chain(io.StringIO(blank + text), file))
+            return
+    value = _loaded(text + file.read(), str(path))
+    if isinstance(value, dict):
+        value = value.get("Data", value.get("data"))
+    if not isinstance(value, list):
+        raise InputError(f"{path}: holds no list of questions")
+    for number, item in enumerate(value):
+        yield _row(f"{path}: row {number + 1}", number, item)
+
+
+def _lines(path: Path, lines: Iterable[str]) -> Iterator[Row]:
+    number = 0
+    for line, text in enumerate(lines, 1):
+        if text.strip():
+            yield _row(f"{path}:{line}", number, _loaded(text, f"{path}:{line}"))
+            number += 1
+
+
+def _row(where: str, number: int, value: object) -> Row:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: is not an object")
+    return Row(where, number, value)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_constant=_refused)
+
+
+def _loaded(text: str, where: str) -> Any:
+    try:
+        value = _parsed(text)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except json.JSONDecodeError as error:
+        line = f", line {error.lineno}" if error.lineno > 1 else ""
+        raise InputError(f"{where}{line}: is not JSON: {error.msg}, column {error.colno}") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: holds half of a surrogate pair") from None
+    except RecursionError:
+        raise InputError(f"{where}: is nested too deep") from None
+    except ValueError as error:
+        raise InputError(f"{where}: is not JSON: {error}") from None
+
+
+def _cells(path: Path, file: io.TextIOWrapper, dialect: str) -> Iterator[Row]:
+    csv.field_size_limit(max(csv.field_size_limit(), CELL))
+    reader = csv.reader(file, dialect, strict=True)
+    try:
+        header = next(reader, [])
+        for number, cells in enumerate(cells for cells in reader if cells):
+            where = f"{path}:{reader.line_num}"
+            if len(cells) != len(header):
+                raise InputError(f"{where}: has {len(cells)} cells, the header has {len(header)}")
+            yield Row(where, number, dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: {error}") from None
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingPart("Parquet needs pyarrow: pip install 'espalier-rag[data]'") from None
+    with path.open("rb") as file:
+        try:
+            number = 0
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=64):
+                for item in batch.to_pylist():
+                    yield Row(f"{path}: row {number + 1}", number, item)
+                    number += 1
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise InputError(f"{path}: is no Parquet file that can be read: {error}") from None

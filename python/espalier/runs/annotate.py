@@ -1,0 +1,63 @@
+"""What a model has to say about recorded trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._core import Progress
+from ..errors import InputError
+from .job import RunResult, run_job
+from .progress import warning
+from .rescore import NOWHERE, recorded
+
+PURPOSES = {"judge": "judge", "prm": "process_reward", "cold_start": "cold_start"}
+"""Annotations of a language model by name, with the purpose whose model is asked."""
+
+
+def annotate(
+    run: str | Path,
+    with_: Mapping[str, tuple[str, str] | None],
+    *,
+    out: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **settings: Any,
+) -> RunResult:
+    """Adds a model's annotations to a recorded run's trees and writes its data again. No search is made.
+
+    `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
+    as steps) to the model to ask, as (URL or "simulated", name), or to None for the run's own. It maps "embedding" (how
+    well answers agree) to an embeddings server, as (URL, name). An annotation replaces an earlier one of its name.
+    Answers go to the run's journal. The run's files are replaced unless a question is left open, or the folder `out`
+    gets them all. Further settings are those of `expand` that change no result, such as in_flight.
+
+    Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
+    """
+    return run_job("annotate", annotation(run, with_, out, settings), warning(progress))
+
+
+def annotation(
+    run: str | Path,
+    with_: Mapping[str, tuple[str, str] | None],
+    out: str | Path | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The settings of the job that `annotate` does."""
+    folder = Path(run)
+    chosen = recorded(folder)
+    if chosen.pop("task") != "expand" or not (folder / "trees.jsonl").exists():
+        raise InputError(f"{folder / 'trees.jsonl'}: there are no trees of `expand` in this folder")
+    for name, model in with_.items():
+        if name == "embedding":
+            if model is None:
+                raise ValueError("annotating embeddings needs a server: give embedding=URL,NAME")
+            chosen["encoder"], chosen["encoder_name"] = model
+        elif name not in PURPOSES:
+            raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")
+        elif model is not None:
+            chosen["models"][PURPOSES[name]] = model
+        elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] == NOWHERE:
+            raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
+    chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
+    return {**chosen, **settings}

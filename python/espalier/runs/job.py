@@ -1,0 +1,111 @@
+"""Runs that read files and write a folder, as the command line does."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .. import _core
+from .._core import Progress
+from .progress import log, warning
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The result of a run: its folder, the content of summary.json, and the number of open questions."""
+
+    out: Path
+    summary: dict[str, Any]
+    open: int
+    recognised: bool
+    """The folder held this very run already, finished."""
+    why_open: str = ""
+    """The error of the first open question."""
+
+
+Job: TypeAlias = Callable[[str, Mapping[str, Any], Callable[[Progress], None] | None], RunResult]
+"""What does a task under settings and tells its progress: `run_job`, or that with something beside it."""
+
+
+def text_of(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings for the compiled part. None keeps the default."""
+    plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items() if v is not None}
+    if not isinstance(body := plain.get("extra_body", ""), str):
+        plain["extra_body"] = json.dumps(body)
+    if isinstance(chosen := plain.get("set"), Mapping):
+        plain["set"] = [(name, text_of(value)) for name, value in chosen.items()]
+    return plain
+
+
+def check(task: str, settings: Mapping[str, Any]) -> None:
+    """Raises ValueError for unknown or bad settings, without running anything."""
+    _core.check_job(task, _plain(settings))
+
+
+@dataclass(frozen=True)
+class TriedPrompt:
+    """What a model made of one prompt of a method."""
+
+    purpose: str
+    read: bool
+    reply: str
+    """How it begins, if it could not be read."""
+    cut_at: int
+    """The max_tokens that ended such a reply; 0 = it ended by itself."""
+    error: str
+    """Why there was no reply."""
+
+
+def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
+    """Asks each prompt of a method once, filled with a sample question and passages; keeps nothing."""
+    return [TriedPrompt(*tried) for tried in _core.try_prompts(_plain(settings))]
+
+
+def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
+    """Runs `expand` or `answer`."""
+    summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(settings), progress)
+    if rebuilt:
+        names = ", ".join(rebuilt)
+        log.warning("%s: was damaged and is made again from its journal: %s", settings["out"], names)
+    return RunResult(Path(settings["out"]), json.loads(summary), left_open, recognised, why_open)
+
+
+def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
+    """Grows the trees of a file of questions and writes trees, training data, answers and a report.
+
+    Settings are the options of `espalier expand`, with underscores: questions, corpus or index, out, method, model,
+    model_name, endpoints=["URL*WEIGHT", "PURPOSE=URL", ...], model_revision, models={purpose: (model, name)}, api,
+    server, native_n, stream, extra_body, ca_file, proxy, api_key_file, retriever, retriever_name, retriever_protocol,
+    reranker, reranker_name, rerank_depth, encoder, encoder_name, encoder_profile, encoder_cut, value_server,
+    value_name, value_head, prompts, limit, seed, in_flight, open_questions, timeout, deadline, attempts, contact,
+    hedge, overwrite, journal_file (shared with other runs), journal (False = none), replay, and set={option: value} for
+    the search options. Run it again with the same settings to continue a stopped run.
+
+    The logger "espalier" warns at once of a server that has not replied for `contact` seconds (30), and of the first
+    question that a backend leaves open. A view in `progress` shows this itself.
+    """
+    return run_job("expand", settings, warning(progress))
+
+
+def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
+    """Answers a file of questions by the method's inference form, which sees no gold. Writes answers.jsonl and other
+    files.
+
+    Settings as for `expand`.
+    """
+    return run_job("answer", settings, warning(progress))
+
+
+def write_world(
+    out: str | os.PathLike[str], *, passages: int = 2000, questions: int = 100, seed: int = 1, max_hops: int = 4
+) -> None:
+    """Writes a generated world into a folder: questions.jsonl and corpus.jsonl."""
+    _core.write_world(os.fspath(out), passages, questions, seed, max_hops)

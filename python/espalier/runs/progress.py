@@ -1,0 +1,177 @@
+"""Shows the progress of a run: a bar on a terminal, elsewhere an occasional line."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.util import find_spec
+from typing import TextIO
+
+from .._core import Progress
+
+log = logging.getLogger("espalier")
+
+
+def shown_as(*, quiet: bool) -> ProgressView:
+    """The view that suits standard error."""
+    if quiet:
+        return ProgressView()
+    if not sys.stderr.isatty():
+        return Lines(sys.stderr)
+    return RichBar() if find_spec("rich") else Bar(sys.stderr)
+
+
+def eta(done: int, of_all: int, seconds: float) -> str:
+    """The estimated remaining time: '1:05' or '?'."""
+    if done == 0 or seconds <= 0:
+        return "?"
+    minutes, left = divmod(round(seconds / done * (of_all - done)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def describe(progress: Progress) -> str:
+    """One line of figures, after the current trouble if there is one."""
+    rate = progress.calls / progress.seconds if progress.seconds > 0 else 0.0
+    left = eta(progress.questions_done, progress.questions, progress.seconds)
+    trouble = textwrap.shorten(progress.trouble, 50, placeholder=" ...")
+    return (f"{trouble}; " if trouble else "") + (
+        f"{progress.questions_done}/{progress.questions} questions, {progress.calls:,} calls, "
+        f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {left}"
+    )
+
+
+class ProgressView:
+    """Shows only troubles, and is the base of the other views. It takes the Progress of a run, or text to show."""
+
+    def __init__(self) -> None:
+        self._news = News()
+
+    def __enter__(self) -> ProgressView:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def __call__(self, progress: Progress) -> None:
+        if news := self._news(progress.trouble):
+            self.say(f"espalier: {news}")
+        self.show(progress.questions_done, progress.questions, progress.seconds, describe(progress))
+
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        """Shows `done` of all steps after `seconds`, described by `text`."""
+
+    def say(self, line: str) -> None:
+        """Prints a separate line at once."""
+        print(line, file=sys.stderr, flush=True)
+
+
+class News:
+    """Each new trouble once, otherwise ''."""
+
+    def __init__(self) -> None:
+        self._told = {""}
+
+    def __call__(self, trouble: str) -> str:
+        if trouble in self._told:
+            return ""
+        self._told.add(trouble)
+        return trouble
+
+
+def warning(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+    """A progress function for runs without a view. It writes troubles to the log as warnings."""
+    if isinstance(progress, ProgressView):
+        return progress
+    news = News()
+
+    def tell(at: Progress) -> None:
+        if trouble := news(at.trouble):
+            log.warning("%s", trouble)
+        if progress is not None:
+            progress(at)
+
+    return tell
+
+
+class Lines(ProgressView):
+    """A line every ten seconds."""
+
+    interval = 10.0
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._next = self.interval
+
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        if seconds < self._next:
+            return
+        self._next = seconds + self.interval
+        self.say(text)
+
+    def say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+
+class Bar(ProgressView):
+    """One line that is overwritten, for terminals without rich."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._next = 0.0
+
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        if seconds < self._next and done < of_all:
+            return
+        self._next = seconds + 0.2
+        columns = shutil.get_terminal_size().columns
+        filled = 20 * done // max(of_all, 1)
+        line = f"[{'#' * filled}{'.' * (20 - filled)}] {text}"
+        self._stream.write("\r\x1b[K" + line[: columns - 1])
+        self._stream.flush()
+
+    def say(self, line: str) -> None:
+        self._stream.write(f"\r\x1b[K{line}\n")
+        self._stream.flush()
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.write("\n")
+        self._stream.flush()
+
+
+class RichBar(ProgressView):
+    """The same with rich."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stack = ExitStack()
+        self._update: Callable[[int, int, str], None] = lambda done, of_all, text: None
+        self._say: Callable[[str], None] = super().say
+
+    def __enter__(self) -> RichBar:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Display
+
+        display = self._stack.enter_context(
+            Display(BarColumn(20), TextColumn("{task.description}", markup=False), console=Console(stderr=True))
+        )
+        task = display.add_task("", total=None)
+        self._say = lambda line: display.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._update = lambda done, of_all, text: display.update(task, total=of_all, completed=done, description=text)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
+        self._update(done, of_all, text)
+
+    def say(self, line: str) -> None:
+        self._say(line)

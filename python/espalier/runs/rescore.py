@@ -1,0 +1,94 @@
+"""Recorded runs under other options, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._core import Progress
+from ..errors import InputError
+from ..io.files import record_of
+from .job import RunResult, run_job
+
+NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
+
+
+class Record:
+    """A run's run.json, whose fields have dotted names."""
+
+    def __init__(self, run: Path) -> None:
+        self._file = run / "run.json"
+        self._fields = record_of(run)
+
+    def __call__(self, name: str, absent: object = None) -> Any:
+        """A field, or `absent` for records of versions that did not have it yet. Raises InputError if there is
+        neither."""
+        value: Any = self._fields
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None and absent is None:
+            raise InputError(f"{self._file}: is no record of a run (field '{name}': is missing)")
+        return absent if value is None else value
+
+
+def recorded(run: Path) -> dict[str, Any]:
+    """The settings that repeat the run, with its options as texts in `set`."""
+    record = Record(run)
+    model, retriever = record("model.name"), record("retriever.kind")
+    encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
+    return {
+        "task": record("task"),
+        "method": record("method"),
+        "questions": record("noted.questions"),
+        "corpus": record("noted.corpus", ""),
+        "index": record("noted.index", ""),
+        "prompts": record("noted.prompts", ""),
+        "limit": record("limit"),
+        "seed": record("seed"),
+        "model": "simulated" if model == "simulated" else NOWHERE,
+        "model_name": "" if model == "simulated" else model,
+        "model_revision": record("model.revision", ""),
+        "api": record("model.api", "chat"),
+        "extra_body": record("model.extra_body", ""),
+        "models": {
+            purpose: (name, "") if name == "simulated" else (NOWHERE, name)
+            for purpose, _, name in (entry.partition("=") for entry in record("model.for", "").split(", ") if entry)
+        },
+        "retriever": NOWHERE if retriever == "remote" else retriever,
+        "retriever_name": record("retriever.name", "default"),
+        "encoder": NOWHERE if encoder else "",
+        "encoder_name": encoder,
+        "encoder_profile": record("encoder.profile", "none"),
+        "encoder_cut": record("encoder.cut", "none"),
+        "value_server": NOWHERE if value else "",
+        "value_name": value or None,
+        "reranker": f"{NOWHERE}/rerank" if reranker else "",
+        "reranker_name": reranker,
+        "rerank_depth": record("retriever.rerank_depth", 0) or 1,
+        "journal_file": record("noted.journal", "") or str(run / "journal.sqlite"),
+        "set": {name: value for name, value in record("options").items() if value is not None},
+    }
+
+
+def rescore(
+    run: str | Path,
+    set: Mapping[str, object],
+    *,
+    out: str | Path,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunResult:
+    """Repeats a recorded run under other options, with every answer from its journal. No model is called.
+
+    A question stays open if its search needs a response that the journal lacks, such as one for a branch that was never
+    grown. The summary counts it as `undetermined`. The folder `out` gets the same files as a run. Raises InputError if
+    `run` holds no run, and ValueError for a bad option.
+    """
+    folder = Path(run)
+    settings = recorded(folder)
+    if not Path(settings["journal_file"]).exists():
+        raise InputError(f"{settings['journal_file']}: the run kept no journal, so nothing can be scored again")
+    settings["set"] |= set
+    result = run_job(settings.pop("task"), settings | {"out": str(out), "replay": True}, progress)
+    return replace(result, summary=result.summary | {"undetermined": result.open})

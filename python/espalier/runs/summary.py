@@ -1,0 +1,108 @@
+"""A run's summary.json for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from typing import Any
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Lines with columns side by side, the first `left` of them on the left."""
+    cells = [list(header), *map(list, rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    return [
+        "  ".join(
+            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def labels(summary: dict[str, Any]) -> str:
+    """The labels that must be shown with the results."""
+    said = []
+    if summary["simulated"]:
+        said.append("simulated: no real language model was asked")
+    if summary["oracle"]:
+        said.append("oracle: gold answers steered the trees")
+    return "".join(f"  [{label}]\n" for label in said)
+
+
+def one_line(text: str) -> str:
+    """A text of a model as one line that a terminal may show: what cannot be printed becomes an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def readable_share(costs: Iterable[Mapping[str, int]]) -> float | None:
+    """The share of the completions of these purposes that could be read.
+
+    None without completions, and for a summary of an earlier version, which does not say it.
+    """
+    costs = list(costs)
+    calls = sum(cost["calls"] for cost in costs)
+    if not calls or not all("readable" in cost for cost in costs):
+        return None
+    return sum(cost["readable"] for cost in costs) / calls
+
+
+def percent(share: float | None) -> str:
+    """Rounded down: 100.0 % means all."""
+    return "" if share is None else f"{floor(share * 1000) / 10:.1f} %"
+
+
+def unread(summary: Mapping[str, Any]) -> list[str]:
+    """Of the purpose with the smallest share of readable completions, the first unread one; and what to do."""
+    first = summary.get("first_unread")
+    if not first:
+        return []
+    purposes = summary["by_purpose"]
+    worst = min(first, key=lambda name: (readable_share([purposes[name]]) or 0, -purposes[name]["calls"]))
+    cost, shown = purposes[worst], first[worst]
+    said = f"{cost['calls'] - cost['readable']:,} of {cost['calls']:,} completions of {worst} could not be read"
+    if cost["cut"]:
+        said += f", {cost['cut']:,} of them cut by max_tokens"
+    limit = f", cut at max_tokens={shown['cut_at']}" if shown["cut_at"] else ""
+    text = f'begins "{one_line(shown["text"])}"' if shown["text"] else "is empty"
+    more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if cost["cut"] else ""
+    return [
+        said,
+        f"the first, of question {one_line(shown['question'])}{limit}, {text}",
+        f"{more}`espalier doctor` asks the model each prompt once; --prompts DIR replaces prompts",
+    ]
+
+
+def shares(summary: Mapping[str, Any]) -> list[str]:
+    """How many completions of each purpose could be read, in one line; and what `unread` says."""
+    known = ((name, readable_share([cost])) for name, cost in summary["by_purpose"].items())
+    said = [f"{name} {percent(share)}" for name, share in known if share is not None]
+    return [f"readable: {', '.join(said)}", *unread(summary)] if said else []
+
+
+def readable(summary: dict[str, Any]) -> str:
+    """The summary as text."""
+    backends = f"model {summary['model']}, retriever {summary['retriever']}"
+    lines = [f"{summary['method']}: {summary['questions']} questions, {backends}"]
+    if said := labels(summary).rstrip("\n"):
+        lines.append(said)
+    if summary["f1"] is not None:
+        scores = "   ".join(f"{name} {summary[key]:.3f}" for name, key in (("EM", "em"), ("F1", "f1"), ("Acc", "acc")))
+        lines.append(f"  {scores}   without an answer {summary['null_predictions']}")
+    states = [f"{name} {summary[name]}" for name in ("done", "budget", "open", "failed") if summary[name]]
+    lines.append("  questions: " + ", ".join(states))
+    purposes = summary["by_purpose"]
+    counts = ("calls", "prompt_tokens", "completion_tokens", "retrievals")
+    rows = [
+        [name, *(f"{cost[count]:,}" for count in counts), percent(share)]
+        for name, cost, share in [
+            *((name, cost, readable_share([cost])) for name, cost in purposes.items()),
+            ("all", summary, readable_share(purposes.values())),
+        ]
+    ]
+    header = ("purpose", *(count.replace("_", " ") for count in counts), "readable")
+    lines += ["  " + line for line in [*table(header, rows), *unread(summary)]]
+    pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
+    lines.append(f"  {summary['nodes']:,} nodes; pruned: " + (", ".join(pruned) or "none"))
+    lines += [f"  {file}: {note}" for file, note in summary.get("notes", {}).items()]
+    lines.append(f"  {summary['seconds']:.1f} s")
+    return "\n".join(lines)

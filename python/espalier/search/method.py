@@ -1,0 +1,87 @@
+"""Any registered method by its name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .. import _core
+from .._core import Tree
+from ..protocols import EncoderLike, LanguageModelLike, RewardLike
+from ..runs.job import text_of
+
+
+class Method(_core.Method):
+    """A search for `run`, such as `Method("prorag", set={"simulations": 50})`.
+
+    `espalier options --method prorag` lists the options. With `answer` it is the method's inference form and sees no
+    gold answer. Otherwise it grows trees as `expand` does. `models` gives other models to single purposes, such as a
+    judge. `encoder` is used for choices by embedding. `values` maps texts to rows of two numbers, plan and search
+    (decouple). Both are functions of a list of requests, or parts. `reward` is used in place of the one that the
+    options name. `prompts` is a folder of prompts to use in place of the built-in ones.
+
+    Raises ValueError that names an unknown method, option or purpose, or a value that is not allowed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        preset: str | None = None,
+        answer: bool = False,
+        set: Mapping[str, object] | None = None,
+        models: Mapping[str, LanguageModelLike] | None = None,
+        encoder: EncoderLike | None = None,
+        values: EncoderLike | None = None,
+        reward: RewardLike | None = None,
+        prompts: str | os.PathLike[str] = "",
+    ) -> None:
+        options = [(option, text_of(value)) for option, value in (set or {}).items()]
+        rest: dict[str, Any] = {
+            "preset": preset,
+            "answer": answer,
+            "models": models or {},
+            "encoder": encoder,
+            "values": values,
+            "reward": reward,
+            "prompts": os.fspath(prompts),
+        }
+        super().__init__(name, set=options, **rest)
+        self._made_from = name, {"set": set, **rest}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as what it was made from."""
+        name, rest = self._made_from
+        return partial(type(self), **rest), (name,)
+
+    def rows(self, trees: Sequence[Tree]) -> dict[str, list[dict[str, Any]]]:
+        """The training data that the method makes from its trees: file name -> rows."""
+        files = self.lines(list(trees))
+        return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
+
+
+class TypedMethod(Method):
+    """The base of the classes in `espalier.methods`, whose options are keywords."""
+
+    _name: str
+
+    def _begin(self, local: Mapping[str, Any]) -> None:
+        """Of the arguments of a constructor, as its `locals()` holds them."""
+        given = {name: value for name, value in local.items() if name not in ("self", "__class__")}
+        self._given = {name: value for name, value in given.items() if value is not None}
+        parts = {name: given.pop(name) for name in ("preset", "answer", "models", "encoder", "prompts")}
+        if not isinstance(given["reward"], str):
+            parts["reward"] = given.pop("reward")
+        if "score" in given:
+            parts["values"] = given.pop("score")
+        single = given.pop("sampling") or {}
+        options = {name: value for name, value in given.items() if value is not None}
+        for purpose, chosen in single.items():
+            options |= {f"sampling.{purpose}.{option}": value for option, value in chosen.items()}
+        super().__init__(self._name, set=options, **parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._given), ()

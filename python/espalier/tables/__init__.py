@@ -1,0 +1,200 @@
+"""What a run left, as tables: answers, nodes of trees, costs, training rows."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._core import Tree, settle
+from ..errors import InputError
+from ..io.fields import Fields
+from ..io.files import read_object
+from ..io.read import read_trees
+from ..io.rows import read_rows
+from .table import Table
+
+if TYPE_CHECKING:
+    from ..notebook.picture import Picture
+
+__all__ = ["Table", "nodes_of"]
+
+COSTS = {"completions": "int", "prompt_tokens": "int", "completion_tokens": "int", "retrievals": "int"}
+UNREAD = {"unread": "int", "cut": "int"}
+"""Counts that trees write where they are not 0."""
+ANSWERS = {
+    "question_id": "text",
+    "question": "text",
+    "answer": "text",
+    "status": "text",
+    "error": "text",
+    "em": "float",
+    "f1": "float",
+    "acc": "float",
+    **COSTS,
+    "started": "float",
+    "seconds": "float",
+    "cached": "int",
+    "attempts": "int",
+}
+NODES = {
+    "question_id": "text",
+    "node": "int",
+    "parent": "int",
+    "depth": "int",
+    "kind": "text",
+    "text": "text",
+    "thought": "text",
+    "key": "text",
+    "forced": "bool",
+    "notice": "text",
+    "documents": "texts",
+    "visits": "int",
+    "value": "float",
+    "total": "float",
+    "reward": "float",
+    "prior": "float",
+    "evaluated": "bool",
+    "status": "text",
+    "reason": "text",
+}
+OF_THE_RUN = ("trees", "answers", "costs")
+"""Files of rows that are no training data."""
+
+
+def nodes_of(trees: Iterable[Tree]) -> Table:
+    """The nodes of trees in memory, a row each, as `Run.nodes` has them."""
+    return _nodes(Fields(f"tree {number}", tree.to_dict()) for number, tree in enumerate(trees))
+
+
+class Run:
+    """A folder of `espalier expand`, `answer`, `rescore` or `annotate`. Files are read when they are needed.
+
+    Raises InputError if it holds no run that is finished.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        settle(self.folder)
+        if not (self.folder / "summary.json").is_file():
+            raise InputError(f"{self.folder}: holds no finished run (no summary.json)")
+
+    def __repr__(self) -> str:
+        return f"<espalier.Run {self.folder}: {self.summary['method']}, {self.summary['questions']:,} questions>"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json."""
+        return read_object(self.folder / "summary.json")
+
+    @cached_property
+    def trees(self) -> list[Tree]:
+        return read_trees(self.folder / "trees.jsonl")
+
+    @cached_property
+    def answers(self) -> Table:
+        """One row per question."""
+        spent = {row.text("id"): row.data for row in self._rows("costs")} if self._has("costs") else {}
+        answers = ((row.text("id"), row.data) for row in self._rows("answers"))
+        rows = ({**row, **spent.get(question, {}), "question_id": question} for question, row in answers)
+        return Table("answers", rows, ANSWERS)
+
+    @cached_property
+    def nodes(self) -> Table:
+        """One row per node of a tree. Later annotations by models are in columns `annotation_NAME`."""
+        return _nodes(self._rows("trees"))
+
+    @cached_property
+    def costs(self) -> Table:
+        """One row per question and purpose."""
+        rows = (
+            {"question_id": tree.text("id"), "purpose": purpose, **dict.fromkeys(UNREAD, 0), **costs.row(purpose).data}
+            for tree in self._rows("trees")
+            for costs in [tree.row("costs")]
+            for purpose in costs.data
+        )
+        return Table("costs", rows, {"question_id": "text", "purpose": "text", **COSTS, **UNREAD})
+
+    @cached_property
+    def products(self) -> dict[str, Table]:
+        """The training rows by the names of their files: "sft", "dpo" ... `provenance.options` is JSON as text."""
+        files = sorted(file.stem for file in self.folder.glob("*.jsonl"))
+        names = [name for name in files if name not in OF_THE_RUN]
+        return {name: Table(name, (_product(row.data) for row in self._rows(name))) for name in names}
+
+    def to_parquet(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes every table into a folder, as NAME.parquet. Training data without rows or columns is left out."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        tables = [self.answers, self.nodes, self.costs, *self.products.values()]
+        return [table.to_parquet(target / f"{table.name}.parquet") for table in tables if table.columns]
+
+    def plot_scores(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """How F1 is spread over the questions. It is written to `file` (.svg, .pdf, .png) if one is named.
+
+        Raises InputError if the run has no scores, for want of gold answers.
+        """
+        from ..notebook.run_plots import scores
+
+        scored = [row for row in self.answers if row["f1"] is not None]
+        if not scored:
+            raise InputError(f"{self.folder}: has no scores: its questions were answered without gold answers")
+        return scores(self.summary, scored).saved(file)
+
+    def plot_costs(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """Tokens and calls by purpose."""
+        from ..notebook.run_plots import costs
+
+        return costs(self.summary).saved(file)
+
+    def plot_nodes(self, file: str | os.PathLike[str] | None = None) -> Picture:
+        """What became of the nodes at each depth."""
+        from ..notebook.run_plots import nodes
+
+        return nodes(self.summary, self.nodes).saved(file)
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / f"{name}.jsonl").is_file()
+
+    def _rows(self, name: str) -> Iterator[Fields]:
+        return (Fields(row.where, row.fields) for row in read_rows(self.folder / f"{name}.jsonl"))
+
+
+def _nodes(trees: Iterable[Fields]) -> Table:
+    rows: list[dict[str, Any]] = []
+    columns = dict(NODES)
+    for tree in trees:
+        question, nodes = tree.text("id"), tree.rows("nodes")
+        said = _annotations(tree.row("annotations"), len(nodes)) if tree.has("annotations") else {}
+        columns |= dict.fromkeys(said, "float")
+        depths: list[int] = []
+        for number, node in enumerate(nodes):
+            parent = node.whole("parent") if number else None
+            if parent is not None and not 0 <= parent < number:
+                raise node.wrong("parent", f"is {parent}, allowed: a node before it")
+            depths.append(0 if parent is None else depths[parent] + 1)
+            row = {**node.data, "question_id": question, "node": node.whole("id"), "depth": depths[-1]}
+            row["forced"] = node.data.get("forced", False)
+            documents = node.rows("documents") if node.has("documents") else []
+            row["documents"] = [document.text("id") for document in documents]
+            rows.append(row | {name: numbers[number] for name, numbers in said.items()})
+    return Table("nodes", rows, columns)
+
+
+def _annotations(said: Fields, nodes: int) -> dict[str, list[Any]]:
+    """What was said about each node, by column."""
+    for name in said.data:
+        if len(said.items(name)) != nodes:
+            raise said.wrong(name, f"should have an item for each of {nodes} nodes")
+    return {f"annotation_{name}": said.items(name) for name in said.data}
+
+
+def _product(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as text: each method has its own, and they are the same in every row."""
+    provenance = row.get("provenance")
+    if not isinstance(provenance, dict) or "options" not in provenance:
+        return dict(row)
+    return {**row, "provenance": {**provenance, "options": json.dumps(provenance["options"], ensure_ascii=False)}}

@@ -1,0 +1,382 @@
+#include <espalier/method/decex/face.hpp>
+#include <espalier/output/dpo.hpp>
+#include <espalier/output/sft.hpp>
+
+#include "scripted.hpp"
+#include <doctest/doctest.h>
+
+namespace decex_test {
+
+using namespace espalier;
+using namespace espalier::testing;
+using Options = method::DecExRagOptions;
+
+namespace {
+
+bool shows(const Prompt& prompt, std::string_view text) { return prompt.text().find(text) != std::string::npos; }
+
+/// Knows nothing by heart: own answers are wrong; a search for "good" leads to Paris, any other to Rome.
+Scripted searcher() {
+  Scripted model;
+  model.on("sub_question", [](const Prompt& p) {
+    return p.sample() == 1 ? "t <question>Which city?</question>" : "t <question>Which capital?</question>";
+  });
+  model.on("own_answer",
+           [](const Prompt& p) { return p.sample() % (1U << 20) == 2 ? "no tag at all" : "t <answer>Lyon</answer>"; });
+  model.on("sub_query", [](const Prompt& p) { return p.sample() == 0 ? "bad" : "good"; });
+  model.on("termination", "<reasoning>r</reasoning> <answer>Paris</answer>");
+  model.on("forced_answer", "<answer>Paris</answer>");
+  model.on("rollout", [](const Prompt& p) {
+    return shows(p, "About good") ? "<think>h</think> <answer>Paris</answer>" : "<answer>Rome</answer>";
+  });
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("the pruned search takes the text's path: own knowledge fails, the best query wins, the vote ends it") {
+  // Layer 1: samples 0 and 2 agree on one sub-question, sample 1 differs; all rollouts from both end in Rome (0), so
+  // the one with two samples goes on. Own answers: two agree on Lyon, the third cannot be read, also after two more
+  // tries. Reward 0 is not above 0.6, so retrieval follows; query "good" leads to Paris in every rollout. Layer 2:
+  // three votes of three for Paris.
+  const rag::Tree tree = grow_decex({}, searcher());
+  CHECK(drawing(tree) ==
+        "1<0 sub_question 'Which capital?' 0 expanded\n"
+        "2<0 sub_question 'Which city?' 0 pruned/not_best\n"
+        "3<1 own_answer 'Lyon' 0 pruned/below\n"
+        "4<1 own_answer 'no tag at all' - pruned/malformed\n"
+        "5<1 query 'bad' 0 pruned/not_best\n"
+        "6<1 query 'good' 100 expanded\n"
+        "7<6 answer 'Paris' 100 terminal\n");
+  CHECK(tree[1].prior == doctest::Approx(2.0 / 3));
+  CHECK(tree[6].prior == doctest::Approx(2.0 / 3));
+  CHECK(tree.skips.size() == 1);  // the sub-question that the vote made needless
+  CHECK(tree.skips[0].node == 6);
+  // Calls: 3 sub-questions; 3 own answers + 2 tries more for the one that cannot be read; 3 queries; 3 votes; one call
+  // a rollout, 4 from each of 2 sub-questions, 1 own answer, 2 queries. Retrievals: one for each distinct query.
+  CHECK(tree.ledger.by_purpose().at("sub_question").completions == 3);
+  CHECK(tree.ledger.by_purpose().at("own_answer").completions == 5);
+  CHECK(tree.ledger.by_purpose().at("sub_query").completions == 3);
+  CHECK(tree.ledger.by_purpose().at("termination").completions == 3);
+  CHECK(tree.ledger.by_purpose().at("rollout").completions == 20);
+  CHECK(tree.ledger.total().completions == 34);
+  CHECK(tree.ledger.total().prompt_tokens == 340);
+  CHECK(tree.ledger.total().retrievals == 2);
+}
+
+TEST_CASE("own knowledge strictly above the threshold skips retrieval; at the threshold it does not") {
+  Scripted model = searcher();
+  model.on("own_answer", "t <answer>Paris is it</answer>");
+  // The rollouts answer "Paris now": precision 1/2, recall 1, F1 2/3.
+  model.on("rollout", "<answer>Paris now</answer>");
+  const rag::Tree above = grow_decex({.threshold = 0.66}, model);
+  REQUIRE(above.skips.size() == 2);
+  CHECK(above.skips[0].kind == method::DecExRagEnvironment::query);
+  CHECK(above.ledger.total().retrievals == 0);
+  const rag::Tree at = grow_decex({.threshold = 2.0 / 3}, model);
+  CHECK(at.ledger.total().retrievals > 0);
+}
+
+TEST_CASE("two votes of three end the search, one does not, and an outvoted answer still gets its reward") {
+  Scripted model = searcher();
+  for (const std::uint32_t answers : {1U, 2U}) {
+    model.on("termination", [answers](const Prompt& p) {
+      return shows(p, "Sub-question 2") || p.sample() < answers
+                 ? "<reasoning>r</reasoning><answer>Paris</answer>"
+                 : "<reasoning>r</reasoning><question>Which river " + std::to_string(p.sample()) + "?</question>";
+    });
+    const rag::Tree tree = grow_decex({}, model);
+    std::size_t outvoted = 0, rounds = 0;
+    for (NodeId id = 1; id < tree.size(); ++id) {
+      if (tree[id].reason == Reason::outvoted) {
+        ++outvoted;
+        CHECK(tree[id].evaluated == (tree[id].kind == method::DecExRagEnvironment::answer));
+      }
+      if (tree[id].status == Status::terminal) rounds = tree.state(id).iterations();
+    }
+    CHECK(rounds == (answers == 2 ? 1 : 2));
+    CHECK(outvoted == 1);
+    // Sub-questions that the votes did not give are drawn again under new sample indices: 3 votes + 1 in layer 2 of the
+    // first case, then 3 votes in layer 3.
+    CHECK(tree.ledger.by_purpose().at("termination").completions == (answers == 2 ? 3 : 7));
+  }
+}
+
+TEST_CASE("termination by mean F1 goes on where the majority would have stopped with a wrong answer") {
+  Scripted model = searcher();
+  model.on("termination", [](const Prompt& p) {
+    if (shows(p, "Sub-question 2")) return "<reasoning>r</reasoning><answer>Paris</answer>";
+    return p.sample() < 2 ? "<reasoning>r</reasoning><answer>Rome</answer>"
+                          : "<reasoning>r</reasoning><question>Which city then?</question>";
+  });
+  const auto rounds = [&](Options::Termination termination) {
+    const rag::Tree tree = grow_decex({.termination = termination}, model);
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].status == Status::terminal) return tree.state(id).iterations();
+    return 0U;
+  };
+  CHECK(rounds(Options::Termination::vote) == 1);
+  CHECK(rounds(Options::Termination::mean_f1) == 2);
+  CHECK(rounds(Options::Termination::vote_and_f1) == 2);
+}
+
+TEST_CASE("the mean of the answers is over samples: Paris, Paris, Rome are worth 0.667 and stop above 0.6") {
+  Scripted model = searcher();
+  model.on("termination",
+           [](const Prompt& p) { return p.sample() < 2 ? "r <answer>Paris</answer>" : "r <answer>Rome</answer>"; });
+  model.on("next_question", "t <question>Which city then?</question>");
+  for (const auto termination : {Options::Termination::mean_f1, Options::Termination::vote_and_f1}) {
+    const rag::Tree stops = grow_decex({.termination = termination}, model);
+    CHECK(drawing(stops).ends_with("7<6 answer 'Paris' 100 terminal\n8<6 answer 'Rome' 0 pruned/not_best\n"));
+    // Above 0.67 they do not pass. The prompt gives answers only, so a sub-question is asked for, and so on up to
+    // T_max.
+    const rag::Tree goes_on = grow_decex({.T_max = 2, .threshold = 0.67, .termination = termination}, model);
+    CHECK(drawing(goes_on).find("7<6 answer 'Paris' 100 pruned/below\n"
+                                "8<6 answer 'Rome' 0 pruned/below\n"
+                                "9<6 sub_question 'Which city then?'") != std::string::npos);
+    CHECK(goes_on.action(static_cast<NodeId>(goes_on.size() - 1)).forced);
+    CHECK(goes_on.state(static_cast<NodeId>(goes_on.size() - 1)).iterations() == 2);
+    CHECK(goes_on.ledger.by_purpose().at("next_question").completions == 3);
+  }
+}
+
+TEST_CASE("unreadable votes do not count: one answer beside two of them ends the search, and none at all asks on") {
+  Scripted model = searcher();
+  model.on("termination", [](const Prompt& p) { return p.sample() == 0 ? "r <answer>Paris</answer>" : "no tag"; });
+  const rag::Tree one = grow_decex({}, model);
+  CHECK(
+      drawing(one).ends_with("7<6 answer 'Paris' 100 terminal\n8<6 answer 'no tag' - pruned/malformed\n9<6 answer 'no "
+                             "tag' - pruned/malformed\n"));
+
+  model.on("termination",
+           [](const Prompt& p) { return shows(p, "Sub-question 2") ? "r <answer>Paris</answer>" : "no tag"; });
+  model.on("next_question", "t <question>Which city then?</question>");
+  const rag::Tree none = grow_decex({}, model);
+  CHECK(none.state(static_cast<NodeId>(none.size() - 1)).iterations() == 2);
+  CHECK(none.state(static_cast<NodeId>(none.size() - 1)).answer() == "Paris");
+}
+
+TEST_CASE("stop_pairs values the sub-questions that lose, so a pair can prefer to stop") {
+  // Two votes of three stop with Paris. The third asks on; rollouts from there end in Rome. The two sub-questions more
+  // that are drawn for the pair say the same. All votes to stop: the sub-question is asked for.
+  for (const bool unanimous : {false, true}) {
+    CAPTURE(unanimous);
+    Scripted model = searcher();
+    model.on("termination", [&](const Prompt& p) {
+      return p.sample() < 2 || unanimous ? "r <answer>Paris</answer>" : "r <question>Which river?</question>";
+    });
+    model.on("next_question", "t <question>Which river?</question>");
+    model.on("rollout", [](const Prompt& p) {
+      return shows(p, "About good") && !shows(p, "Which river?") ? "<answer>Paris</answer>" : "<answer>Rome</answer>";
+    });
+    const auto stop_pairs = [](const rag::Tree& tree) {
+      std::string rows;
+      output::append_dpo_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {}, rows);
+      return rows.find("\"decision\":\"termination\",\"chosen_kind\":\"answer\",\"rejected_kind\":\"sub_question\"") !=
+             std::string::npos;
+    };
+    const rag::Tree cheap = grow_decex({}, model), full = grow_decex({.stop_pairs = true}, model);
+    CHECK_FALSE(stop_pairs(cheap));
+    CHECK(stop_pairs(full));
+    CHECK(drawing(full).ends_with(
+        "7<6 answer 'Paris' 100 terminal\n8<6 sub_question 'Which river?' 0 pruned/outvoted\n"));
+    // Its cost: k draws where the votes gave no sub-question (2 more votes that say the same otherwise), n rollouts
+    // each.
+    CHECK(full.ledger.total().completions == cheap.ledger.total().completions + (unanimous ? 3 : 2) + 4);
+  }
+}
+
+TEST_CASE("stop_pairs works with the mean reward too, and never values what the search would keep twice") {
+  Scripted model = searcher();
+  model.on("termination", [](const Prompt& p) {
+    return p.sample() < 2 ? "r <answer>Paris</answer>" : "r <question>Which river?</question>";
+  });
+  for (const auto termination : {Options::Termination::mean_f1, Options::Termination::vote_and_f1}) {
+    const rag::Tree tree = grow_decex({.termination = termination, .stop_pairs = true}, model);
+    CHECK(drawing(tree).ends_with(
+        "7<6 answer 'Paris' 100 terminal\n8<6 sub_question 'Which river?' 100 pruned/skipped\n"));
+    CHECK(tree[8].visits == 1);
+  }
+}
+
+TEST_CASE("stop_at_root lets the first round stop, as in Fig. 1") {
+  Scripted model = searcher();
+  model.on("termination", [](const Prompt& p) {
+    return p.sample() < 2 ? "r <answer>Paris</answer>" : "r <question>Which city?</question>";
+  });
+  CHECK(drawing(grow_decex({.stop_at_root = true}, model)) ==
+        "1<0 answer 'Paris' 100 terminal\n2<0 sub_question 'Which city?' - pruned/outvoted\n");
+  // One vote of three to stop: the sub-questions are topped up by their own prompt.
+  model.on("termination", [](const Prompt& p) {
+    return p.sample() < 1 || shows(p, "Sub-question 1") ? "r <answer>Paris</answer>"
+                                                        : "r <question>Which city?</question>";
+  });
+  const rag::Tree on = grow_decex({.stop_at_root = true}, model);
+  CHECK(on[1].reason == Reason::outvoted);
+  CHECK(on.ledger.by_purpose().at("sub_question").completions == 1);
+}
+
+TEST_CASE("three of five rollouts right are not above 0.6") {
+  Scripted model = searcher();
+  model.on("rollout",
+           [](const Prompt& p) { return p.sample() < 3 ? "<answer>Paris</answer>" : "<answer>Rome</answer>"; });
+  const rag::Tree tree = grow_decex({.n = 5}, model);
+  CHECK(tree[3].mean() == 0.6);
+  CHECK(tree[3].reason == Reason::below_threshold);
+}
+
+TEST_CASE("after T_max rounds the answer is forced and flagged") {
+  Scripted model = searcher();
+  model.on("termination", [](const Prompt& p) {
+    return "<reasoning>r</reasoning><question>More " + std::to_string(p.sample()) + "?</question>";
+  });
+  const rag::Tree tree = grow_decex({.T_max = 2}, model);
+  std::size_t terminals = 0;
+  for (NodeId id = 1; id < tree.size(); ++id) {
+    if (tree[id].status != Status::terminal) continue;
+    ++terminals;
+    CHECK(tree.action(id).forced);
+    CHECK(tree.state(id).iterations() == 2);
+  }
+  CHECK(terminals == 1);
+}
+
+TEST_CASE("No-Pruning keeps the best execution of each decision, Full-Node everything without rollouts") {
+  // Two layers. Layer 1: the best sub-question, then own answer | query. Layer 2 from each: answer 'Paris' alone (all
+  // votes).
+  const rag::Tree both = grow_decex({.T_max = 2, .search = Options::Search::no_pruning}, searcher());
+  CHECK(drawing(both) ==
+        "1<0 sub_question 'Which capital?' 0 expanded\n"
+        "2<0 sub_question 'Which city?' 0 pruned/not_best\n"
+        "3<1 own_answer 'Lyon' 0 expanded\n"
+        "4<1 own_answer 'no tag at all' - pruned/malformed\n"
+        "5<1 query 'bad' 0 pruned/not_best\n"
+        "6<1 query 'good' 100 expanded\n"
+        "7<3 answer 'Paris' 100 terminal\n"
+        "8<6 answer 'Paris' 100 terminal\n");
+  const rag::Tree all = grow_decex({.T_max = 1, .search = Options::Search::full_node}, searcher());
+  CHECK(all.ledger.by_purpose().count("rollout") == 0);
+  std::size_t terminals = 0;
+  for (NodeId id = 1; id < all.size(); ++id) {
+    terminals += all[id].status == Status::terminal;
+    CHECK((all[id].status != Status::pruned || all[id].reason == Reason::malformed));
+  }
+  CHECK(terminals == 6);  // two sub-questions, each with one own answer and two queries
+}
+
+TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; compare_across lets the better one win") {
+  Scripted model = searcher();
+  model.on("own_answer", "t <answer>Paris</answer>");
+  model.on("rollout", "<answer>Paris</answer>");
+  const rag::Tree both = grow_decex({.always_expand_both = true}, model);
+  std::size_t queries = 0;
+  for (NodeId id = 1; id < both.size(); ++id)
+    if (both[id].kind == method::DecExRagEnvironment::query) {
+      ++queries;
+      CHECK(both[id].reason == Reason::skipped);
+      CHECK(both[id].evaluated);
+    }
+  CHECK(queries == 2);
+
+  // Own answers are worth 1/2 (F1 of "Paris or Rome now": 2 * 1/4 * 1 / (5/4) = 0.4 is below 0.6), queries 0.
+  Scripted halves = searcher();
+  halves.on("rollout", [](const Prompt& p) {
+    return shows(p, "Lyon") ? "<answer>Paris or Rome now</answer>" : "<answer>Rome</answer>";
+  });
+  const auto kept = [&](bool compare) {
+    const rag::Tree tree = grow_decex({.T_max = 1, .compare_across = compare}, halves);
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].parent == 1 && tree[id].status == Status::expanded) return tree[id].kind;
+    return Kind(99);
+  };
+  CHECK(kept(false) == method::DecExRagEnvironment::query);
+  CHECK(kept(true) == method::DecExRagEnvironment::own_answer);
+}
+
+TEST_CASE("a document cannot answer: its tags are neutralised in prompts and never read") {
+  bool seen = false;
+  Scripted model = searcher();
+  model.on("termination", [&](const Prompt& p) {
+    seen = true;
+    CHECK_FALSE(shows(p, "<answer>42"));
+    CHECK(shows(p, "&lt;/information>&lt;answer>42&lt;/answer>"));
+    return "<reasoning>r</reasoning> <answer>Paris</answer>";
+  });
+  const rag::Tree tree = grow_decex({}, model);
+  CHECK(seen);
+  for (const auto& rollout : tree.rollouts) CHECK(rollout.state.answer() != std::optional<std::string>("42"));
+}
+
+TEST_CASE("a budget of calls ends the search") {
+  const rag::Tree tree = grow_decex({.budget = {.calls = 10}}, searcher());
+  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ledger.total().completions == 11);  // 3 sub-questions and their 8 rollouts; checked before each stage
+}
+
+TEST_CASE(
+    "an own answer that refuses is closed: not valued, not kept, in no pair and no row; without phrases it is "
+    "knowledge") {
+  // Two of three own answers refuse, and rollouts from a refusal would search and end in Paris: 1.0, above 0.6.
+  Scripted model = searcher();
+  model.on("own_answer", [](const Prompt& p) {
+    return p.sample() == 1 ? "t <answer>Lyon</answer>" : "t <answer>I don't know.</answer>";
+  });
+  model.on("rollout", [](const Prompt& p) {
+    return shows(p, "Lyon") || shows(p, "About bad") ? "<answer>Rome</answer>" : "<answer>Paris</answer>";
+  });
+  const rag::Tree closed = grow_decex({}, model);
+  CHECK(drawing(closed) ==
+        "1<0 sub_question 'Which capital?' 100 expanded\n"
+        "2<0 sub_question 'Which city?' 100 pruned/not_best\n"
+        "3<1 own_answer 'I don't know.' - pruned/refused\n"
+        "4<1 own_answer 'Lyon' 0 pruned/below\n"
+        "5<1 query 'bad' 0 pruned/not_best\n"
+        "6<1 query 'good' 100 expanded\n"
+        "7<6 answer 'Paris' 100 terminal\n");
+  CHECK(closed[3].prior == doctest::Approx(2.0 / 3));  // equal refusals are one node
+  CHECK(closed[3].visits == 0);
+  CHECK(closed.ledger.by_purpose().at("rollout").completions == 20);  // 2 sub-questions, Lyon and 2 queries: 4 each
+  const auto rows = [](const rag::Tree& tree) {
+    std::string out;
+    output::append_sft_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {}, out);
+    output::append_dpo_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {}, out);
+    return out;
+  };
+  CHECK(rows(closed).find("don't know") == std::string::npos);
+  CHECK(rows(closed).find("\"chosen_kind\":\"query\",\"rejected_kind\":\"own_answer\"") !=
+        std::string::npos);  // over Lyon
+
+  const rag::Tree letter = grow_decex({.refusals = ""}, model);
+  CHECK(letter[3].status == Status::expanded);
+  CHECK(rows(letter).find("From memory, the answer is I don't know.") != std::string::npos);
+}
+
+TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer") {
+  Scripted model;
+  model.on("rollout", "<search>more</search>").on("forced_answer", "<answer>Paris</answer>");
+  Scheduler scheduler;
+  const ModelPort models = scheduler.model(std::move(model), Scheduler::unlimited);
+  const RetrieverPort documents =
+      scheduler.retriever([](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); });
+  method::DecExRagFace face;
+  face.options().set("T_max", "2");
+  face.prepare(method::Ports(models, documents), face.prompts());
+  const rag::Tree tree = scheduler.run(face.answer(rag::State(rag::Question{"q1", "Capital?"}), 7));
+  CHECK(tree.ledger.total().retrievals == 2);
+  CHECK(tree.action(static_cast<NodeId>(tree.size() - 1)).forced);
+}
+
+TEST_CASE("a reward that needs no gold grows trees without it") {
+  method::DecExRagFace face;
+  CHECK(face.needs_gold());
+  face.options().set("reward", "agreement");
+  CHECK_FALSE(face.needs_gold());
+}
+
+TEST_CASE("bad options are refused by name") {
+  CHECK_THROWS_WITH_AS(grow_decex({.k = 0}, searcher()), "option 'k' is 0, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(grow_decex({.threshold = 7}, searcher()), "option 'threshold' is 7.000000, allowed: 0 to 1",
+                       std::invalid_argument);
+}
+
+}  // namespace decex_test

@@ -1,0 +1,90 @@
+#include <espalier/method/decex/face.hpp>
+#include <espalier/method/option_table.hpp>
+#include <espalier/method/registry.hpp>
+
+#include <doctest/doctest.h>
+
+namespace option_table_test {
+
+using namespace espalier;
+
+TEST_CASE("options are set from text, shown as JSON and refused by name") {
+  enum class Mode : std::uint8_t { slow, fast };
+  std::uint32_t k = 3;
+  double t = 0.5;
+  bool flag = false;
+  Mode mode = Mode::slow;
+  std::string name = "x";
+  method::OptionTable table;
+  table.add("k", k, "samples", "1 or more")
+      .add("t", t, "a rate", "0 to 1")
+      .add("flag", flag, "on or off", "true, false");
+  table.add("mode", mode, "how", {"slow", "fast"}).add("name", name, "who", "any text");
+  CHECK(table.json() == R"({"k":3,"t":0.5,"flag":false,"mode":"slow","name":"x"})");
+  table.set("k", "5");
+  table.set("t", "0.25");
+  table.set("flag", "true");
+  table.set("mode", "fast");
+  table.set("name", "a \"b\"");
+  CHECK(table.json() == R"({"k":5,"t":0.25,"flag":true,"mode":"fast","name":"a \"b\""})");
+  CHECK_THROWS_WITH_AS(table.set("k", "-1"), "option 'k' is -1, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("k", "3x"), "option 'k' is 3x, allowed: 1 or more", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("t", ""), "option 't' is , allowed: 0 to 1", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("flag", "yes"), "option 'flag' is yes, allowed: true, false", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("mode", "quick"), "option 'mode' is quick, allowed: slow, fast",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.set("moode", "fast"), "unknown option 'moode', did you mean 'mode'?",
+                       std::invalid_argument);
+  CHECK(k == 5);
+}
+
+TEST_CASE("an option that may be left out is shown once it is set") {
+  std::optional<double> t;
+  method::OptionTable table;
+  table.add("t", t, "a rate", "0 to 1");
+  CHECK(table.json() == "{}");
+  CHECK(table.help()[0][1] == "null");
+  table.set("t", "0.5");
+  CHECK(table.json() == R"({"t":0.5})");
+  CHECK_THROWS_WITH_AS(table.set("t", "x"), "option 't' is x, allowed: 0 to 1", std::invalid_argument);
+}
+
+TEST_CASE("every option of every method is explained, and its default is accepted as its own value") {
+  for (const std::string& name : method::method_names()) {
+    CAPTURE(name);
+    const auto method = method::make_method(name);
+    const std::string before = method->options().json();
+    for (const auto& [option, shown, allowed, help, type] : method->options().help()) {
+      CAPTURE(option);
+      CHECK_FALSE(help.empty());
+      CHECK_FALSE(allowed.empty());
+      const bool text = shown.front() == '"';
+      if (shown != "null") CHECK(text == (type == "choice" || type == "str"));
+      if (shown != "null") method->options().set(option, text ? shown.substr(1, shown.size() - 2) : shown);
+    }
+    CHECK(method->options().json() == before);
+    CHECK_NOTHROW(method->check());
+  }
+  CHECK_THROWS_WITH_AS((void)method::make_method("dexec"), "unknown method 'dexec', did you mean 'decex'?",
+                       std::invalid_argument);
+}
+
+TEST_CASE("options of DecEx-RAG that make no sense are refused") {
+  for (const auto& [name, value] : {std::pair{"k", "0"},
+                                    {"n", "0"},
+                                    {"T_max", "0"},
+                                    {"threshold", "7"},
+                                    {"threshold", "nan"},
+                                    {"documents", "0"},
+                                    {"temperature", "-1"},
+                                    {"top_p", "0"},
+                                    {"max_tokens", "0"},
+                                    {"margin", "-0.1"},
+                                    {"rollout_rounds", "0"}}) {
+    method::DecExRagFace bad;
+    bad.options().set(name, value);
+    CHECK_THROWS_AS(bad.check(), std::invalid_argument);
+  }
+}
+
+}  // namespace option_table_test

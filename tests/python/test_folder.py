@@ -1,0 +1,273 @@
+"""A run's folder: one process at a time works there, its files change together, and what was damaged is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import (
+    ModelServer,
+    completion,
+    contents,
+    espalier,
+    inputs,
+    needs_http,
+    needs_journal,
+    sensible,
+    start,
+)
+from espalier.cli import main
+
+pytestmark = needs_journal
+
+SMALL = ["--limit", 3]
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run")
+    done = espalier("expand", *inputs(files), "--out", out, *SMALL)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@contextmanager
+def working(server: ModelServer, *command: object) -> Iterator[int]:
+    """A command that waits for its server within the block; gives its process id."""
+    with start(*command, "--model", server.url) as process:
+        while not server.requests and process.poll() is None:
+            time.sleep(0.01)
+        yield process.pid
+        process.kill()
+        process.communicate()
+
+
+@needs_http
+def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    command = [*inputs(files), *SMALL, "--model-name", "m", "--out", out]
+    with ModelServer(lambda request: completion(sensible(request))) as server:
+
+        def hangs(request: dict[str, object]) -> tuple[int, bytes]:
+            silent.released.wait(300)
+            return completion("")
+
+        with ModelServer(hangs) as silent, working(silent, "expand", *command) as first:
+            for second in (
+                ["expand", *command, "--model", server.url],
+                ["rescore", finished_copy(files, tmp_path), "--out", out],
+                ["eval", "--methods", "direct", *inputs(files), "--out", out],
+            ):
+                refused = espalier(*second)
+                owner = f"process {first} on {socket.gethostname()}"
+                assert refused.returncode == 3, refused.stderr
+                assert f"{out}: somebody works in this folder: {owner}" in refused.stderr
+                assert "espalier expand" in refused.stderr and refused.stderr.count("\n") == 1
+            assert server.requests == []
+        assert (out / "run.lock").exists()  # it was killed
+        done = espalier("expand", *command, "--model", server.url)
+        assert done.returncode == 0, done.stderr
+    assert not (out / "run.lock").exists()
+
+
+def finished_copy(files: Path, folder: Path) -> Path:
+    assert espalier("expand", *inputs(files), *SMALL, "--out", folder / "source").returncode == 0
+    return folder / "source"
+
+
+def test_commands_that_read_a_folder_finish_what_a_killed_process_began(run: Path, tmp_path: Path):
+    new = tmp_path / "new"
+    shutil.copytree(run, new)
+    done = espalier("rescore", run, "--set", "reward=em", "--out", tmp_path / "em")
+    assert done.returncode == 0, done.stderr
+    after = {name: data for name, data in everything(tmp_path / "em").items() if "journal" not in name}
+    readers: list[Callable[[Path], object]] = [
+        lambda folder: espalier("export", folder, "--format", "sft.messages", "--out", tmp_path / "data").returncode,
+        lambda folder: espalier("report", folder).returncode,
+        lambda folder: espalier("compare", folder, run).returncode,
+        lambda folder: espalier("journal", "stats", folder).returncode,
+        lambda folder: esp.Run(folder).summary and 0,
+    ]
+    for number, read in enumerate(readers):
+        folder = tmp_path / str(number)
+        shutil.copytree(run, folder)
+        whole = folder / "run.whole"
+        whole.mkdir()
+        for place, (name, data) in enumerate(sorted(after.items())):
+            ((folder if place < 4 else whole) / name).write_bytes(data)
+        assert read(folder) == 0
+        found = everything(folder)
+        assert not whole.exists()
+        assert {name: found[name] for name in after if name not in ("report.html", "run.json")} == {
+            name: data for name, data in after.items() if name not in ("report.html", "run.json")
+        }
+
+
+@needs_http
+def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: Path, files: Path):
+    method = ["--method", "prorag", "--set", "simulations=8", "--set", "samples=3", "--set", "annotate=none", *SMALL]
+    grown = espalier("expand", *inputs(files), *method, "--out", tmp_path / "run")
+    assert grown.returncode == 0, grown.stderr
+    shutil.copytree(tmp_path / "run", tmp_path / "whole")
+    names = [path.name for path in (tmp_path / "run").glob("*.jsonl") if path.name != "costs.jsonl"]
+
+    def files_of(folder: Path) -> dict[str, bytes]:
+        return {name: (folder / name).read_bytes() for name in names}
+
+    old = files_of(tmp_path / "run")
+    with ModelServer(lambda request: completion("<score> 0.5 </score>")) as server:
+        with_ = ["--with", f"prm={server.url},strict", "--in-flight", 2]
+        assert espalier("annotate", tmp_path / "whole", *with_).returncode == 0
+        new, asked = files_of(tmp_path / "whole"), len(server.requests)
+        assert new != old and asked > 6
+        for kill in range(3):
+            server.requests.clear()
+            with start("annotate", tmp_path / "run", *with_) as process:
+                while len(server.requests) < 2 * (kill + 1) and process.poll() is None:
+                    time.sleep(0.001)
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+            assert files_of(tmp_path / "run") in (old, new)
+        done = espalier("annotate", tmp_path / "run", *with_)
+        assert done.returncode == 0, done.stderr
+    assert files_of(tmp_path / "run") == new
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("trees.jsonl", lambda data: data[: len(data) // 2]),
+        ("dpo.jsonl", lambda data: data.replace(b"a", b"b", 1)),
+        ("sft.jsonl", None),
+        ("costs.jsonl", lambda data: b""),
+        ("report.html", lambda data: data[:-9]),
+        ("summary.json", lambda data: b"{}\n"),
+        ("summary.json", None),
+    ],
+)
+def test_an_output_that_was_damaged_is_made_again(
+    run: Path, files: Path, name: str, damage: Callable[[bytes], bytes] | None
+):
+    before = contents(run)
+    kept = (run / name).read_bytes()
+    if damage is None:
+        (run / name).unlink()
+    else:
+        (run / name).write_bytes(damage(kept))
+        assert (run / name).read_bytes() != kept
+    command = ["expand", *inputs(files), *SMALL, "--out", run]
+    named = espalier(*command, "--no-journal")
+    assert named.returncode == 3 and named.stderr.count("\n") == 1
+    assert f"{run / name}: is not as the run left it, and there is no journal" in named.stderr
+    mended = espalier(*command)
+    assert mended.returncode == 0, mended.stderr
+    assert f"made again from its journal: {name}" in mended.stderr
+    assert contents(run) == before
+    if name not in ("costs.jsonl", "summary.json", "report.html"):  # which have times in them
+        assert (run / name).read_bytes() == kept
+    again = espalier(*command)
+    assert again.stderr == "" and "finished before" in again.stdout
+
+
+def test_a_finished_run_whose_files_were_copied_or_whose_page_was_made_again_is_recognised(run: Path, files: Path):
+    for file in run.glob("*.jsonl"):
+        os.utime(file)
+    assert espalier("report", run).returncode == 0
+    done = espalier("expand", *inputs(files), *SMALL, "--out", run)
+    assert done.returncode == 0 and "finished before" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.parametrize("summary", ["", "{}", "[1]", '{"open": '])
+def test_a_damaged_summary_of_an_earlier_version_is_made_again(run: Path, files: Path, summary: str):
+    record = json.loads((run / "run.json").read_text())
+    assert set(record.pop("outputs"))
+    (run / "run.json").write_text(json.dumps(record))
+    (run / "summary.json").write_text(summary)
+    command = ["expand", *inputs(files), *SMALL, "--out", run]
+    refused = espalier(*command, "--no-journal")
+    assert refused.returncode == 3 and "summary.json: is not as the run left it" in refused.stderr
+    done = espalier(*command)
+    assert done.returncode == 0 and "made again from its journal: summary.json" in done.stderr
+    assert json.loads((run / "summary.json").read_text())["open"] == 0
+
+
+def test_run_json_names_every_output(run: Path):
+    outputs = json.loads((run / "run.json").read_text())["outputs"]
+    noted = {name.removesuffix(".bytes"): size for name, size in outputs.items() if name.endswith(".bytes")}
+    apart = {"run.json", "config.json", "servers.json", "stops"}
+    left = {path.name for path in run.iterdir() if "journal" not in path.name} - apart
+    assert noted == {name: (run / name).stat().st_size for name in left}
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Nobody can write there: root is somebody else meanwhile."""
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    root = os.geteuid() == 0
+    try:
+        if root:
+            os.seteuid(65534)
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path in paths:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.fixture
+def public(finished: Path) -> Iterator[Path]:
+    """A finished run in a folder that everybody can read."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(shutil.copytree(finished, Path(folder) / "run"))
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    public: Path, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    world = public.parent / "world"
+    world.mkdir()
+    for name in ("questions.jsonl", "corpus.jsonl"):
+        shutil.copyfile(files / name, world / name)
+    command = list(map(str, ["expand", *inputs(world), *SMALL, "--out"]))
+    assert main([*command, str(tmp_path / "first")]) == 0  # everything is imported
+    capsys.readouterr()
+    with read_only(public):
+        assert main([*command, str(public)]) == 3
+        said = capsys.readouterr().err
+    assert said == f"espalier: {public}: cannot be written: Permission denied\n"
+
+
+def test_a_journal_in_a_folder_that_cannot_be_written_is_read(public: Path, capsys: pytest.CaptureFixture[str]):
+    def told(*command: str) -> dict[str, object]:
+        assert main(["journal", *command, str(public), "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    before = [told(command) for command in ("stats", "verify")]
+    assert before[1]["records"]
+    with read_only(public):
+        assert [told(command) for command in ("stats", "verify")] == before
+        assert main(["journal", "export", str(public)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == before[1]["records"]

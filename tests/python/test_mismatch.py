@@ -1,0 +1,142 @@
+"""Calls whose arguments do not fit are answered in one line: what is wanted, and the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from espalier import _core
+from espalier.bridge.mismatch import sentence
+from espalier.search import F1, Mcts, Puct, Rollout, Uct
+
+
+def model(prompts: list[esp.Prompt]) -> list[esp.Completion]:
+    return [esp.Completion("x") for _ in prompts]
+
+
+QUESTION = esp.Question("Who?")
+PASSAGE = esp.Passage("d", "T", "text")
+COT = esp.Method("cot")
+
+MISTAKES: list[tuple[Callable[[], Any], str]] = [
+    # A str in place of something else.
+    (lambda: esp.run(COT, ["a string"], model=model), "questions[0] must be a Question, not 'a string'"),
+    (lambda: esp.run(COT, [QUESTION, "x"], model=model), "questions[1] must be a Question, not 'x'"),
+    (lambda: esp.run("cot", [QUESTION], model=model), "search must be a Search, not 'cot'"),
+    (lambda: esp.Bm25(["text"]), "Bm25(): passages[0] must be a Passage, not 'text'"),
+    (lambda: esp.Bm25("text"), "Bm25(): passages must be a list of Passage, not 'text'"),
+    (lambda: esp.Bm25(PASSAGE), "Bm25(): passages must be a list of Passage, not Passage"),
+    (lambda: esp.Dense(["x"], model), "Dense(): passages[0] must be a Passage, not 'x'"),
+    (lambda: esp.Bm25([PASSAGE])("who"), "requests must be a list of Query, not 'who'"),
+    (lambda: esp.best_answer("tree"), "best_answer(): tree must be a Tree, not 'tree'"),
+    (lambda: esp.dpo_pairs(["tree"]), "dpo_pairs(): trees[0] must be a Tree, not 'tree'"),
+    (lambda: esp.Question("Who?", gold="x"), "Question(): gold must be a list of str, not 'x'"),
+    # Options that are not there, and the nearest.
+    (lambda: esp.Bm25([PASSAGE], k_1=1.2), "Bm25() has no option 'k_1', did you mean 'k1'?"),
+    (lambda: esp.World(passags=3), "World() has no option 'passags', did you mean 'passages'?"),
+    (
+        lambda: Mcts(Rollout(F1()), simulatons=3),
+        "Mcts() has no option 'simulatons', did you mean 'simulations'?",
+    ),
+    (lambda: esp.Completion("x", finnish="stop"), "Completion() has no option 'finnish', did you mean 'finish'?"),
+    (
+        lambda: Uct(temperature=1),
+        "Uct() has no option 'temperature', it has w, first_play, unvisited, normalise",
+    ),
+    # Values of another type.
+    (lambda: esp.Bm25([PASSAGE], k1="1.2"), "Bm25(): k1 must be a number, not '1.2'"),
+    (lambda: esp.Bm25([PASSAGE], analyzer=3), "Bm25(): analyzer must be a str, not 3"),
+    (lambda: esp.World(passages=2.5), "World(): passages must be a whole number, not 2.5"),
+    (lambda: esp.World(passages=-5), "World(): passages is out of range: -5"),
+    (lambda: esp.run(COT, [QUESTION], model=model, seed="x"), "seed must be a whole number, not 'x'"),
+    (lambda: esp.Passage(1, "t", "x"), "Passage(): id must be a str, not 1"),
+    (lambda: Mcts(F1()), "Mcts(): evaluate must be a Rollout, not F1"),
+    (lambda: esp.Index(3), "Index(): folder must be a path or a str or a bytes, not 3"),
+    (lambda: esp.Question("q" * 100, gold=[3, "y" * 100]), "Question(): gold[0] must be a str, not 3"),
+    (lambda: esp.Bm25("y" * 100), f"Bm25(): passages must be a list of Passage, not '{'y' * 56}..."),
+    (lambda: esp.Method("cot", models=[model]), "Method(): models must be a dict, not list"),
+    # Too few, too many.
+    (lambda: esp.Passage("id"), "Passage() needs 'title', a str"),
+    (lambda: esp.Passage("i", "t"), "Passage() needs 'text', a str"),
+    (lambda: esp.Bm25(), "Bm25() needs 'passages', a list of Passage"),
+    (lambda: Puct(1.0), "Puct() takes 0 arguments without a name, not 1; the others go by their names"),
+    (lambda: esp.Query("a", 1, 2), "Query() takes 2 arguments without a name, not 3"),
+    (lambda: esp.Bm25([PASSAGE], passages=[PASSAGE]), "Bm25() is given 'passages' twice"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+def test_a_mistake_is_told_in_one_line(mistake: Callable[[], Any], said: str):
+    with pytest.raises(TypeError) as told:
+        mistake()
+    assert str(told.value) == said
+
+
+def test_errors_of_ones_own_functions_pass_as_they_are():
+    def failing(states: Any) -> Any:
+        raise TypeError("arguments. The following is mine")
+
+    def wrong(prompts: Any) -> Any:
+        return [esp.Completion(3) for _ in prompts]
+
+    with pytest.raises(TypeError, match="following is mine"):
+        esp.run(COT, [QUESTION], model=failing)
+    with pytest.raises(TypeError, match="must be a str, not 3"):
+        esp.run(COT, [QUESTION], model=wrong)
+
+
+def test_every_function_has_a_signature_that_is_understood():
+    """What pybind11 writes of each function is read to the end: no call is left without a reason."""
+    for name, member in [(name, getattr(_core, name)) for name in dir(_core)]:
+        functions = [member] if not isinstance(member, type) else [m for m in vars(member).values() if callable(m)]
+        for function in functions:
+            for line in (getattr(function, "__doc__", None) or "").splitlines():
+                if "(" not in line or " -> " not in line or not line[0].isidentifier():
+                    continue
+                said = (
+                    f"{name}(): incompatible function arguments. The following ...:\n    1. {line[line.index('(') :]}"
+                )
+                assert "cannot be called" not in sentence(said, (), {"no such option": 1}), line
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"simulatons": 3}, "unknown setting 'simulatons'"),
+        ({"modle": "x"}, "unknown setting 'modle', did you mean 'model'?"),
+        ({"limit": "x"}, "setting 'limit' cannot be 'x', it must be a whole number from 0"),
+        ({"corpus": 3}, "setting 'corpus' cannot be 3, it must be a str"),
+        ({"set": ["k=1"]}, "setting 'set' cannot be ['k=1'], it must be a dict {option: value}"),
+        (
+            {"models": {"judge": "x"}},
+            "setting 'models' cannot be {'judge': 'x'}, it must be a dict {purpose: (model, name)} of str",
+        ),
+        ({"method": "zzzzzzz"}, "unknown method 'zzzzzzz'"),
+        ({"method": "decx"}, "unknown method 'decx', did you mean 'decex'?"),
+        ({"set": {"rewarrd": "em"}}, "unknown option 'rewarrd', did you mean 'reward'?"),
+        ({"set": {"flux": 1}}, "unknown option 'flux'"),
+        (
+            {"models": {"own_anser": ("http://x/v1", "m")}},
+            "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
+        ),
+    ],
+)
+def test_settings_of_runs_say_what_they_must_be(settings: dict[str, Any], said: str, tmp_path: Path):
+    given = {"questions": "q.jsonl", "corpus": "c.jsonl", "out": tmp_path / "run", **settings}
+    with pytest.raises(ValueError) as told:
+        esp.expand(**given)
+    assert str(told.value) == said
+
+
+def test_purposes_and_options_of_a_method_have_hints_only_where_they_are_near():
+    with pytest.raises(ValueError) as told:
+        esp.Method("decex", models={"rolout": model})
+    assert str(told.value) == "models: decex has no purpose 'rolout', did you mean 'rollout'?"
+    with pytest.raises(ValueError) as told:
+        esp.Method("decex", models={"weather": model})
+    assert str(told.value) == "models: decex has no purpose 'weather'"
+    with pytest.raises(ValueError, match="unknown format 'weather', allowed: hotpotqa"):
+        esp.read_questions("q.jsonl", format="weather")

@@ -1,0 +1,106 @@
+"""Trees, data and methods that are pickled and copied."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from espalier._core import method_names
+
+AGAIN = [
+    pytest.param(copy.copy, id="copy"),
+    pytest.param(copy.deepcopy, id="deepcopy"),
+    pytest.param(lambda one: pickle.loads(pickle.dumps(one)), id="pickle"),
+]
+
+
+def grown(method: str, world: esp.World, bm25: esp.Bm25, **options: Any) -> list[esp.Tree]:
+    return esp.run(
+        esp.Method(method, **options), world.questions[:3], model=esp.Simulated(world.questions), retriever=bm25
+    )
+
+
+def products(method: str, trees: Sequence[esp.Tree]) -> list[Any]:
+    """All that is made of trees."""
+    made = [esp.Method(method).rows(trees), *map(esp.best_answer, trees), *map(esp.answer_row, trees)]
+    return made + (esp.sft_rows(trees) + esp.dpo_pairs(trees) if method in ("decex", "prorag") else [])
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_a_tree_comes_back_equal_with_all_that_is_made_of_it(method: str, world: esp.World, bm25: esp.Bm25):
+    trees = grown(method, world, bm25)
+    others = pickle.loads(pickle.dumps(trees))
+    assert [tree.to_json() for tree in others] == [tree.to_json() for tree in trees]
+    assert products(method, others) == products(method, trees)
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_copy_is_another_tree_with_the_same_content(again: Callable[[Any], Any], world: esp.World, bm25: esp.Bm25):
+    tree = grown("decex", world, bm25)[0]
+    other = again(tree)
+    assert other is not tree and other.to_json() == tree.to_json()
+    assert products("decex", [other]) == products("decex", [tree])
+
+
+def test_a_search_with_prompts_of_ones_own_leaves_trees_that_keep_them(
+    world: esp.World, bm25: esp.Bm25, tmp_path: Path
+):
+    (tmp_path / "sub_question.txt").write_text("My own words. {question}\n")
+    search = esp.DecExRag(prompts=str(tmp_path))
+    trees = esp.run(search, world.questions[:2], model=esp.Simulated(world.questions), retriever=bm25)
+    rows = esp.dpo_pairs(trees) + esp.sft_rows(trees)
+    assert rows and esp.dpo_pairs(pickle.loads(pickle.dumps(trees))) + esp.sft_rows(copy.deepcopy(trees)) == rows
+
+
+def test_trees_read_from_a_file_give_the_rows_of_their_own_method(world: esp.World, bm25: esp.Bm25, tmp_path: Path):
+    trees = grown("prorag", world, bm25)
+    file = tmp_path / "trees.jsonl"
+    file.write_text("".join(tree.to_json() + "\n" for tree in trees))
+    assert products("prorag", esp.read_trees(file)) == products("prorag", trees)
+
+
+def test_trees_cross_to_other_processes(world: esp.World, bm25: esp.Bm25):
+    trees = grown("decex", world, bm25)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(esp.best_answer, trees) == [esp.best_answer(tree) for tree in trees]
+
+
+def test_a_pickle_that_was_changed_is_refused(world: esp.World, bm25: esp.Bm25):
+    tree = grown("cot", world, bm25)[0]
+    damaged = pickle.dumps(tree).replace(b'"nodes"', b'"nodez"')
+    with pytest.raises(esp.errors.InputError, match="a pickled Tree"):
+        pickle.loads(damaged)
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_data_comes_back_equal(again: Callable[[Any], Any], world: esp.World):
+    passage = esp.Passage("d1", "T", "text é", 1.5)
+    assert again(passage) == passage and again(passage).score == 1.5 and again(passage).text == "text é"
+    query = again(esp.Query("who", 7))
+    assert (query.text, query.k) == ("who", 7)
+    for question in world.questions:
+        other = again(question)
+        for field in ("id", "text", "gold", "supporting_titles", "hops", "type"):
+            assert getattr(other, field) == getattr(question, field)
+        steps = [(s.question, s.answer, s.support_title, s.support_id) for s in question.chain]
+        assert [(s.question, s.answer, s.support_title, s.support_id) for s in other.chain] == steps
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_method_comes_back_with_its_options(again: Callable[[Any], Any], world: esp.World, bm25: esp.Bm25):
+    search = esp.Method("prorag", set={"documents": 2, "temperature": 0.5}, models={"judge": simulated_judge})
+    runs = [
+        esp.run(one, world.questions[:2], model=esp.Simulated(world.questions), retriever=bm25)
+        for one in (search, again(search))
+    ]
+    assert [tree.to_json() for tree in runs[0]] == [tree.to_json() for tree in runs[1]]
+
+
+def simulated_judge(prompts: Sequence[esp.Prompt]) -> list[esp.Completion]:
+    return [esp.Completion("<preference>A</preference>") for _ in prompts]

@@ -1,0 +1,211 @@
+"""Replies that cannot be read: counted, quoted and told, by every command that makes a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, rows, sensible
+from espalier import cli
+from espalier.runs import summary as _summary
+
+SAID = "I would say \x1b[31mRome</td><script>alert(1)</script>\nand no tag"
+SHOWN = r"I would say \x1b[31mRome</td><script>alert(1)</script>\nand no tag"
+
+
+def cut(text: str | None) -> tuple[int, bytes]:
+    status, body = completion(text or "")
+    reply = json.loads(body)
+    reply["choices"][0]["finish_reason"] = "length"
+    return status, json.dumps(reply).encode()
+
+
+@pytest.fixture
+def silent() -> Any:
+    """A model that writes no tags."""
+    with ModelServer(lambda request: completion(SAID)) as server:
+        yield server
+
+
+def model(server: ModelServer) -> list[str]:
+    return ["--model", server.url, "--model-name", "m", "--no-journal"]
+
+
+@needs_http
+@pytest.mark.parametrize("command", ["expand", "answer"])
+def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
+    command: str, silent: ModelServer, files: Path, tmp_path: Path
+):
+    words = [command, "--method", "reasonrag", *inputs(files), *model(silent), "--limit", "5", "--out", tmp_path]
+    done = espalier(*words)
+    assert done.returncode == 4
+    last = done.stderr.splitlines()[-1]
+    assert "5 of 5 questions failed" in last and "running again would change nothing" in last
+    assert "'begin_reasoning' could not be read" in last and SHOWN in last
+    assert "\x1b" not in done.stdout + done.stderr  # what a model says moves no terminal
+    shown = done.stdout if command == "expand" else done.stderr
+    assert (
+        re.search(r"begin_reasoning .*\b0\.0 %", shown) and "completions of begin_reasoning could not be read" in shown
+    )
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["failed"] == 5 and summary["open"] == 0
+    asked = summary["by_purpose"]["begin_reasoning"]
+    assert asked["calls"] > 0 and asked["readable"] == 0 and asked["cut"] == 0
+    first_id = rows(files / "questions.jsonl")[0]["id"]
+    assert summary["first_unread"]["begin_reasoning"] == {"question": first_id, "text": SAID, "cut_at": None}
+    for row in rows(tmp_path / "answers.jsonl"):
+        assert row["status"] == "failed" and row["answer"] is None
+        assert "'begin_reasoning' could not be read" in row["error"] and SAID in row["error"]
+    for tree in esp.read_trees(tmp_path / "trees.jsonl"):
+        cost = tree.costs["begin_reasoning"]
+        assert cost["unread"] == cost["completions"] and cost["cut"] == 0
+        assert tree.first_unread["begin_reasoning"] == (SAID, None)
+    again = espalier(*words)  # it is recognised, and failed all the same
+    assert again.returncode == 4 and SHOWN in again.stderr
+
+
+@needs_http
+def test_the_console_and_the_report_show_what_could_be_read(silent: ModelServer, files: Path, tmp_path: Path):
+    done = espalier("expand", *inputs(files), *model(silent), "--limit", "3", "--out", tmp_path)
+    lines = done.stdout.splitlines()
+    header = next(line for line in lines if "completion tokens" in line)
+    assert header.split()[-1] == "readable"
+    shares = {line.split()[0]: line.split()[-2:] for line in lines if line.rstrip().endswith(" %")}
+    assert shares["sub_question"] == ["0.0", "%"] and "all" in shares
+    assert any("completions of sub_question could not be read" in line for line in lines)
+    assert any(f'begins "{SHOWN}"' in line for line in lines)
+    assert any("espalier doctor" in line for line in lines)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h3>first unread</h3>" in page and '<th scope="col">readable</th>' in page
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+
+
+@needs_http
+def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Path):
+    with ModelServer(lambda request: cut("<think> so long")) as server:
+        words = ["--method", "search-r1", *model(server), "--set", "sampling.step.max_tokens=17", "--limit", "3"]
+        done = espalier("answer", *inputs(files), *words, "--out", tmp_path)
+        assert done.returncode == 4
+        last = done.stderr.splitlines()[-1]
+        assert "cut by max_tokens" in last and "cut at max_tokens=17" in last
+        assert {request["max_tokens"] for request in server.requests} >= {17}
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    step = summary["by_purpose"]["step"]
+    assert step["cut"] == step["calls"] - step["readable"] > 0
+    assert summary["first_unread"]["step"]["cut_at"] == 17
+    assert "--set sampling.step.max_tokens=N" in _summary.readable(summary)
+
+
+@needs_http
+def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(
+    silent: ModelServer, files: Path, tmp_path: Path
+):
+    words = ["--methods", "direct,reasonrag", *inputs(files), *model(silent), "--limit", "3"]
+    done = espalier("eval", *words, "--out", tmp_path)
+    assert done.returncode == 4, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("espalier: reasonrag: 3 of 3 questions failed") and SHOWN in last
+    main = next(line for line in done.stdout.splitlines() if "titles" in line)
+    column = [cell.strip() for cell in main.split("|")].index("readable")
+    cells = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines()]
+    table = {row[1]: row[column] for row in cells if len(row) > column}
+    assert table["direct"] == "100.0 %" and table["reasonrag"] == "0.0 %"  # `direct` takes any reply
+    result = json.loads((tmp_path / "eval.json").read_text())
+    assert {run["name"]: (run["readable"], run["failed"]) for run in result["runs"]} == {
+        "direct": (1.0, 0),
+        "reasonrag": (0.0, 3),
+    }
+
+
+@needs_http
+def test_open_questions_go_before_failed_ones(files: Path, tmp_path: Path):
+    replies = iter([completion(SAID)] * 3)
+    refused = (401, b'{"error": {"message": "no such key"}}')
+    with ModelServer(lambda request: next(replies, refused)) as server:
+        words = ["--method", "reasonrag", *model(server), "--limit", "3", "--in-flight", "1", "--open-questions", "1"]
+        done = espalier("answer", *inputs(files), *words, "--out", tmp_path)
+    assert {row["status"] for row in rows(tmp_path / "answers.jsonl")} == {"failed", "open"}
+    assert done.returncode == 1
+
+
+def test_annotating_a_run_with_failed_questions_exits_with_4(files: Path, tmp_path: Path):
+    words = [*inputs(files), "--method", "prorag", "--set", "simulations=2", "--set", "sim.malformed=1", "--limit", "2"]
+    run, out = tmp_path / "run", tmp_path / "out"
+    assert espalier("expand", *words, "--out", run).returncode == 4
+    done = espalier("annotate", run, "--with", "prm", "--out", out)
+    assert done.returncode == 4 and "2 of 2 questions failed" in done.stderr.splitlines()[-1]
+    before, after = (json.loads((folder / "summary.json").read_text()) for folder in (run, out))
+    assert before["first_unread"].items() <= after["first_unread"].items()  # trees carry what they could not read
+
+
+def test_a_share_is_rounded_down_and_unknown_in_summaries_of_earlier_versions():
+    cost = {"calls": 2000, "readable": 1999}
+    assert _summary.percent(_summary.readable_share([cost])) == "99.9 %"
+    assert _summary.percent(_summary.readable_share([cost | {"readable": 2000}])) == "100.0 %"
+    assert _summary.readable_share([{"calls": 0, "readable": 0}]) is None
+    assert _summary.percent(_summary.readable_share([{"calls": 3}])) == ""
+
+
+@needs_http
+def test_doctor_asks_each_prompt_of_the_method_once(capsys, server: ModelServer, tmp_path: Path):
+    told = ["--model", server.url, "--model-name", "m", "--set", "sampling.rollout.max_tokens=33"]
+    assert cli.main(["doctor", "--json", *told]) == 0
+    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    purposes = [
+        "termination",
+        "forced_answer",
+        "sub_question",
+        "next_question",
+        "own_answer",
+        "sub_query",
+        "rollout",
+    ]
+    assert [part for part in found if part.startswith("prompt ")] == [f"prompt {purpose}" for purpose in purposes]
+    assert all(found[f"prompt {purpose}"]["state"] == "ok" for purpose in purposes)
+    asked = [request for request in server.requests if "Don Quixote" in request["messages"][-1]["content"]]
+    assert len(asked) == len(purposes)
+    assert sorted(request["max_tokens"] for request in asked) == [33, *[512] * 6]
+
+
+@needs_http
+def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        stops = request.get("stop") or []
+        if "</question>" in stops:
+            return completion(SAID)
+        if "</search>" in stops:
+            return cut("<think> so long")
+        return cut(None) if stops else completion(sensible(request))
+
+    with ModelServer(respond) as server:
+        assert cli.main(["doctor", "--json", "--model", server.url, "--model-name", "m"]) == 0
+    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["prompt sub_query"]["state"] == "ok"
+    untagged, thinking, empty = (found[f"prompt {name}"] for name in ("sub_question", "rollout", "own_answer"))
+    assert untagged["state"] == thinking["state"] == empty["state"] == "warning"
+    assert untagged["found"] == f'the reply could not be read; it begins "{SHOWN}"'
+    assert "cut at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
+    assert "sampling.rollout.max_tokens" in thinking["advice"]
+    assert empty["found"].endswith("it is empty")
+
+
+@needs_http
+def test_doctor_finds_a_model_of_which_no_reply_can_be_read_a_problem(capsys, silent: ModelServer):
+    assert cli.main(["doctor", "--json", "--method", "search-r1", "--model", silent.url, "--model-name", "m"]) == 1
+    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["prompt step"]["state"] == "problem" and SHOWN in found["prompt step"]["found"]
+
+
+@needs_http
+@pytest.mark.parametrize("method", esp._core.method_names())
+def test_doctor_can_fill_every_prompt_of_every_method(capsys, server: ModelServer, method: str):
+    cli.main(["doctor", "--json", "--method", method, "--model", server.url, "--model-name", "m"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    prompts = [finding for finding in findings if finding["part"].startswith("prompt ")]
+    assert prompts and not any("error" in finding["found"] for finding in prompts)
+    slot = re.compile(r"\{(question|history|documents|query|step|candidates|gold|answer)\}")
+    assert not any(slot.search(str(request["messages"])) for request in server.requests if "messages" in request)

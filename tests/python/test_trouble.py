@@ -1,0 +1,184 @@
+"""Servers that do not reply or refuse: said at once, by the command, by views of progress and by the log."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, sensible
+from espalier.runs.progress import Bar, Lines, ProgressView, RichBar, describe
+
+BAD_KEY = json.dumps({"error": {"message": "Incorrect API key"}}).encode()
+
+
+@pytest.fixture
+def dead() -> Iterator[str]:
+    """An address where nobody listens: a port that is bound, and stays so."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def strict() -> Iterator[ModelServer]:
+    with ModelServer(lambda request: (401, BAD_KEY)) as server:
+        yield server
+
+
+# A client gives up when the next wait, which is drawn, would pass its deadline. With 4 s it does so before it says that
+# a reply is missing in one of 10,000 runs.
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "espalier"]
+
+
+@needs_http
+@pytest.mark.parametrize("shown", [[], ["--json"]])
+def test_the_command_names_a_dead_server_once_and_again_at_its_end(
+    files: Path, tmp_path: Path, dead: str, shown: list[str]
+):
+    job = [*inputs(files), "--limit", 3, "--out", tmp_path / "run", "--model", dead, "--model-name", "m"]
+    done = espalier("answer", *job, "--contact", 0.3, "--deadline", 4, *shown)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1
+    told = [line for line in lines if line.startswith("espalier: no reply for 0.3 s: GET " + dead)]
+    assert len(told) == 1 and lines.index(told[0]) < len(lines) - 1
+    assert re.search(r"left 3 questions open .*; the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
+    silent = espalier("answer", *job, "--contact", 0, "--deadline", 0.5, *shown)
+    assert silent.returncode == 1 and "no reply for" not in silent.stderr
+
+
+@needs_http
+def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path, tmp_path: Path, strict: ModelServer):
+    job = [*inputs(files), "--limit", 3, "--model", strict.url, "--model-name", "m"]
+    done = espalier("expand", *job, "--out", tmp_path / "run")
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1 and "HTTP 401: Incorrect API key" in lines[-1]
+    assert sum(line.startswith("espalier: question '") and "is open: POST" in line for line in lines) == 1
+    done = espalier("eval", "--methods", "direct,cot", *job, "--out", tmp_path / "eval")
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and "not finished: direct, cot" in last and "HTTP 401: Incorrect API key" in last
+
+
+@needs_http
+def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")} | {"limit": 3, "model_name": "m"}
+    left = esp.answer(**data, out=tmp_path / "dead", model=dead, contact=0.2, deadline=4)
+    assert left.open == 3
+    assert len(warnings(caplog)) == 1
+    assert warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
+    caplog.clear()
+    seen: list[esp.runs.Progress] = []
+    esp.expand(**data, out=tmp_path / "strict", model=strict.url, progress=seen.append)
+    assert len(warnings(caplog)) == 1 and "HTTP 401: Incorrect API key" in warnings(caplog)[0]
+    assert seen[-1].trouble == warnings(caplog)[0]
+    caplog.clear()
+    with ProgressView() as view:  # a view says so itself
+        esp.expand(**data, out=tmp_path / "viewed", model=strict.url, progress=view)
+    assert warnings(caplog) == []
+
+
+@needs_http
+def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
+    ready = False
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        return completion(sensible(request)) if ready else (503, b'{"error": "Loading model"}')
+
+    seen: list[str] = []
+
+    def look(progress: esp.runs.Progress) -> None:
+        nonlocal ready
+        ready = ready or bool(progress.trouble)
+        if not seen or seen[-1] != progress.trouble:
+            seen.append(progress.trouble)
+
+    with ModelServer(respond, owner="vllm") as server:
+        data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+        run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", contact=0.2, progress=look)
+    assert run.open == 0
+    assert len(seen) == 3 and seen[0] == seen[2] == ""
+    assert seen[1] == f"no reply for 0.2 s: POST {server.url}/chat/completions: HTTP 503: Loading model"
+
+
+@needs_http
+def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, strict: ModelServer, caplog: Any):
+    search = esp.Method("direct")
+    with pytest.raises(esp.errors.BackendError):
+        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", contact=0.2, deadline=4))
+    assert warnings(caplog)[0].startswith("no reply for 0.2 s: ")
+    assert len(warnings(caplog)) == 2 and "failed: GET" in warnings(caplog)[1]
+    caplog.clear()
+    with pytest.raises(esp.errors.BackendError):
+        esp.run(search, world.questions[:3], model=esp.OpenAi(strict.url, "m"))
+    assert len(warnings(caplog)) == 1 and "failed: POST" in warnings(caplog)[0] and "HTTP 401" in warnings(caplog)[0]
+    caplog.clear()
+    with pytest.raises(esp.errors.BackendError):
+        esp.HttpEncoder(dead, "m", contact=0.2, deadline=4)([esp.parts.EncodeRequest("a")])
+    assert len(warnings(caplog)) == 1 and warnings(caplog)[0].startswith(f"no reply for 0.2 s: POST {dead}/embeddings")
+    with pytest.raises(ValueError, match="'contact' is -1"):
+        esp.OpenAi(dead, "m", contact=-1)
+
+
+@needs_http
+def test_a_warning_needs_no_set_up_to_be_read(dead: str):
+    assert logging.getLogger("espalier").isEnabledFor(logging.WARNING)
+    assert logging.getLogger("espalier").propagate
+
+
+@needs_http
+def test_a_usage_that_cannot_be_is_said_and_noted(files: Path, tmp_path: Path, world: esp.World, caplog: Any):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        reply = json.loads(completion(sensible(request))[1])
+        return 200, json.dumps({**reply, "usage": {"prompt_tokens": 7, "completion_tokens": 2**63 - 1}}).encode()
+
+    with ModelServer(respond) as server:
+        job = [*inputs(files), "--limit", 3, "--model", server.url, "--model-name", "m", "--out", tmp_path / "run"]
+        done = espalier("expand", *job)
+        model = esp.OpenAi(server.url, "m")
+        esp.run(esp.Method("direct"), world.questions[:3], model=model)
+    assert done.returncode in (0, 4), done.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["completion_tokens"] == 0 and summary["prompt_tokens"] > 0
+    assert "9223372036854775807 completion tokens where the request allows" in summary["notes"]["answers.jsonl"]
+    assert "9223372036854775807 completion tokens" in done.stdout
+    assert len(warnings(caplog)) == 1 and "9223372036854775807 completion tokens" in warnings(caplog)[0]
+
+
+def told(trouble: str) -> Any:
+    numbers = {"questions_done": 0, "questions": 9, "calls": 0, "tokens": 0, "best_reward": 0.0, "seconds": 0.0}
+    return SimpleNamespace(**numbers, trouble=trouble)
+
+
+def test_every_view_says_a_trouble_once_and_on_a_line_of_its_own(capsys: pytest.CaptureFixture[str]):
+    lines, bar = io.StringIO(), io.StringIO()
+    views: list[ProgressView] = [ProgressView(), Lines(lines), Bar(bar)]
+    for view in views:
+        for trouble in ("", "[red]no reply[/red]", "[red]no reply[/red]", "", "[red]no reply[/red]", "another"):
+            view(told(trouble))
+    expected = ["espalier: [red]no reply[/red]", "espalier: another"]
+    assert capsys.readouterr().err.splitlines() == expected
+    assert lines.getvalue().splitlines() == expected
+    assert [line.rpartition("\x1b[K")[2] for line in bar.getvalue().split("\n")[:-1]] == expected
+    assert describe(told("no reply for 30 s: POST http://127.0.0.1:8000/v1/chat/completions: refused")).startswith(
+        "no reply for 30 s: POST ...; 0/9 questions"
+    )
+    assert describe(told("")).startswith("0/9 questions")
+
+
+def test_the_bar_of_rich_says_it_above_itself(capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("rich")
+    with RichBar() as view:
+        view(told("[red]no reply[/red]"))
+        view(told("[red]no reply[/red]"))
+    assert capsys.readouterr().err.count("espalier: [red]no reply[/red]") == 1
