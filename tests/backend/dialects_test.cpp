@@ -118,6 +118,30 @@ TEST_CASE("samples count their own tokens where the server lists them, whoever s
   }
 }
 
+TEST_CASE("the tokens of a long reply are read one after the other, in chat and in plain form") {
+  const std::size_t many = 300'000;
+  std::string numbers, names, pairs;
+  for (std::size_t i = 0; i < many; ++i) {
+    const std::string comma = i > 0 ? "," : "", name = i + 1 < many ? "\"a\"" : "\"z\"";
+    numbers += comma + "-1";
+    names += comma + name;
+    pairs += comma + R"({"token":)" + name + R"(,"logprob":-1})";
+  }
+  const std::string end = R"(}],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(many) + "}}";
+  const Sampling sampling{.max_tokens = int(many), .logprobs = true, .token_logprobs = true};
+  const auto last = [&](const std::string& role, const std::string& reply) {
+    const Completion got =
+        exchange(Server::vllm, Prompt(body({{role, "q"}}, sampling), 0, 0), reply + end).outcome().value();
+    REQUIRE(got.tokens.size() == many);
+    return got.tokens.back().text;
+  };
+  CHECK(last("", R"({"choices":[{"index":0,"text":"a","finish_reason":"stop","logprobs":{"token_logprobs":[)" +
+                     numbers + R"(],"tokens":[)" + names + "]}") == "z");
+  CHECK(last("user",
+             R"({"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop","logprobs":{"content":[)" +
+                 pairs + "]}") == "z");
+}
+
 TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   const Received chat = chat_request(Server::ollama, {.temperature = 0.5, .max_tokens = 9});
   CHECK(chat.path == "/api/chat");

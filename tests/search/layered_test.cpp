@@ -187,7 +187,8 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
   }
 }
 
-TEST_CASE("samples that a spent budget leaves without a value are cut, but for one in a tree that has none") {
+TEST_CASE(
+    "samples that a spent budget leaves without a value are cut, but for ends and for one in a tree without a value") {
   Questions env;
   std::vector<std::string> valued;
   const auto value = [&](const Questions&, const std::string& state) {
@@ -195,17 +196,25 @@ TEST_CASE("samples that a spent budget leaves without a value are cut, but for o
     return 0.5;
   };
   const auto all = [](const auto&, std::span<const NodeId>) { return Verdict(); };
-  for (const std::uint64_t calls : {3u, 6u}) {
+  // the states that a search with so many calls cuts for its budget
+  const auto cut = [&](const std::string& root, std::uint64_t calls) {
     valued.clear();
     Layered engine({.width = 3, .budget = {.calls = calls}}, value, all, all, all);
-    const auto tree = grown(std::move(engine), env);
+    Scheduler scheduler;
+    const auto tree = scheduler.run(engine(env, root, Seed(1)));
     CHECK(tree.ending == Ending::budget);
-    // 3 calls: the first stage's likeliest sample. 6: all of the first stage, none of the second.
-    std::size_t cut = 0;
-    for (NodeId id = 1; id < tree.size(); ++id) cut += tree[id].reason == Reason::budget;
-    CHECK(cut > 0);
-    CHECK((valued.size() == 1) == (calls == 3));
-  }
+    std::vector<std::string> states;
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].reason == Reason::budget) states.push_back(tree.state(id));
+    return states;
+  };
+  using States = std::vector<std::string>;
+  CHECK(cut("", 3) == States{"q"});  // "a" is an end and costs nothing
+  CHECK(valued == States{"a"});
+  CHECK(cut("q", 3) == States{"qm2"});  // the likelier one is kept
+  CHECK(valued == States{"qm1"});
+  CHECK(cut("q", 6) == States{"qs1"});  // the first stage has values
+  CHECK(valued == States{"qm1", "qm2"});
 }
 
 TEST_CASE("a root that is terminal is a tree of one node") {

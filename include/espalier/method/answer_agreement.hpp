@@ -14,7 +14,7 @@ namespace espalier::method {
 /// Annotates the end of every complete chain with "embedding": the mean cosine between its answer's embedding and those
 /// of all answers, its own included (AirRAG, Eq. 3).
 template <class = void>
-inline Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
+Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   const std::vector<NodeId> ends = output::complete_chains(*tree);
   std::vector<Task<Embedding>> asked;
   for (const NodeId end : ends)

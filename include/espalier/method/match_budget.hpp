@@ -14,7 +14,7 @@ namespace espalier::method {
 /// Each answer may spend what is left, and one that the budget cuts is the last. The majority answer is selected
 /// (self-consistency, Wang et al. 2023). All answers are in one tree, which ended as its first answer did.
 template <class = void>
-inline Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_t seed, Budget budget) {
+Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_t seed, Budget budget) {
   const double began = budget.now();
   rag::Tree all = co_await method->answer(root, seed);
   Costs dearest = all.ledger.total();
@@ -43,7 +43,7 @@ inline Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::
 
 /// A method's answer to a question, or several answers if it must spend its whole budget.
 template <class = void>
-inline Task<rag::Tree> answer(Method& method, rag::State root, std::uint64_t seed) {
+Task<rag::Tree> answer(Method& method, rag::State root, std::uint64_t seed) {
   const auto budget = method.budget_to_match();
   return budget ? answer_until_spent(&method, std::move(root), seed, *budget) : method.answer(std::move(root), seed);
 }

@@ -83,12 +83,8 @@ class Path {
   Task<void> take_cut(rag::Action query, std::size_t most) {
     if (closed_) co_return;
     const Context context = next();
-    rag::State after = state();
-    if (!query.thought.empty())
-      after = after.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(query.thought)));
-    after = after.with(rag::Segment(query.kind, rag::ModelText(query.text)));
     Passages found = co_await loop_.find(query.text, context);
-    after = after.with(rag::Segment(cut(found, most)));
+    rag::State after = state().with(query).with(rag::Segment(cut(found, most)));
     append(std::move(query), std::move(after));
   }
   /// Searches for a text that the program itself made.
@@ -107,18 +103,16 @@ class Path {
     std::erase_if(found, [&](const Passage& p) {
       return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
     });
-    rag::State after = state().with(rag::Segment(rag::SegmentKind::query, rag::ModelText(query)));
-    after = after.with(rag::Segment(std::move(found)));
     rag::Action action(rag::SegmentKind::query, query, "", query);
+    rag::State after = state().with(action).with(rag::Segment(std::move(found)));
     append(std::move(action), std::move(after));
   }
   /// Adds a text without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
     if (closed_) return;
-    rag::State after = state();
-    if (!thought.empty()) after = after.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(thought)));
-    after = after.with(rag::Segment(kind, rag::ModelText(text)));
-    append(rag::Action(kind, text, std::move(thought), text), std::move(after));
+    rag::Action action(kind, text, std::move(thought), text);
+    rag::State after = state().with(action);
+    append(std::move(action), std::move(after));
   }
   /// Adds a message to the model after the last node's text.
   void notice(std::string text) {

@@ -88,8 +88,8 @@ class PairWriter {
     json.key("provenance").begin_object().field("tree", tree).field("parent", parent);
     json.field("chosen_node", chosen).field("rejected_node", rejected);
     json.field("chosen_reward", better).field("rejected_reward", worse).field("margin", margin);
-    json.field("method", record_.method).field("seed", record_.seed).key("options").raw(record_.options);
-    json.end_object().end_object();
+    record_.end_provenance(json);
+    json.end_object();
     out_ += '\n';
   }
 

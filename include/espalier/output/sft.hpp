@@ -50,8 +50,9 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
     for (const NodeId node : nodes) reward(node);
     json.end_array().key("answer_reward");
     reward(*end);
-    json.field("choice", name(options.choice)).field("method", record.method).field("seed", record.seed);
-    json.key("options").raw(record.options).end_object().end_object();
+    json.field("choice", name(options.choice));
+    record.end_provenance(json);
+    json.end_object();
     out += '\n';
   };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/json_writer.hpp>
 #include <espalier/rag/state.hpp>
 
 #include <optional>
@@ -14,6 +15,10 @@ struct TreeRecord {
   std::string method;
   std::uint64_t seed = 0;  ///< the run's seed
   std::string options;     ///< the search options as a JSON object
+  /// Writes the last fields of a row's provenance and closes it.
+  void end_provenance(JsonWriter& json) const {
+    json.field("method", method).field("seed", seed).key("options").raw(options).end_object();
+  }
 };
 
 inline const char* name(Status status) {

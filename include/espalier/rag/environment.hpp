@@ -53,8 +53,7 @@ class Environment {
   /// Adds the action's segments. A query is also sent to the retriever, and its documents follow.
   template <class = void>
   Task<State> step(State state, Action action, Context context) const {
-    if (!action.thought.empty()) state = state.with(Segment(SegmentKind::thought, ModelText(action.thought)));
-    state = state.with(Segment(action.kind, ModelText(action.text)));
+    state = state.with(action);
     if (action.kind != SegmentKind::query) co_return state;
     Passages documents = co_await find(std::move(action.text), context);
     co_return state.with(Segment(std::move(documents)));

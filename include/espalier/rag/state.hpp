@@ -26,6 +26,21 @@ class View {
   const Transcript* transcript_;
 };
 
+/// An action: a segment that the model wants to add, and the thought before it.
+class Action {
+ public:
+  Action() = default;
+  Action(SegmentKind kind, std::string text, std::string thought, std::string key, bool forced = false)
+      : kind(kind), text(std::move(text)), thought(std::move(thought)), key(std::move(key)), forced(forced) {}
+  SegmentKind kind = SegmentKind::thought;
+  std::string text;     ///< the answer, sub-question or query. The raw reply if it could not be read
+  std::string thought;  ///< what the model wrote before it, may be empty
+  std::string key;      ///< the text that deduplication compares
+  bool forced = false;  ///< the model was told to answer
+  std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
+  friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
+};
+
 /// A state of a search: a question's transcript and its counts. Copies share everything except the counts.
 class State {
  public:
@@ -78,6 +93,11 @@ class State {
     next.transcript_ = transcript_.append(std::move(segment));
     return next;
   }
+  /// With the action's thought, if it has one, and its text.
+  [[nodiscard]] State with(const Action& action) const {
+    const State next = action.thought.empty() ? *this : with(Segment(SegmentKind::thought, ModelText(action.thought)));
+    return next.with(Segment(action.kind, ModelText(action.text)));
+  }
 
  private:
   struct Episode {
@@ -90,21 +110,6 @@ class State {
   Transcript transcript_;
   std::uint32_t iterations_ = 0;
   std::uint32_t retrievals_ = 0;
-};
-
-/// An action: a segment that the model wants to add, and the thought before it.
-class Action {
- public:
-  Action() = default;
-  Action(SegmentKind kind, std::string text, std::string thought, std::string key, bool forced = false)
-      : kind(kind), text(std::move(text)), thought(std::move(thought)), key(std::move(key)), forced(forced) {}
-  SegmentKind kind = SegmentKind::thought;
-  std::string text;     ///< the answer, sub-question or query. The raw reply if it could not be read
-  std::string thought;  ///< what the model wrote before it, may be empty
-  std::string key;      ///< the text that deduplication compares
-  bool forced = false;  ///< the model was told to answer
-  std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
-  friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 
 using Tree = espalier::Tree<State, Action, double>;

@@ -89,7 +89,7 @@ class Layered {
       if (tree->ending == Ending::budget) co_return;
       ++tree->steps;
       co_await draw(env, tree, frontier);
-      if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*tree, *frontier);
+      if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*env, *tree, *frontier);
       for (auto& growth : *frontier) apply(*tree, growth, filter_);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal);
@@ -99,16 +99,19 @@ class Layered {
     }
   }
 
-  /// Cuts the children that no budget is left to value. A tree without any value keeps the likeliest one, so that it
-  /// ends with an answer.
-  template <class Tree>
-  static void hold_back(Tree& tree, const std::vector<Growth>& frontier) {
+  /// Cuts the children that no budget is left to value. Terminal ones stay, because they cost nothing. A tree without
+  /// any value keeps the likeliest child, so that it ends with an answer.
+  template <class Env, class Tree>
+  static void hold_back(Env& env, Tree& tree, const std::vector<Growth>& frontier) {
     std::vector<NodeId> waiting;
-    for (const Growth& growth : frontier)
-      for (const auto& [id, seed] : growth.children)
-        if (tree[id].status == Status::open && !tree[id].evaluated) waiting.push_back(id);
     bool valued = false;
     for (NodeId id = 0; id < tree.size(); ++id) valued |= tree[id].evaluated;
+    for (const Growth& growth : frontier)
+      for (const auto& [id, seed] : growth.children) {
+        if (tree[id].status != Status::open || tree[id].evaluated) continue;
+        if (std::ranges::empty(env.kinds(tree.state(id)))) valued = true;
+        else waiting.push_back(id);
+      }
     const auto likelier = [&](NodeId a, NodeId b) { return tree[a].prior < tree[b].prior; };
     const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
     for (auto id = waiting.begin(); id != waiting.end(); ++id)

@@ -41,20 +41,22 @@ struct LogprobSum {
   std::vector<TokenLogprob> each{};
 };
 
-/// The sum for a choice, in chat or plain form. Nothing if a token has no log-probability.
-inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice) {
+/// The sum for a choice, in chat or plain form, and with `each` its tokens. Nothing if a token has no log-probability.
+inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice, bool each) {
   simdjson::dom::array tokens;
   const bool chat = !choice["logprobs"]["content"].get(tokens);
   if (!chat && choice["logprobs"]["token_logprobs"].get(tokens)) return std::nullopt;
   LogprobSum all;
-  simdjson::dom::array plain;
-  const bool named = !chat && !choice["logprobs"]["tokens"].get(plain) && plain.size() == tokens.size();
+  simdjson::dom::array names;
+  const bool named = !chat && !choice["logprobs"]["tokens"].get(names) && names.size() == tokens.size();
+  auto name = named ? names.begin() : tokens.begin();
   for (const auto token : tokens) {
     double logprob = 0;
     if (chat ? token["logprob"].get(logprob) : token.get(logprob)) return std::nullopt;
     std::string_view text;
-    if (chat ? !token["token"].get(text) : named && !plain.at(all.tokens).get(text))
+    if (each && (chat ? !token["token"].get(text) : named && !(*name).get(text)))
       all.each.push_back({std::string(text), logprob});
+    ++name;
     all.sum += logprob;
     ++all.tokens;
   }
@@ -141,9 +143,10 @@ inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::el
     completion.finish = read_finish(choice);
     completion.text = read_text(choice, samples[index].body(), completion.finish, dialect);
     completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
-    if (const auto logprobs = samples[index].sampling().logprobs ? read_logprobs(choice) : std::nullopt) {
+    const Sampling& sampling = samples[index].sampling();
+    if (auto logprobs = sampling.logprobs ? read_logprobs(choice, sampling.token_logprobs) : std::nullopt) {
       completion.logprob = logprobs->sum;
-      if (samples[index].sampling().token_logprobs) completion.tokens = logprobs->each;
+      completion.tokens = std::move(logprobs->each);
       scored += logprobs->tokens;
     }
     completions[index] = std::move(completion);

@@ -71,11 +71,13 @@ class StreamedReply {
     if (!chat && part["logprobs"]["token_logprobs"].get(tokens)) return;
     simdjson::dom::array names;
     const bool named = !chat && !part["logprobs"]["tokens"].get(names) && names.size() == tokens.size();
-    std::size_t i = 0;
+    auto name = named ? names.begin() : tokens.begin();
     for (const auto token : tokens) {
       list += list.empty() ? "" : ",";
-      const std::string name = named ? "\"token\":" + std::string(simdjson::minify(names.at(i++).value())) + ',' : "";
-      list += chat ? simdjson::minify(token) : '{' + name + "\"logprob\":" + std::string(simdjson::minify(token)) + '}';
+      const std::string label = named ? "\"token\":" + std::string(simdjson::minify(*name)) + ',' : "";
+      list +=
+          chat ? simdjson::minify(token) : '{' + label + "\"logprob\":" + std::string(simdjson::minify(token)) + '}';
+      ++name;
     }
   }
   [[nodiscard]] std::string json() const {

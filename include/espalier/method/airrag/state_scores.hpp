@@ -61,12 +61,8 @@ inline void append_state_scores(const output::TreeRecord& record, double thresho
         .field("tree", question.id)
         .field("node", end)
         .field("threshold", threshold);
-    json.field("method", record.method)
-        .field("seed", record.seed)
-        .key("options")
-        .raw(record.options)
-        .end_object()
-        .end_object();
+    record.end_provenance(json);
+    json.end_object();
     out += '\n';
   }
 }

@@ -24,7 +24,7 @@ inline rag::PromptSet adaptive_rag_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
+Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> route = co_await path->ask("route", Path::Slots(), rag::SegmentKind::own_answer);
   if (!route) co_return;
   const char level = *rag::read_choice(route->text);
@@ -39,7 +39,7 @@ inline Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline adaptive_rag() {
+Baseline adaptive_rag() {
   return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}};
 }
 

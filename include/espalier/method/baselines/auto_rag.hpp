@@ -41,7 +41,7 @@ inline std::string before_query(std::string thought) {
 }
 
 template <class = void>
-inline Task<void> run_auto_rag(Path* path, BaselineOptions options) {
+Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   constexpr std::uint32_t written = 5;  // passages that the model writes itself
   for (std::uint32_t turn = 0; turn < options.rounds + written; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
@@ -63,7 +63,7 @@ inline Task<void> run_auto_rag(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline auto_rag() {
+Baseline auto_rag() {
   return {"auto-rag", auto_rag_prompts, run_auto_rag, {.rounds = 10, .documents = 2}, false, {.max_tokens = 200}};
 }
 

@@ -16,12 +16,12 @@ inline rag::PromptSet cot_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_cot(Path* path, BaselineOptions) {
+Task<void> run_cot(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
 template <class = void>
-inline Baseline cot() {
+Baseline cot() {
   return {"cot", cot_prompts, run_cot};
 }
 

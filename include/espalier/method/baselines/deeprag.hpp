@@ -24,7 +24,7 @@ inline rag::PromptSet deeprag_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_deeprag(Path* path, BaselineOptions options) {
+Task<void> run_deeprag(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
     if (!next || next->kind == rag::SegmentKind::answer) co_return;
@@ -36,7 +36,7 @@ inline Task<void> run_deeprag(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline deeprag() {
+Baseline deeprag() {
   return {"deeprag", deeprag_prompts, run_deeprag, {.rounds = 6, .documents = 3}, false, {}, as_follow_ups};
 }
 

@@ -13,12 +13,12 @@ inline rag::PromptSet direct_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_direct(Path* path, BaselineOptions) {
+Task<void> run_direct(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
 template <class = void>
-inline Baseline direct() {
+Baseline direct() {
   return {"direct", direct_prompts, run_direct};
 }
 

@@ -33,7 +33,7 @@ namespace baselines {
 
 /// All baselines.
 template <class = void>
-inline std::vector<Baseline> all() {
+std::vector<Baseline> all() {
   return {adaptive_rag(), auto_rag(),  cot(),       deeprag(),     direct(),    flare(),       generate_then_retrieve(),
           hiprag(),       ikea(),      ircot(),     iter_retgen(), iterative(), iterdrag(),    judge_then_retrieve(),
           ragent(),       search_o1(), search_r1(), self_ask(),    self_rag(),  standard_rag()};

@@ -59,7 +59,7 @@ inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Act
 }
 
 template <class = void>
-inline Task<void> run_flare(Path* path, BaselineOptions options) {
+Task<void> run_flare(Path* path, BaselineOptions options) {
   Passages documents;
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(documents));
@@ -81,7 +81,7 @@ inline Task<void> run_flare(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline flare() {
+Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
   return {"flare",      flare_prompts,
           run_flare,    options,

@@ -13,7 +13,7 @@ inline rag::PromptSet generate_then_retrieve_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
+Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> first = co_await path->ask("direct", Path::Slots(), rag::SegmentKind::sub_answer);
   if (!first) co_return;
   co_await path->search(path->question() + " " + first->text);
@@ -21,7 +21,7 @@ inline Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
 }
 
 template <class = void>
-inline Baseline generate_then_retrieve() {
+Baseline generate_then_retrieve() {
   return {"generate-then-retrieve", generate_then_retrieve_prompts, run_generate_then_retrieve, {.documents = 3}};
 }
 

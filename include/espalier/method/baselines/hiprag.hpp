@@ -30,7 +30,7 @@ inline rag::PromptSet hiprag_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
+Task<void> run_hiprag(Path* path, BaselineOptions options) {
   std::uint32_t steps = 0;
   for (bool searched = false; steps < options.rounds || searched;) {
     const std::optional<rag::Action> next = co_await path->ask("step");
@@ -43,7 +43,7 @@ inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline hiprag() {
+Baseline hiprag() {
   return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 10, .documents = 3}, false, {.max_tokens = 1024}};
 }
 

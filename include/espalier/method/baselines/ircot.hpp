@@ -32,7 +32,7 @@ inline rag::PromptSet ircot_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_ircot(Path* path, BaselineOptions options) {
+Task<void> run_ircot(Path* path, BaselineOptions options) {
   constexpr std::size_t most = 15;  // paragraphs in a prompt
   co_await path->search(path->question());
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
@@ -51,7 +51,7 @@ inline Task<void> run_ircot(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline ircot() {
+Baseline ircot() {
   return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
 }
 

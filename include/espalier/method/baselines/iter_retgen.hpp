@@ -7,7 +7,7 @@
 namespace espalier::method::baselines {
 
 template <class = void>
-inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
+Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   std::string query = path->question();
   for (std::uint32_t round = 1; round < options.rounds; ++round) {
     co_await path->search(query);
@@ -21,7 +21,7 @@ inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline iter_retgen() {
+Baseline iter_retgen() {
   return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 

@@ -29,7 +29,7 @@ inline rag::PromptSet iterative_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_iterative(Path* path, BaselineOptions options) {
+Task<void> run_iterative(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> parts = co_await path->ask("split");
   if (!parts) co_return;
   std::istringstream lines(rag::normalise(parts->text) == "none" ? path->question() : parts->text);
@@ -44,7 +44,7 @@ inline Task<void> run_iterative(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline iterative() {
+Baseline iterative() {
   return {"iterative", iterative_prompts, run_iterative, {.rounds = 5, .documents = 3}};
 }
 

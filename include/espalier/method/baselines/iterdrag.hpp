@@ -8,13 +8,13 @@
 namespace espalier::method::baselines {
 
 template <class = void>
-inline Task<void> run_iterdrag(Path* path, BaselineOptions options) {
+Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await path->search(path->question());
   co_await run_self_ask(path, options);
 }
 
 template <class = void>
-inline Baseline iterdrag() {
+Baseline iterdrag() {
   return {"iterdrag", self_ask_prompts, run_iterdrag, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
 }
 

@@ -29,7 +29,7 @@ inline rag::PromptSet judge_then_retrieve_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
+Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> verdict = co_await path->ask("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
   if (!*rag::read_verdict(verdict->text)) {
@@ -41,7 +41,7 @@ inline Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
 }
 
 template <class = void>
-inline Baseline judge_then_retrieve() {
+Baseline judge_then_retrieve() {
   return {"judge-then-retrieve", judge_then_retrieve_prompts, run_judge_then_retrieve, {.documents = 3}};
 }
 

@@ -51,7 +51,7 @@ inline rag::PromptSet ragent_prompts() {
 
 /// Thinks and searches. `condense` is true for Search-o1 and false for RAgent.
 template <class = void>
-inline Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::uint32_t turns, bool condense) {
+Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::uint32_t turns, bool condense) {
   std::uint32_t searches = 0;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
@@ -77,22 +77,22 @@ inline Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::
   co_await path->ask("forced_answer");
 }
 template <class = void>
-inline Task<void> run_search_o1(Path* path, BaselineOptions options) {
+Task<void> run_search_o1(Path* path, BaselineOptions options) {
   return run_reasoning_agent(path, options, options.rounds + 5, true);
 }
 template <class = void>
-inline Task<void> run_ragent(Path* path, BaselineOptions options) {
+Task<void> run_ragent(Path* path, BaselineOptions options) {
   return run_reasoning_agent(path, options, 2 * options.rounds, false);
 }
 
 inline Sampling search_o1_sampling() { return {.temperature = 0.7, .top_p = 0.8, .top_k = 20}; }
 template <class = void>
-inline Baseline search_o1() {
+Baseline search_o1() {
   const BaselineOptions options{.rounds = 10, .documents = 10};
   return {"search-o1", search_o1_prompts, run_search_o1, options, false, search_o1_sampling()};
 }
 template <class = void>
-inline Baseline ragent() {
+Baseline ragent() {
   const BaselineOptions options{.rounds = 5, .documents = 10};
   return {"ragent", ragent_prompts, run_ragent, options, false, search_o1_sampling()};
 }

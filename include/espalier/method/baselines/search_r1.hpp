@@ -33,7 +33,7 @@ inline rag::PromptSet ikea_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
+Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();
   if (!question.ends_with('?')) question += '?';
   for (std::uint32_t turn = 0; turn < options.rounds; ++turn) {
@@ -59,16 +59,16 @@ inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
 
 /// Replies and documents have at most 500 tokens each.
 template <class = void>
-inline Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uint32_t turns) {
+Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uint32_t turns) {
   const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
   return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
 }
 template <class = void>
-inline Baseline search_r1() {
+Baseline search_r1() {
   return search_r1_agent("search-r1", search_r1_prompts, 4);
 }
 template <class = void>
-inline Baseline ikea() {
+Baseline ikea() {
   return search_r1_agent("ikea", ikea_prompts, 3);
 }
 

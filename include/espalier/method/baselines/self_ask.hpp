@@ -20,7 +20,7 @@ inline rag::PromptSet self_ask_prompts() {
 
 /// Asks, searches and concludes until there is an answer.
 template <class = void>
-inline Task<void> run_self_ask(Path* path, BaselineOptions options) {
+Task<void> run_self_ask(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
     if (!next || next->kind == rag::SegmentKind::answer) co_return;
@@ -31,7 +31,7 @@ inline Task<void> run_self_ask(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline self_ask() {
+Baseline self_ask() {
   return {"self-ask", self_ask_prompts, run_self_ask, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
 }
 

@@ -38,7 +38,7 @@ inline double probability_of_yes(bool yes, double logprob) {
 }
 
 template <class = void>
-inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
+Task<void> run_self_rag(Path* path, BaselineOptions options) {
   const std::optional<Proposal<rag::Action>> verdict =
       co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
@@ -70,7 +70,7 @@ inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
 }
 
 template <class = void>
-inline Baseline self_rag() {
+Baseline self_rag() {
   return {"self-rag", self_rag_prompts,    run_self_rag, {.documents = 3, .threshold = 0.2},
           true,       {.max_tokens = 100}, nullptr,      "probability of a needed search above which it searches"};
 }

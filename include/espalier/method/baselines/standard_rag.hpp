@@ -15,13 +15,13 @@ inline rag::PromptSet standard_rag_prompts() {
 }
 
 template <class = void>
-inline Task<void> run_standard_rag(Path* path, BaselineOptions) {
+Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->search(path->question());
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
 template <class = void>
-inline Baseline standard_rag() {
+Baseline standard_rag() {
   return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}};
 }
 

@@ -60,10 +60,7 @@ class DecoupleRagEnvironment {
     const std::vector<Passages> found = co_await gather(std::move(asked));
     std::size_t most = 0;
     for (const Passages& list : found) most = std::max(most, list.size());
-    if (!action.thought.empty())
-      state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
-    state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
-    co_return state.with(rag::Segment(
+    co_return state.with(action).with(rag::Segment(
         backend::reciprocal_rank_fusion(found, static_cast<std::uint32_t>(most), backend::HybridOptions().constant)));
   }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/rag/text.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,17 +13,12 @@ namespace espalier::method {
 /// The queries of one search. A text in square brackets is a list: its items stand between commas, with or without
 /// quotes, and equal ones are one query. Any other text is one query.
 inline std::vector<std::string> query_list(std::string_view text) {
-  const auto trimmed = [](std::string_view part) {
-    const std::size_t first = std::min(part.find_first_not_of(" \t\r\n"), part.size());
-    part.remove_prefix(first);
-    return part.substr(0, part.find_last_not_of(" \t\r\n") + 1);
-  };
-  std::string_view rest = trimmed(text);
+  std::string_view rest = rag::strip(text);
   if (rest.size() < 2 || rest.front() != '[' || rest.back() != ']') return {std::string(text)};
   rest = rest.substr(1, rest.size() - 2);
   std::vector<std::string> queries;
   while (!rest.empty()) {
-    rest = trimmed(rest);
+    rest = rag::strip(rest);
     const char quote = rest.empty() ? ' ' : rest.front();
     std::size_t begin = 0, end = rest.find(',');
     if (quote == '"' || quote == '\'')
@@ -29,7 +26,7 @@ inline std::vector<std::string> query_list(std::string_view text) {
         begin = 1;
         end = closed;
       }
-    std::string query(trimmed(rest.substr(begin, end == rest.npos ? end : end - begin)));
+    std::string query(rag::strip(rest.substr(begin, end == rest.npos ? end : end - begin)));
     const std::size_t comma = end == rest.npos ? end : rest.find(',', end);
     rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
     if (!query.empty() && std::find(queries.begin(), queries.end(), query) == queries.end())

@@ -125,13 +125,9 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
     if (values) json.field("policy_loss", correct && last_plan >= options.policy_plan);
     json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
     for (const NodeId id : tree.path(end)) json.value(id);
-    json.end_array()
-        .field("method", record.method)
-        .field("seed", record.seed)
-        .key("options")
-        .raw(record.options)
-        .end_object()
-        .end_object();
+    json.end_array();
+    record.end_provenance(json);
+    json.end_object();
     out += '\n';
   }
 }

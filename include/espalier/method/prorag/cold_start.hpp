@@ -88,11 +88,9 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
     detail::write_sft_row(state, action, state.question().id + "#gold" + std::to_string(i), prompts, lambda, out,
                           [&](JsonWriter& json) {
                             json.key("provenance").begin_object().field("tree", state.question().id).field("step", i);
-                            json.field("method", record.method).field("seed", record.seed);
-                            json.key("options").raw(record.options).end_object();
+                            record.end_provenance(json);
                           });
-    state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)))
-                .with(rag::Segment(action.kind, rag::ModelText(action.text)));
+    state = state.with(action);
     if (action.kind != rag::SegmentKind::query) continue;
     const rag::ChainStep& from = chain[i / 2];
     state = state.with(rag::Segment(Passages{Passage(from.support_id, from.support_title, from.support_text, 1)}));

@@ -89,12 +89,8 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
       json.field("step_reward", group[i].steps[t].reward).field("advantage", advantage[i][t]).end_object();
     }
     json.end_array().key("provenance").begin_object().field("tree", root.question().id).field("node", one.end);
-    json.field("method", record.method)
-        .field("seed", record.seed)
-        .key("options")
-        .raw(record.options)
-        .end_object()
-        .end_object();
+    record.end_provenance(json);
+    json.end_object();
     out += '\n';
   }
 }

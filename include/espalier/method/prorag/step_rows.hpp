@@ -36,7 +36,7 @@ inline void write_provenance(JsonWriter& json, const output::TreeRecord& record,
       .field("node", node)
       .field("value", tree[node].mean());
   json.field("visits", tree[node].visits).field("process_reward", tree.annotation("process_reward", node));
-  json.field("method", record.method).field("seed", record.seed).key("options").raw(record.options).end_object();
+  record.end_provenance(json);
 }
 /// The ends of paths that keep the schema and have a right answer.
 inline std::vector<NodeId> right_ends(const rag::Tree& tree, rag::Profile profile) {

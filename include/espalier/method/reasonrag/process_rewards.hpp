@@ -91,11 +91,9 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
             .field("tree", id)
             .field("parent", parent);
         json.field("chosen_node", chosen).field("rejected_node", rejected).field("chosen_reward", *rewards[chosen]);
-        json.field("rejected_reward", *rewards[rejected])
-            .field("margin", gap)
-            .field("method", record.method)
-            .field("seed", record.seed);
-        json.key("options").raw(record.options).end_object().end_object();
+        json.field("rejected_reward", *rewards[rejected]).field("margin", gap);
+        record.end_provenance(json);
+        json.end_object();
         out += '\n';
       }
   }
