@@ -1,12 +1,12 @@
 #include <espalier/search/mcts.hpp>
 
 #include "errors.hpp"
+#include "names.hpp"
 #include "rewards.hpp"
 #include "search.hpp"
 #include "selection.hpp"
 #include <pybind11/stl.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,30 +18,12 @@ namespace {
 
 using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
 
-/// Names of an option's values, in the order of its enumeration.
-template <std::size_t n>
-using Names = std::array<const char*, n>;
 constexpr Names<5> first_plays{"infinite", "parent", "constant", "reduced", "prior"};
 constexpr Names<3> normalisations{"none", "tree", "siblings"};
 constexpr Names<2> expansions{"all", "one"};
 constexpr Names<2> collisions{"wait", "evaluate"};
-constexpr Names<4> valued_nodes{"first", "each", "alike", "all"};
+constexpr Names<2> visit_counts{"parent", "children"};
 constexpr Names<7> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
-
-/// The value with this name.
-template <class Value, std::size_t n>
-Value named(const char* option, const std::string& name, const Names<n>& names) {
-  std::string allowed;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (name == names[i]) return static_cast<Value>(i);
-    allowed += (i ? ", " : "") + std::string(names[i]);
-  }
-  bad_option(option, name, allowed);
-}
-template <class Value, std::size_t n>
-const char* name_of(Value value, const Names<n>& names) {
-  return names[static_cast<std::size_t>(value)];
-}
 
 class MctsSearch final : public Search {
  public:
@@ -85,7 +67,10 @@ class MctsSearch final : public Search {
     json.field("prior", options_.prior.name()).field("tau", options_.prior.tau);
     json.field("n", rollout_.n).field("max_steps", rollout_.max_steps).field("graft", graft_);
     if (const auto* uct = std::get_if<Chosen<Uct>>(&select_)) json.field("select", "uct").field("w", uct->options.w);
-    else json.field("select", "puct").field("c", std::get<Chosen<Puct>>(select_).options.c);
+    if (const auto* puct = std::get_if<Chosen<Puct>>(&select_)) {
+      json.field("select", "puct").field("c", puct->options.c);
+      json.field("visits", name_of(puct->options.visits, visit_counts));
+    }
     std::visit(
         [&](const auto& select) {
           const auto& numbers = select.options;
@@ -100,34 +85,54 @@ class MctsSearch final : public Search {
   Select select_;
 };
 
-/// Binds a policy whose weight has this name.
+/// The options that both policies have, beside their weights.
 template <class Policy>
-void bind_policy(py::module_& m, const char* name, const char* weight_name, double Policy::Options::* weight,
-                 const char* doc) {
-  const typename Policy::Options defaults;
-  py::class_<Chosen<Policy>>(m, name, doc)
+typename Policy::Options first_and_scaled(const std::string& first_play, double unvisited,
+                                          const std::string& normalise) {
+  typename Policy::Options chosen;
+  chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
+  chosen.unvisited = unvisited;
+  chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
+  return chosen;
+}
+
+void bind_uct(py::module_& m) {
+  const Uct::Options defaults;
+  py::class_<Chosen<Uct>>(m, "Uct", "UCT: mean + w sqrt(ln N_parent / N).")
       .def(
-          py::init(
-              [weight](double number, const std::string& first_play, double unvisited, const std::string& normalise) {
-                typename Policy::Options chosen;
-                chosen.*weight = number;
-                chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
-                chosen.unvisited = unvisited;
-                chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
-                return Chosen<Policy>(chosen);
-              }),
-          py::kw_only(), py::arg(weight_name) = defaults.*weight,
-          py::arg("first_play") = name_of(defaults.first_play, first_plays), py::arg("unvisited") = defaults.unvisited,
-          py::arg("normalise") = name_of(defaults.normalise, normalisations),
+          py::init([](double w, const std::string& first_play, double unvisited, const std::string& normalise) {
+            auto chosen = first_and_scaled<Uct>(first_play, unvisited, normalise);
+            chosen.w = w;
+            return Chosen<Uct>(chosen);
+          }),
+          py::kw_only(), py::arg("w") = defaults.w, py::arg("first_play") = name_of(defaults.first_play, first_plays),
+          py::arg("unvisited") = defaults.unvisited, py::arg("normalise") = name_of(defaults.normalise, normalisations),
           "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`), reduced, prior; "
           "`normalise`: none, tree, siblings.");
+}
+
+void bind_puct(py::module_& m) {
+  const Puct::Options defaults;
+  py::class_<Chosen<Puct>>(m, "Puct", "PUCT: mean + c P sqrt(N_parent) / (1 + N).")
+      .def(py::init([](double c, const std::string& first_play, double unvisited, const std::string& normalise,
+                       const std::string& visits) {
+             auto chosen = first_and_scaled<Puct>(first_play, unvisited, normalise);
+             chosen.c = c;
+             chosen.visits = named<Puct::Visits>("visits", visits, visit_counts);
+             return Chosen<Puct>(chosen);
+           }),
+           py::kw_only(), py::arg("c") = defaults.c, py::arg("first_play") = name_of(defaults.first_play, first_plays),
+           py::arg("unvisited") = defaults.unvisited,
+           py::arg("normalise") = name_of(defaults.normalise, normalisations),
+           py::arg("visits") = name_of(defaults.visits, visit_counts),
+           "As `Uct`. `visits`, what stands under the square root: parent, or children for the sum of their N.");
 }
 
 }  // namespace
 
 void bind_mcts(py::module_& m) {
-  bind_policy<Uct>(m, "Uct", "w", &Uct::Options::w, "UCT: mean + w sqrt(ln N_parent / N).");
-  bind_policy<Puct>(m, "Puct", "c", &Puct::Options::c, "PUCT: mean + c P sqrt(N_parent) / (1 + N).");
+  bind_uct(m);
+  bind_puct(m);
 
   const MctsOptions defaults;
   py::class_<MctsSearch, Search, std::shared_ptr<MctsSearch>>(m, "Mcts",
@@ -159,10 +164,10 @@ void bind_mcts(py::module_& m) {
            py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
            py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
-           "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, alike, all. `solve`: do not "
-           "select "
-           "solved nodes again. `widen_k`, `widen_alpha`: "
-           "progressive widening. `prior`: given, uniform, counts, mean_logprob, sum_logprob, scored, first_token. "
+           "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
+           "all. "
+           "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
+           "uniform, counts, mean_logprob, sum_logprob, scored, first_token. "
            "`graft`: rollouts' steps become nodes.");
 }
 

@@ -1,6 +1,7 @@
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
 
+#include "names.hpp"
 #include "problem_environment.hpp"
 #include "problem_policies.hpp"
 
@@ -46,10 +47,10 @@ using SelectionChoice = std::variant<Chosen<Uct>, Chosen<Puct>, py::function>;
 
 /// The selection for a tree: the native policy itself, or a Selection that calls a function.
 template <class Native>
-Native selection_by(const Native& policy) {
+Native selection_by(const Native& policy, bool) {
   return policy;
 }
-Selection selection_by(const py::function& function) { return Selection(function); }
+Selection selection_by(const py::function& function, bool sees_siblings) { return {function, sees_siblings}; }
 
 }  // namespace
 
@@ -70,27 +71,43 @@ void bind_problem(py::module_& m) {
       .def_readonly("cut", &Judgement::cut)
       .def_readonly("enough", &Judgement::enough);
 
+  py::class_<Siblings>(m, "Siblings",
+                       "What a selection may read of a node's children besides N, Q and P, one array entry per child.")
+      .def_readonly("visits", &Siblings::visits, "Finished visits. N is `visits` + `pending`.")
+      .def_readonly("pending", &Siblings::pending, "Simulations under way through the child (virtual loss).")
+      .def_readonly("totals", &Siblings::totals, "Sums of values. Q is `totals` / N.")
+      .def_readonly("kinds", &Siblings::kinds, "Kinds of the actions that led there.")
+      .def_readonly("status", &Siblings::status, "'open', 'growing', 'expanded' or 'terminal'.")
+      .def_readonly("evaluated", &Siblings::evaluated, "True where a child has a value of its own.")
+      .def_readonly("depth", &Siblings::depth, "Depth of the children. Those of the root have 1.")
+      .def_readonly("parent_visits", &Siblings::parent_visits, "N of the node above. Its own evaluations count.")
+      .def_readonly("parent_value", &Siblings::parent_value, "Mean value of the node above, 0 before its first visit.")
+      .def_readonly("lowest", &Siblings::lowest, "The least value entered in the tree so far, inf if there is none.")
+      .def_readonly("highest", &Siblings::highest, "The greatest value entered in the tree, -inf if there is none.");
+
   m.def(
       "mcts_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, const SelectionChoice& selection,
-         std::optional<py::function> backup, std::uint32_t simulations, std::uint32_t width,
-         std::optional<std::uint32_t> max_depth, std::uint32_t window, std::uint64_t seed) {
+         bool sees_siblings, std::optional<py::function> backup, std::uint32_t simulations, std::uint32_t width,
+         std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& values, std::uint64_t seed) {
         MctsOptions options;
         options.simulations = simulations;
         options.width = width;
         options.max_depth = max_depth.value_or(options.max_depth);
         options.window = window;
+        options.values = named<MctsOptions::Values>("values", values, valued_nodes);
         return std::visit(
             [&](const auto& chosen) {
               return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-                return Mcts(options, std::move(evaluate), selection_by(chosen), PathBackup(std::move(backup)));
+                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings),
+                            PathBackup(std::move(backup)));
               });
             },
             selection);
       },
-      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("backup"), py::arg("simulations"),
-      py::arg("width"), py::arg("max_depth"), py::arg("window"), py::arg("seed"),
-      "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
+      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("sees_siblings"), py::arg("backup"),
+      py::arg("simulations"), py::arg("width"), py::arg("max_depth"), py::arg("window"), py::arg("values"),
+      py::arg("seed"), "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
   m.def(
       "layered_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, std::optional<py::function> filter,

@@ -84,6 +84,12 @@ void bind_prompt(py::module_& m) {
           "stop", [](const Prompt& p) { return p.sampling().stop; },
           "A stop string that ends a text belongs to the text.")
       .def_property_readonly(
+          "logprobs", [](const Prompt& p) { return p.sampling().logprobs; },
+          "True if the sum of token log-probabilities is asked for.")
+      .def_property_readonly(
+          "token_logprobs", [](const Prompt& p) { return p.sampling().token_logprobs; },
+          "True if that of each token is asked for.")
+      .def_property_readonly(
           "key", [](const Prompt& p) { return p.key().hex(); }, "Identity of the request, 32 hexadecimal digits.")
       .def("__repr__", [](const Prompt& p) {
         return py::str("Prompt(purpose={!r}, seed={}, sample={}, text={!r})")
@@ -92,21 +98,32 @@ void bind_prompt(py::module_& m) {
 
   py::class_<Completion>(m, "Completion", "One sampled text.")
       .def(py::init([](std::string text, const std::string& finish, std::uint32_t prompt_tokens,
-                       std::uint32_t completion_tokens, std::optional<double> logprob) {
+                       std::uint32_t completion_tokens, std::optional<double> logprob,
+                       const std::vector<std::pair<std::string, double>>& tokens) {
              Completion completion(std::move(text));
              completion.finish = finish_of(finish);
              completion.prompt_tokens = prompt_tokens;
              completion.completion_tokens = completion_tokens;
              completion.logprob = logprob;
+             for (const auto& [token, each] : tokens) completion.tokens.push_back({token, each});
              return completion;
            }),
            py::arg("text"), py::kw_only(), py::arg("finish") = "stop", py::arg("prompt_tokens") = 0,
-           py::arg("completion_tokens") = 0, py::arg("logprob") = py::none())
+           py::arg("completion_tokens") = 0, py::arg("logprob") = py::none(),
+           py::arg("tokens") = std::vector<std::pair<std::string, double>>())
       .def_readonly("text", &Completion::text)
       .def_property_readonly("finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; })
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
       .def_readonly("logprob", &Completion::logprob, "Sum over the completion's tokens, or None.")
+      .def_property_readonly(
+          "tokens",
+          [](const Completion& c) {
+            std::vector<std::pair<std::string, double>> tokens;
+            for (const TokenLogprob& token : c.tokens) tokens.emplace_back(token.text, token.logprob);
+            return tokens;
+          },
+          "[(token, its log-probability)], empty if they were not asked for or not given.")
       .def("__repr__", [](const Completion& c) { return py::str("Completion({!r})").format(c.text); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/output/tree_json.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/prune.hpp>
 
@@ -45,10 +46,36 @@ inline std::vector<double> floats(const py::object& reply, std::size_t expected,
   return numbers;
 }
 
-/// A function of one node's children that are not pruned: selection(N, Q, P) -> scores.
+/// What a native selection reads besides N, Q and P: of the children, as arrays, and of the node above them.
+struct Siblings {
+  py::array visits, pending, totals, kinds, status, evaluated;
+  std::uint32_t depth = 0;  ///< of the children. Those of the root have 1
+  double parent_visits, parent_value, lowest, highest;
+
+  template <class Tree>
+  Siblings(const Tree& tree, NodeId parent, const std::vector<NodeId>& ids)
+      : visits(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].visits; })),
+        pending(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].pending; })),
+        totals(column<double>(ids, [&](NodeId id) { return tree[id].total; })),
+        kinds(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].kind; })),
+        evaluated(column<bool>(ids, [&](NodeId id) { return tree[id].evaluated; })),
+        parent_visits(double(tree[parent].visits) + tree[parent].pending),
+        parent_value(tree[parent].mean()),
+        lowest(tree.lowest),
+        highest(tree.highest) {
+    py::list names;
+    for (const NodeId id : ids) names.append(output::name(tree[id].status));
+    status = py::array(std::move(names));
+    for (NodeId id = parent; id != no_node; id = tree[id].parent) ++depth;
+  }
+};
+
+/// A function of one node's children that are not pruned: selection(N, Q, P) -> scores. It may ask for all that a
+/// native one sees, as `siblings`.
 class Selection {
  public:
-  explicit Selection(py::function function) : function_(std::move(function)) {}
+  Selection(py::function function, bool sees_siblings)
+      : function_(std::move(function)), sees_siblings_(sees_siblings) {}
 
   template <class Tree>
   [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
@@ -57,8 +84,10 @@ class Selection {
     const auto visits = [&](NodeId id) { return std::int64_t(tree[id].visits) + tree[id].pending; };
     const auto mean = [&](NodeId id) { return visits(id) ? tree[id].total / static_cast<double>(visits(id)) : 0.0; };
     const auto prior = [&](NodeId id) { return static_cast<double>(tree[id].prior); };
+    py::dict more;
+    if (sees_siblings_) more["siblings"] = Siblings(tree, parent, ids);
     const py::object reply =
-        function_(column<std::int64_t>(ids, visits), column<double>(ids, mean), column<double>(ids, prior));
+        function_(column<std::int64_t>(ids, visits), column<double>(ids, mean), column<double>(ids, prior), **more);
     auto scores = floats(reply, ids.size(), "selection");
     return [ids = std::move(ids), scores = std::move(scores)](NodeId id) {
       return scores[static_cast<std::size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin())];
@@ -67,6 +96,7 @@ class Selection {
 
  private:
   py::function function_;
+  bool sees_siblings_;
 };
 
 /// Mean backup, or a function of the nodes from the leaf to the root: backup(value, N, W) -> totals W. N includes this

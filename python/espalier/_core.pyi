@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .bridge.per_request import PerRequest
 from .errors import BackendError, Error
 from .notebook.picture import Picture
@@ -93,6 +96,8 @@ class Prompt:
     @property
     def key(self) -> str: ...
     @property
+    def logprobs(self) -> bool: ...
+    @property
     def max_tokens(self) -> int: ...
     @property
     def messages(self) -> list[dict[str, str]]: ...
@@ -111,6 +116,8 @@ class Prompt:
     @property
     def text(self) -> str: ...
     @property
+    def token_logprobs(self) -> bool: ...
+    @property
     def top_p(self) -> float: ...
 
 class Completion:
@@ -122,6 +129,7 @@ class Completion:
         prompt_tokens: int = ...,
         completion_tokens: int = ...,
         logprob: float | None = ...,
+        tokens: Sequence[tuple[str, float]] = ...,
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
@@ -134,6 +142,8 @@ class Completion:
     def prompt_tokens(self) -> int: ...
     @property
     def text(self) -> str: ...
+    @property
+    def tokens(self) -> list[tuple[str, float]]: ...
 
 class State:
     @property
@@ -506,7 +516,13 @@ class Uct:
 
 class Puct:
     def __init__(
-        self, *, c: float = ..., first_play: str = ..., unvisited: float = ..., normalise: str = ...
+        self,
+        *,
+        c: float = ...,
+        first_play: str = ...,
+        unvisited: float = ...,
+        normalise: str = ...,
+        visits: str = ...,
     ) -> None: ...
 
 class Mcts(Search):
@@ -556,6 +572,30 @@ class Verdict:
     def cut(self) -> list[int]: ...
     @property
     def enough(self) -> bool: ...
+
+class Siblings:
+    @property
+    def depth(self) -> int: ...
+    @property
+    def evaluated(self) -> NDArray[np.bool_]: ...
+    @property
+    def highest(self) -> float: ...
+    @property
+    def kinds(self) -> NDArray[np.int64]: ...
+    @property
+    def lowest(self) -> float: ...
+    @property
+    def parent_value(self) -> float: ...
+    @property
+    def parent_visits(self) -> float: ...
+    @property
+    def pending(self) -> NDArray[np.int64]: ...
+    @property
+    def status(self) -> NDArray[np.str_]: ...
+    @property
+    def totals(self) -> NDArray[np.float64]: ...
+    @property
+    def visits(self) -> NDArray[np.int64]: ...
 
 class ProblemNode:
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -649,11 +689,13 @@ def mcts_problem(
     functions: Sequence[Callable[..., Any] | PerRequest[Any]],
     roots: Sequence[Any],
     selection: Uct | Puct | Callable[..., Any],
+    sees_siblings: bool,
     backup: Callable[..., Any] | None,
     simulations: int,
     width: int,
     max_depth: int | None,
     window: int,
+    values: str,
     seed: int,
 ) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...
 def layered_problem(

@@ -11,7 +11,8 @@ A policy is called once per node, with one array entry per child:
     pruning(N, Q, P, kinds) -> Verdict    which positions to cut. `enough` skips kinds not grown yet
     backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
 
-N holds visits (those under way included), Q mean values (0 where N is 0), P priors, W sums of values.
+N holds visits (those under way included), Q mean values (0 where N is 0), P priors, W sums of values. A selection may
+take one more argument `siblings`, which holds all that a native selection reads of these children (`Siblings`).
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
-from ._core import ProblemNode, ProblemTree, Proposal, Puct, Uct, Verdict
+from ._core import ProblemNode, ProblemTree, Proposal, Puct, Siblings, Uct, Verdict
 from .bridge.per_request import PerRequest
 from .errors import whole
 from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
-    from .protocols import Backup, Evaluator, PruningPolicy, SelectionPolicy
+    from .protocols import Backup, Evaluator, PruningPolicy, SelectionPolicy, SiblingSelectionPolicy
 
-__all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Verdict", "layered", "mcts"]
+__all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Siblings", "Verdict", "layered", "mcts"]
 
 
 def mcts(
@@ -37,25 +38,30 @@ def mcts(
     roots: Iterable[Any],
     value: Evaluator,
     *,
-    selection: Uct | Puct | SelectionPolicy | None = None,
+    selection: Uct | Puct | SelectionPolicy | SiblingSelectionPolicy | None = None,
     backup: Backup | None = None,
     simulations: int = 32,
     width: int = 4,
     max_depth: int | None = None,
     window: int = 1,
+    values: str = "first",
     seed: int = 1,
 ) -> list[ProblemTree]:
     """Grows a tree from each root by Monte-Carlo tree search. `value(states)` gives a float for each new state.
 
     `width`: actions per node and kind. `window`: simulations under way in one tree, which changes the tree and makes
-    batches larger. The default selection is UCT, the default backup is the mean.
+    batches larger. `values`: which nodes get their own, as in `search.Mcts`. With `leaf` visits are those of OpenSpiel.
+    The default selection is UCT, the default backup is the mean.
 
     Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
     select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
     enter = _policy("backup", backup)
-    grown = _core.mcts_problem(functions, list(roots), select, enter, simulations, width, max_depth, window, seed)
+    sees = callable(select) and _takes("siblings", select)
+    grown = _core.mcts_problem(
+        functions, list(roots), select, sees, enter, simulations, width, max_depth, window, values, seed
+    )
     return whole(*grown)
 
 

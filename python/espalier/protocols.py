@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from ._core import Completion, EncodeRequest, Passage, Prompt, Query, RerankRequest, State, Verdict
+from ._core import Completion, EncodeRequest, Passage, Prompt, Query, RerankRequest, Siblings, State, Verdict
 from .bridge.per_request import PerRequest
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "RewardLike",
     "Rows",
     "SelectionPolicy",
+    "SiblingSelectionPolicy",
 ]
 
 T = TypeVar("T")
@@ -130,6 +131,20 @@ class SelectionPolicy(Protocol):
 
     def __call__(
         self, visits: NDArray[np.int64], values: NDArray[np.float64], priors: NDArray[np.float64], /
+    ) -> ArrayLike: ...
+
+
+class SiblingSelectionPolicy(Protocol):
+    """A SelectionPolicy that also takes `siblings`: all that a native selection reads of a node's children."""
+
+    def __call__(
+        self,
+        visits: NDArray[np.int64],
+        values: NDArray[np.float64],
+        priors: NDArray[np.float64],
+        /,
+        *,
+        siblings: Siblings,
     ) -> ArrayLike: ...
 
 

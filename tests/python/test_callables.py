@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import traceback
 
@@ -278,3 +279,27 @@ def test_more_passages_than_asked_for_are_cut(world, simulated):
     trees = esp.run(SEARCH, world.questions[:1], model=simulated, retriever=lambda queries: [many] * len(queries))
     found = [content for node in trees[0].nodes for kind, content in node.state.segments if kind == "documents"]
     assert found and all(len(passages) == 3 for passages in found)
+
+
+@pytest.mark.parametrize(("chance", "searches"), [(0.9, 0), (0.7, 1)])
+def test_a_model_of_ones_own_gives_the_chance_of_each_token(chance, searches):
+    """FLARE looks up a sentence with a token below 0.8, even where the sum over its tokens is high."""
+    asked = []
+
+    def model(prompts):
+        assert all(prompt.logprobs and prompt.token_logprobs for prompt in prompts)
+        tokens = [("So the answer", 0.0), (" is:", 0.0), (" Paris", math.log(chance))]
+        text = "".join(token for token, _ in tokens)
+        completion = esp.Completion(text, completion_tokens=3, logprob=math.log(chance), tokens=tokens)
+        assert completion.tokens == tokens
+        return [completion] * len(prompts)
+
+    def retriever(queries):
+        asked.extend(queries)
+        return [[esp.Passage("1", "France", "Paris is its capital.")] for _ in queries]
+
+    question = esp.Question("What is the capital of France?", gold=["Paris"])
+    [tree] = esp.run(esp.Method("flare", answer=True), [question], model=model, retriever=retriever)
+    assert esp.best_answer(tree) == "Paris"
+    assert len(asked) == searches
+    assert esp.Completion("x").tokens == []

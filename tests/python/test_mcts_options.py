@@ -15,6 +15,7 @@ OPTIONS = [
     {"expand": "one", "widen_k": 1.0, "widen_alpha": 0.6},
     {"graft": True},
     {"values": "each"},
+    {"values": "leaf", "select": Puct(visits="children")},
 ]
 
 
@@ -45,10 +46,11 @@ def test_grafted_rollouts_are_nodes(world, simulated, bm25):
             lambda: Uct(first_play="late"),
             "'first_play' is late, allowed: infinite, parent, constant, reduced, prior",
         ),
+        (lambda: Puct(visits="all"), "'visits' is all, allowed: parent, children"),
         (lambda: Puct(normalise="all"), "'normalise' is all, allowed: none, tree, siblings"),
         (lambda: Mcts(Rollout(F1()), prior="x"), "'prior' is x"),
         (lambda: Mcts(Rollout(F1()), collision="x"), "'collision' is x, allowed: wait, evaluate"),
-        (lambda: Mcts(Rollout(F1()), values="x"), "'values' is x, allowed: first, each, alike, all"),
+        (lambda: Mcts(Rollout(F1()), values="x"), "'values' is x, allowed: first, each, leaf, alike, all"),
         (lambda: Mcts(Rollout(F1()), widen_k=1.0), "'widen_k' is 1"),
     ],
 )

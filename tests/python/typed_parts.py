@@ -7,7 +7,7 @@ from typing import Any
 import espalier as esp
 import numpy as np
 from espalier import protocols
-from espalier.problem import Verdict, layered, mcts
+from espalier.problem import Siblings, Verdict, layered, mcts
 from espalier.search import F1, Mcts, Rollout, State
 from numpy.typing import NDArray
 
@@ -68,6 +68,10 @@ def least_visited(N: Ints, Q: Floats, P: Floats) -> Ints:
     return -N
 
 
+def fewest_finished(N: Ints, Q: Floats, P: Floats, siblings: Siblings) -> Ints:
+    return -siblings.visits
+
+
 def oldest_only(N: Ints, Q: Floats, P: Floats, kinds: Ints) -> Verdict:
     return Verdict(cut=range(1, len(N)))
 
@@ -83,6 +87,7 @@ esp.run(search, questions, model=later, retriever=esp.Bm25([]))
 esp.Method("prorag", models={"judge": one_by_one}, encoder=encoder_elsewhere)
 esp.Reranked(esp.Hybrid([retriever, esp.Dense([], encoder)]), Reranker())
 mcts(Countdown(), [3], nearness, selection=least_visited, backup=last_value)
+mcts(Countdown(), [3], nearness, selection=fewest_finished, values="leaf")
 layered(Countdown(), [3], nearness, filter=oldest_only)
 judge: protocols.LanguageModel = esp.Simulated(questions)
 

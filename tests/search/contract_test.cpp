@@ -86,7 +86,7 @@ TEST_CASE("each option of MCTS gives the same tree for any execution") {
     MctsOptions options = base;
     options.solve = true;
     with(options, Uct());
-    for (const auto values : {MctsOptions::Values::each, MctsOptions::Values::all})
+    for (const auto values : {MctsOptions::Values::each, MctsOptions::Values::leaf, MctsOptions::Values::all})
       for (const bool solve : {false, true}) {
         options = base;
         options.values = values;

@@ -4,6 +4,7 @@
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 #include <espalier/toy/corridor.hpp>
+#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <doctest/doctest.h>
@@ -11,6 +12,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -115,25 +117,84 @@ TEST_CASE("which nodes get values of their own") {
   CHECK(grow(Values::first, 3).size() == 10);  // the second and third grew, and their first children were valued
   CHECK(child_visits(grow(Values::each, 3)) == std::vector<std::uint32_t>{1, 1, 1});
   CHECK(grow(Values::each, 3).size() == 4);
+  CHECK(child_visits(grow(Values::leaf, 4)) == std::vector<std::uint32_t>{1, 1, 1});  // the root took the first value
+  CHECK(grow(Values::leaf, 4)[0].visits == 4);
+  CHECK(grow(Values::leaf, 1).size() == 1);
   CHECK(child_visits(grow(Values::all, 1)) == std::vector<std::uint32_t>{1, 1, 1});
   CHECK(grow(Values::all, 1)[0].visits == 3);
   CHECK(grow(Values::all, 2)[0].visits == 6);
-  for (const auto values : {Values::each, Values::all})
+  for (const auto values : {Values::each, Values::leaf, Values::all})
     for (const std::uint32_t window : {1u, 4u, 16u}) {
       const auto tree = grow(values, 9, window);
+      CHECK(tree[0].evaluated == (values == Values::leaf));
       for (NodeId id = 1; id < tree.size(); ++id)
         if (tree[id].first_child != no_node) CHECK(tree[id].evaluated);
     }
 }
 
+TEST_CASE(
+    "values = leaf counts as OpenSpiel does: a leaf is valued, the root too, and grows when it is reached again") {
+  // What MCTSBot of open_spiel 2.0.2 (Python) gives for tic-tac-toe at uct_c = sqrt(2), solve = False, moves in their
+  // order and this evaluator: the visits of the first moves, and the number of nodes.
+  const auto evaluate = [](const toy::TwoPlayers&, const toy::TwoPlayers::State& s) {
+    return toy::TwoPlayers::over(s) ? toy::TwoPlayers::value(s) : (s.marks[0] * 31 + s.marks[1] * 17) % 101 / 50.0 - 1;
+  };
+  toy::TwoPlayers game;
+  const auto check = [&](std::uint32_t simulations, const std::vector<std::uint32_t>& visits, std::size_t nodes) {
+    CAPTURE(simulations);
+    Mcts engine({.simulations = simulations, .width = 9, .values = MctsOptions::Values::leaf}, evaluate,
+                toy::TwoPlayerUct());
+    const auto tree = engine.search(game, {}, Seed(1));
+    CHECK(child_visits(tree) == visits);
+    CHECK(tree.size() == nodes);
+    CHECK(tree[0].visits == simulations);
+    Scheduler scheduler;
+    const auto task = scheduler.run(engine(game, {}, Seed(1)));
+    for (NodeId id = 0; id < tree.size(); ++id) {
+      CHECK(task[id].visits == tree[id].visits);
+      const auto below = child_visits(tree, id);
+      const auto sum = std::accumulate(below.begin(), below.end(), 0u);
+      if (tree[id].first_child != no_node) CHECK(tree[id].visits == sum + 1);
+    }
+  };
+  check(1, {}, 1);
+  check(2, {1, 0, 0, 0, 0, 0, 0, 0, 0}, 10);
+  check(11, {1, 1, 1, 1, 2, 1, 1, 1, 1}, 18);
+  check(50, {5, 6, 4, 5, 4, 5, 7, 7, 6}, 82);
+  check(1000, {113, 111, 72, 109, 90, 117, 154, 90, 143}, 2248);
+  // Beyond some thousand simulations two scores that are equal on paper differ by rounding. With the operations of
+  // TwoPlayerUct in its child_selection_fn MCTSBot gives this.
+  check(5000, {1103, 217, 286, 212, 184, 212, 1031, 880, 874}, 8957);
+}
+
+TEST_CASE("values = leaf on a bandit, by hand") {
+  // The root's own value is 0. w = 1, arms 1 and 0, N_parent is the number of simulations so far:
+  // N = 3: 1 + sqrt(ln 3) beside 0 + sqrt(ln 3): the first. N = 4: 1 + sqrt(ln 4 / 2) = 1.83 beside sqrt(ln 4) = 1.18.
+  // N = 8: 1 + sqrt(ln 8 / 6) = 1.589 beside sqrt(ln 8) = 1.442. N = 11: 1 + sqrt(ln 11 / 9) = 1.516 beside 1.5485.
+  toy::Bandit env({1, 0});
+  const auto visits = [&](std::uint32_t simulations) {
+    Mcts engine({.simulations = simulations, .width = 2, .values = MctsOptions::Values::leaf}, pays, Uct({.w = 1}));
+    const auto tree = engine.search(env, env.root(), Seed(1));
+    CHECK(tree[0].evaluated);
+    CHECK(tree[0].mean() == doctest::Approx(tree[1].visits / double(simulations)));
+    return child_visits(tree);
+  };
+  using Counts = std::vector<std::uint32_t>;
+  CHECK(visits(3) == Counts{1, 1});
+  CHECK(visits(4) == Counts{2, 1});
+  CHECK(visits(11) == Counts{9, 1});
+  CHECK(visits(12) == Counts{9, 2});
+}
+
 TEST_CASE("with `solve` each value enters once, whatever was under way") {
+  using Values = MctsOptions::Values;
   for (const std::uint32_t window : {1u, 4u, 16u})
-    for (const auto values : {MctsOptions::Values::first, MctsOptions::Values::each, MctsOptions::Values::all}) {
+    for (const auto values : {Values::first, Values::each, Values::leaf, Values::all}) {
       CAPTURE(window);
       const Counting<> run({.simulations = 1000, .width = 2, .window = window, .values = values, .solve = true},
                            UniformTree({.branching = 2, .depth = 3}));
       CHECK(run.tree[0].visits == run.calls.size());
-      CHECK(run.tree[0].visits == (values == MctsOptions::Values::first ? 11 : 14));
+      CHECK(run.tree[0].visits == (values == Values::first ? 11 : values == Values::leaf ? 15 : 14));
       for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
     }
 }

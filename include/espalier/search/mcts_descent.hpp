@@ -88,9 +88,10 @@ void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& 
 /// True if a node must get its own value before anything below it, and no simulation is fetching that.
 template <class Tree>
 bool value_first(const MctsOptions& options, const Tree& tree, const Place& place) {
+  using Values = MctsOptions::Values;
   const auto& node = tree[place.node];
-  return options.values == MctsOptions::Values::each && !node.evaluated && node.pending == 0 &&
-         node.parent != no_node && node.status != Status::growing;
+  const bool own = options.values == Values::leaf || (options.values == Values::each && node.parent != no_node);
+  return own && !node.evaluated && node.pending == 0 && node.status != Status::growing;
 }
 
 /// Follows the policy to a node that may grow, must be valued or has no child to select, and marks terminal nodes on

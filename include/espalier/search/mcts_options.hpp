@@ -24,6 +24,7 @@ struct MctsOptions {
   enum class Values : std::uint8_t {
     first,  ///< the first new child of what grows. A sibling that is selected later grows without a value
     each,   ///< every node except the root: it is valued when it is first selected, and grows when it is again
+    leaf,   ///< as `each`, and the root too, by the first simulation. This is the convention of OpenSpiel
     alike,  ///< the new children of the same kind as the first one, in the simulation in which their parent grows
     all     ///< all new children, in that simulation
   };

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace espalier::python {
+
+/// Names of an option's values, in the order of its enumeration.
+template <std::size_t n>
+using Names = std::array<const char*, n>;
+/// Those of MctsOptions::Values.
+inline constexpr Names<5> valued_nodes{"first", "each", "leaf", "alike", "all"};
+
+/// The value with this name.
+template <class Value, std::size_t n>
+Value named(const char* option, const std::string& name, const Names<n>& names) {
+  std::string allowed;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (name == names[i]) return static_cast<Value>(i);
+    allowed += (i ? ", " : "") + std::string(names[i]);
+  }
+  bad_option(option, name, allowed);
+}
+template <class Value, std::size_t n>
+const char* name_of(Value value, const Names<n>& names) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+}  // namespace espalier::python
