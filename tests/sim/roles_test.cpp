@@ -412,6 +412,30 @@ TEST_CASE("a document that speaks like a model steers no more than one that is s
   for (std::size_t i = 0; i < silent.size(); ++i) CHECK(quiet[i].text == told[i].text);
 }
 
+TEST_CASE("it speaks plainly, and in stock phrases only where it is verbose") {
+  const std::vector<std::string> stock = {"Let me think about this step by step.",
+                                          "First I check what is given.",
+                                          "This should be enough to go on.",
+                                          "That is enough to answer.",
+                                          "Something is still missing.",
+                                          "This settles the question in work.",
+                                          "I cannot recall this."};
+  const auto said = [&](const Skills& skills, const std::string& phrase) {
+    const Speaker speaker(Model(examples(), skills), tagged_protocol);
+    std::size_t count = 0;
+    for (const auto& documents : {Passages{nothing}, Passages{soldiers}})
+      for (const Completion& reply : speaker.model()(prompts(speaker, documents, 0.7)))
+        count += reply.text.find(phrase) != std::string::npos;
+    return count;
+  };
+  for (const auto& phrase : stock) {
+    CAPTURE(phrase);
+    CHECK(said(Skills(), phrase) == 0);
+    CHECK(said(Skills{.verbosity = 0.5}, phrase) > 0);
+  }
+  CHECK(said(Skills(), "<step></step>") == 0);  // and yet no thought is empty
+}
+
 TEST_CASE("a reply in any role is the same in any batch and on every compiler") {
   const Speaker speaker(Model(examples(), Skills{.hallucinate = 0.5, .judge = 0.5}), tagged_protocol);
   const auto asked = prompts(speaker, {nothing, soldiers}, 0.7);
@@ -421,7 +445,7 @@ TEST_CASE("a reply in any role is the same in any batch and on every compiler") 
     CHECK(speaker.model()(std::span(asked).subspan(i, 1)).front().text == together[i].text);
     h.add(together[i].text);
   }
-  CHECK(h.finish().hex() == "036911efaf9dc3dcc8afd12fc810689c");
+  CHECK(h.finish().hex() == "d0986b910e0c35339af27f98f443011a");
 }
 
 }  // namespace roles_test

@@ -44,19 +44,27 @@ class Agent {
   std::string terminate() {
     std::string thought = idle_thought();
     const auto ending = [&](std::string_view role, const std::string& text) {
-      if (r_.protocol->tag("reasoning")) return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
-      return r_.reply(thought + "\n", role, text);
+      if (!r_.protocol->tag("reasoning")) return r_.reply(thought, role, text);
+      thought.pop_back();
+      return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
     };
     if (!chain_) {
-      thought += "I have never heard of this.";
-      return r_.view.sub_questions.empty() ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
+      const bool fresh = r_.view.sub_questions.empty();
+      thought = unheard(std::move(thought), fresh);
+      return fresh ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
     }
     Reader reader = finder_.reader(*chain_);
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
     const bool stop = r_.draws.succeeds("stop", skills_.stop) == reader.answer().has_value();
-    thought += stop ? "That is enough to answer." : "Something is still missing.";
-    return stop ? ending("answer", final_answer(reader)) : ending("question", next_question(reader));
+    if (stop) {
+      const std::string answer = final_answer(reader);
+      thought = r_.told(std::move(thought), "That is enough to answer.", conclusion(answer));
+      return ending("answer", answer);
+    }
+    const auto [step, question] = next_question(reader);
+    thought = r_.told(std::move(thought), "Something is still missing.", need(step));
+    return ending("question", question);
   }
 
   /// Goes on from the history to the next search or to the answer, with memory and the documents shown.
@@ -65,8 +73,9 @@ class Agent {
     if (!chain_) return stranger(std::move(thought));
     Reader reader = finder_.reader(*chain_);
     const auto open = walk(reader, thought, [&](std::size_t k) { return reader.searches(k); });
-    return open ? r_.reply(thought, "search", query_for(wanted(reader, *open)))
-                : r_.reply(thought, "answer", final_answer(reader));
+    if (!open) return concluded(std::move(thought), "", reader);
+    const std::string next = wanted(reader, *open);
+    return r_.reply(r_.told(std::move(thought), "", need(next)), "search", query_for(next));
   }
 
   /// The final answer, as far as it can be given.
@@ -81,7 +90,7 @@ class Agent {
     if (!chain_) return r_.remark(idle_thought(), "question", std::string(r_.question));
     Reader reader = finder_.reader(*chain_);
     if (r_.view.has_history) reader.look(false);
-    return r_.remark(idle_thought() + "I split the question.\n", "question", next_question(reader));
+    return r_.remark(idle_thought() + r_.stock("I split the question."), "question", next_question(reader).second);
   }
 
   /// A query for the open question: the one shown, else the first step that is not settled, else the question itself.
@@ -106,20 +115,20 @@ class Agent {
     if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search") && !r_.wants("question")))) {
       const Finding found = finder_.settle(in_work.value_or(r_.question));
       if (!found.value && !r_.view.consulted && r_.wants("search"))
-        return r_.reply(thought + "This has to be looked up.\n", "search", query_for(*in_work));
+        return r_.reply(r_.told(thought, "This has to be looked up.", need(*in_work)), "search", query_for(*in_work));
       sure_ = found.sure;
-      return r_.reply(thought + found.thought + "This settles the question in work.\n", "sub_answer", found.sentence());
+      thought = r_.told(thought + found.thought, "This settles the question in work.", found.sentence());
+      return r_.reply(thought, "sub_answer", found.sentence());
     }
     if (!chain_) return stranger(std::move(thought));
     Reader reader = finder_.reader(*chain_);
     const auto open =
         walk(reader, thought, [&](std::size_t k) { return std::max(reader.searches(k), reader.asked(k)); });
-    if (!open && r_.wants("answer"))
-      return r_.reply(thought + "That is enough to answer.\n", "answer", final_answer(reader));
+    if (!open && r_.wants("answer")) return concluded(std::move(thought), "That is enough to answer.", reader);
     if (!open && r_.wants("sub_answer"))
-      return r_.reply(thought, "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
+      return r_.reply(r_.told(thought, "", need(chain_->question)), "sub_answer", conclusion(final_answer(reader)));
     const std::string next = open ? wanted(reader, *open) : chain_->question;
-    thought += "Something is still missing.\n";
+    thought = r_.told(std::move(thought), "Something is still missing.", need(next));
     const bool pending = r_.view.in_work && !r_.view.consulted;
     if (r_.wants("question") && !pending) return r_.reply(thought, "question", ask(next, r_.draws));
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
@@ -130,8 +139,9 @@ class Agent {
     if (!chain_) {
       sure_ = false;
       const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
-      return stop ? r_.tagged("answer", "unknown")
-                  : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", "I have never heard of this.");
+      std::string said = unheard({}, true);
+      said.pop_back();
+      return stop ? r_.tagged("answer", "unknown") : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", said);
     }
     const bool plan = r_.wants("thought");  // a plan states everything new
     std::string said;
@@ -139,7 +149,7 @@ class Agent {
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
         const std::string missing = need(reader.question(k));
-        if (mentions(missing) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) {
+        if (r_.view.mentions(missing) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) {
           sure_ = false;
           return r_.tagged(plan ? "thought" : "sub_answer", said + missing);
         }
@@ -153,11 +163,23 @@ class Agent {
       }
     }
     if (r_.wants("answer")) return r_.reply(plan ? said : std::string(), "answer", final_answer(reader));
-    return r_.tagged(plan ? "thought" : "sub_answer", statement(chain_->question) + final_answer(reader) + ".");
+    return r_.tagged(plan ? "thought" : "sub_answer", conclusion(final_answer(reader)));
   }
 
   [[nodiscard]] std::string idle_thought() const { return idle(r_.draws, skills_.verbosity); }
 
+  [[nodiscard]] std::string conclusion(const std::string& answer) const {
+    return statement(chain_ ? std::string_view(chain_->question) : r_.question) + answer + ".";
+  }
+  /// The final answer of a chain after a thought.
+  std::string concluded(std::string thought, std::string_view phrase, const Reader& reader) {
+    const std::string answer = final_answer(reader);
+    return r_.reply(r_.told(std::move(thought), phrase, conclusion(answer)), "answer", answer);
+  }
+  /// A thought about a question that the model does not know.
+  [[nodiscard]] std::string unheard(std::string thought, bool asks) const {
+    return r_.told(std::move(thought), "I have never heard of this.", asks ? need(r_.question) : conclusion("unknown"));
+  }
   /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
   /// settled. It does not invent a value at once where it can ask.
   template <class Tries>
@@ -184,15 +206,17 @@ class Agent {
   }
   /// The reply to a question that the model does not know.
   std::string stranger(std::string thought) {
-    thought += "I have never heard of this.\n";
     sure_ = false;
-    const bool fresh = r_.view.documents() == 0 && r_.view.sub_questions.empty();
-    if (fresh && r_.wants("question")) return r_.reply(thought, "question", std::string(r_.question));
-    if (r_.view.documents() == 0 && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
+    const bool unread = r_.view.documents() == 0;
+    const bool asks = unread && r_.view.sub_questions.empty() && r_.wants("question");
+    thought = unheard(std::move(thought), asks || (unread && r_.wants("search")));
+    if (asks) return r_.reply(thought, "question", std::string(r_.question));
+    if (unread && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
     return r_.reply(thought, r_.wants("answer") ? "answer" : "sub_answer", "unknown");
   }
-  /// A step that can be asked and is not yet known. If the skill fails: the whole question again, or another step.
-  [[nodiscard]] std::string next_question(const Reader& reader) const {
+  /// A step that can be asked and is not yet known, bare and as a sentence. If the skill fails: the whole question
+  /// again, or another step.
+  [[nodiscard]] std::pair<std::string, std::string> next_question(const Reader& reader) const {
     std::vector<std::size_t> open, ready;
     for (std::size_t k = 0; k < reader.steps(); ++k) {
       if (!reader.ready(k)) continue;
@@ -200,21 +224,17 @@ class Agent {
       if (!reader.value(k)) open.push_back(k);
     }
     if (!r_.draws.succeeds("decompose", skills_.decompose)) {
-      if (!chain_->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2)) return chain_->question;
-      return "What is known about " + reader.guess() + "?";
+      const bool again = !chain_->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2);
+      const std::string text = again ? chain_->question : "What is known about " + reader.guess() + "?";
+      return {text, text};
     }
     const auto& from = open.empty() ? ready : open;
-    return ask(reader.question(from[r_.draws.wording("step", from.size())]), r_.draws);
+    const std::string step = reader.question(from[r_.draws.wording("step", from.size())]);
+    return {step, ask(step, r_.draws)};
   }
   [[nodiscard]] std::string query_for(std::string_view question) const {
     if (!knowledge_.chain(question) && !knowledge_.find(content(question))) return std::string(question);
     return query(question, r_.draws.succeeds("phrase", skills_.phrase), r_.draws);
-  }
-  /// The number of shown thoughts that contain this text.
-  [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
-    const auto& thoughts = r_.view.thoughts;
-    return std::count_if(thoughts.begin(), thoughts.end(),
-                         [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
   }
 
   const Knowledge& knowledge_;

@@ -123,13 +123,13 @@ class Finder {
     Finding found{.thought = {}, .asked = fact->wording, .value = {}};
     if (const std::string* read = shown(*fact, request_.view);
         read && draws.succeeds("read", skills_.read, fact->identity)) {
-      found.thought = "The documents tell.\n";
       found.value = *read;
+      found.thought = request_.told({}, "The documents tell.", found.sentence());
       return found;
     }
     if (recalls(skills_, *fact)) {
-      found.thought = "I remember this one.\n";
       found.value = fact->answers.front();
+      found.thought = request_.told({}, "I remember this one.", found.sentence());
       return found;
     }
     const std::uint64_t draw = draws.pick("invent");
@@ -139,10 +139,10 @@ class Finder {
                    fact->wording);
   }
   [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
-    Finding found{.thought = "I cannot recall this.\n", .asked = std::string(asked), .value = {}, .sure = false};
-    if (!request_.draws.happens("hallucinate", skills_.hallucinate)) return found;
-    found.thought = "I believe it is this.\n";
-    found.value = std::move(guess);
+    const bool invents = request_.draws.happens("hallucinate", skills_.hallucinate);
+    Finding found{.thought = {}, .asked = std::string(asked), .value = {}, .sure = false};
+    if (invents) found.value = std::move(guess);
+    found.thought = request_.stock(invents ? "I believe it is this." : "I cannot recall this.");
     return found;
   }
 

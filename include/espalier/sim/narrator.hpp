@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/sim/request.hpp>
+#include <espalier/sim/wording.hpp>
 
 #include <string>
 #include <string_view>
@@ -10,6 +11,11 @@ namespace espalier::sim {
 
 /// The gold chain that a prompt shows, told as steps with thoughts.
 inline std::string narrated(const Request& request, const Prompt& prompt) {
+  const auto said = [&](std::string_view phrase, const std::string& content) {
+    std::string thought = request.told({}, phrase, content);
+    thought.pop_back();
+    return thought;
+  };
   std::vector<std::string> answers;
   std::string told, open;
   const std::string_view text = prompt.text();
@@ -20,15 +26,16 @@ inline std::string narrated(const Request& request, const Prompt& prompt) {
       for (std::size_t k = answers.size(); k > 0; --k)
         for (const std::string mark = '#' + std::to_string(k); open.find(mark) != std::string::npos;)
           open.replace(open.find(mark), mark.size(), answers[k - 1]);
-      told += request.reply("I have to find out this next.", "search", open) + '\n';
+      told += request.reply(said("I have to find out this next.", need(open)), "search", open) + '\n';
     } else if (span.name == "gold step") {
       answers.push_back(shown);
-      told += request.reply("The passage says it.", "sub_answer", "The answer to \"" + open + "\" is " + shown + '.') +
-              '\n';
+      const std::string conclusion = "The answer to \"" + open + "\" is " + shown + '.';
+      told += request.reply(said("The passage says it.", conclusion), "sub_answer", conclusion) + '\n';
     }
   }
+  const std::string gold(prompt.slot("gold").value_or("unknown"));
   return told +
-         request.reply("Now everything is known.", "answer", std::string(prompt.slot("gold").value_or("unknown")));
+         request.reply(said("Now everything is known.", statement(request.question) + gold + '.'), "answer", gold);
 }
 
 }  // namespace espalier::sim

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace espalier::sim {
 
@@ -19,7 +20,8 @@ class Request {
         protocol(prompt.body().protocol.get()),
         purpose(protocol ? protocol->purpose(prompt.purpose()) : nullptr),
         question(prompt.slot("question").value_or(view.query.value_or(prompt.text()))),
-        malformed_(draws.happens("malformed", skills.malformed)) {}
+        malformed_(draws.happens("malformed", skills.malformed)),
+        plain_(skills.verbosity == 0) {}
 
   [[nodiscard]] bool wants(std::string_view role) const {
     return purpose && std::find(purpose->returns.begin(), purpose->returns.end(), role) != purpose->returns.end();
@@ -35,6 +37,15 @@ class Request {
     if (!tag) return text;
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
+  }
+  /// A stock phrase as a line, or nothing in plain speech.
+  [[nodiscard]] std::string stock(std::string_view phrase) const {
+    return plain_ || phrase.empty() ? std::string() : std::string(phrase) + '\n';
+  }
+  /// A thought that ends with a stock phrase. In plain speech a thought that is empty says `content` instead.
+  [[nodiscard]] std::string told(std::string thought, std::string_view phrase, std::string_view content) const {
+    if (plain_) return thought.empty() ? std::string(content) + '\n' : thought;
+    return std::move(thought) + stock(phrase);
   }
   /// A thought in its marks, if the protocol has them. It is on one line if the marks end with the line.
   [[nodiscard]] std::string thinking(std::string thought) const {
@@ -61,7 +72,7 @@ class Request {
   const std::string_view question;
 
  private:
-  bool malformed_;
+  bool malformed_, plain_;
 };
 
 }  // namespace espalier::sim

@@ -4,6 +4,7 @@
 #include <espalier/sim/words.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -85,6 +86,11 @@ class View {
   }
   /// The first document of the newest block.
   [[nodiscard]] std::size_t fresh() const { return fresh_; }
+  /// The number of thoughts that contain this text.
+  [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
+    return std::count_if(thoughts.begin(), thoughts.end(),
+                         [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
+  }
   /// The value that a thought states after `opening`, up to the end of its sentence. Nothing if no thought does.
   [[nodiscard]] std::optional<std::string_view> stated(std::string_view opening) const {
     for (std::string_view thought : thoughts)
