@@ -36,7 +36,8 @@ class Bench {
     std::uint64_t calls = 0;
   };
   /// Grows the trees of some questions, all of them open at once.
-  [[nodiscard]] Result grow(const method::DecExRagOptions& options, std::span<const rag::Example> examples) const {
+  [[nodiscard]] Result grow(const method::DecExRagOptions& options, std::span<const rag::Example> examples,
+                            std::uint64_t seed = 1) const {
     Result result;
     Scheduler scheduler;
     const ModelPort model = scheduler.model(
@@ -51,7 +52,7 @@ class Bench {
                                 retriever, {});
     method::DecExRag search(options, loop, rag::F1());
     std::vector<Task<rag::Tree>> searches;
-    for (const auto& example : examples) searches.push_back(search(rag::State(example), 1));
+    for (const auto& example : examples) searches.push_back(search(rag::State(example), seed));
     result.trees = scheduler.run(std::move(searches));
     return result;
   }
