@@ -6,6 +6,8 @@
 #include <espalier/backend/faiss.hpp>
 #endif
 
+#include <fmt/format.h>
+
 namespace espalier::python {
 
 namespace {
@@ -26,11 +28,11 @@ backend::Vectors make_vectors(const py::object& matrix) {
   for (const py::handle item : matrix) {
     std::vector<float> numbers;
     if (!read_floats(item, numbers))
-      throw py::type_error("vectors: row " + std::to_string(row) + " is no row of floats but " + type_name(item));
+      throw py::type_error(fmt::format("vectors: row {} is no row of floats but {}", row, type_name(item)));
     if (row == 0) dimension = numbers.size();
     if (numbers.size() != dimension)
-      throw std::invalid_argument("vectors: row " + std::to_string(row) + " has " + std::to_string(numbers.size()) +
-                                  " numbers, row 0 has " + std::to_string(dimension));
+      throw std::invalid_argument(
+          fmt::format("vectors: row {} has {} numbers, row 0 has {}", row, numbers.size(), dimension));
     values.insert(values.end(), numbers.begin(), numbers.end());
     ++row;
   }

@@ -13,6 +13,7 @@
 #include <espalier/run/renew_report.hpp>
 #endif
 
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <chrono>
@@ -133,13 +134,13 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
     if (field == fields().end()) {
       std::vector<std::string> names;
       for (const auto& entry : fields()) names.push_back(entry.first);
-      throw std::invalid_argument("unknown setting '" + name + "'" + did_you_mean(name, names));
+      throw std::invalid_argument(fmt::format("unknown setting '{}'{}", name, did_you_mean(name, names)));
     }
     try {
       field->second.set(settings, py::reinterpret_borrow<py::object>(value));
     } catch (const py::cast_error&) {
-      throw std::invalid_argument("setting '" + name + "' cannot be " + py::repr(value).cast<std::string>() +
-                                  ", it must be " + field->second.wanted);
+      throw std::invalid_argument(fmt::format("setting '{}' cannot be {}, it must be {}", name,
+                                              py::repr(value).cast<std::string>(), field->second.wanted));
     }
   }
   return settings;

@@ -1,12 +1,29 @@
+#include <espalier/fmt/tree.hpp>
 #include <espalier/output/tree_json.hpp>
 
 #include "problem.hpp"
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
+
+namespace espalier::python {
+
+/// What Python shows of a state.
+std::string state_text(const ProblemState& state) { return py::repr(state.object); }
+/// What Python shows of an action.
+std::string action_text(const ProblemAction& action) { return py::repr(action.object); }
+
+}  // namespace espalier::python
+
+template <>
+struct fmt::formatter<espalier::python::ProblemState> : espalier::detail::Described<&espalier::python::state_text> {};
+template <>
+struct fmt::formatter<espalier::python::ProblemAction> : espalier::detail::Described<&espalier::python::action_text> {};
 
 namespace espalier::python {
 
@@ -67,6 +84,8 @@ void bind_problem_tree(py::module_& m) {
           },
           "Parents before their children.")
       .def("__len__", &ProblemTree::size)
+      .def(
+          "__str__", [](const ProblemTree& t) { return fmt::format("{}", t); }, "An outline: one line per node.")
       .def("__repr__", [](const ProblemTree& t) { return py::str("ProblemTree({} nodes)").format(t.size()); });
 }
 

@@ -3,6 +3,7 @@
 
 #include "async_service.hpp"
 #include "rewards.hpp"
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <optional>
@@ -57,9 +58,9 @@ rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler) {
   if (py::isinstance<rag::Accuracy>(reward)) return rag::AnyReward(reward.cast<rag::Accuracy>());
   if (py::isinstance<rag::Agreement>(reward)) return rag::AnyReward(rag::Agreement());
   if (!PyCallable_Check(reward.ptr()))
-    throw py::type_error(
-        "a reward is F1(), ExactMatch(), Accuracy(), Agreement() or a function reward(states) -> list of float, not " +
-        type_name(reward));
+    throw py::type_error(fmt::format(
+        "a reward is F1(), ExactMatch(), Accuracy(), Agreement() or a function reward(states) -> list of float, not {}",
+        type_name(reward)));
   auto port = scheduler.port<RewardRequest, double>(make_service<RewardRequest, double>(reward, "reward"));
   return rag::AnyReward(
       rag::AnyReward::Function([port](std::vector<rag::State> states) { return values_of(port, std::move(states)); }));

@@ -1,9 +1,11 @@
 #include <espalier/core/error.hpp>
+#include <espalier/fmt/tree.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 
 #include "tree.hpp"
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <map>
@@ -170,6 +172,8 @@ void bind_tree(py::module_& m) {
       .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
       .def(py::pickle(&state_of, &tree_of))
+      .def(
+          "__str__", [](const GrownTree& t) { return fmt::format("{}", t.tree); }, "An outline: one line per node.")
       .def("__repr__", [](const GrownTree& t) {
         return py::str("Tree({!r}, {} nodes)").format(t.tree.state(rag::Tree::root()).question().text, t.tree.size());
       });

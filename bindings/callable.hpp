@@ -5,6 +5,7 @@
 #include <espalier/core/prompt.hpp>
 
 #include "errors.hpp"
+#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
@@ -66,10 +67,10 @@ class Callable {
 
   /// The reply as a sequence of the right length.
   [[nodiscard]] py::sequence rows(const py::object& reply, std::size_t expected) const {
-    if (!listed(reply)) refuse("a list of " + std::to_string(expected), type_name(reply));
+    if (!listed(reply)) refuse(fmt::format("a list of {}", expected), type_name(reply));
     const std::size_t length = py::len(reply);
     if (length != expected)
-      refuse("a list of " + std::to_string(expected), "a " + type_name(reply) + " of " + std::to_string(length));
+      refuse(fmt::format("a list of {}", expected), fmt::format("a {} of {}", type_name(reply), length));
     return reply;
   }
   static bool listed(const py::object& object) {
@@ -77,12 +78,12 @@ class Callable {
   }
 
   [[noreturn]] void refuse(const std::string& expected, const std::string& came) const {
-    throw BackendError("the " + role_ + " must return " + expected + ", but it returned " + came,
+    throw BackendError(fmt::format("the {} must return {}, but it returned {}", role_, expected, came),
                        BackendError::Kind::permanent);
   }
   [[noreturn]] void refuse_item(std::size_t i, const std::string& expected, const std::string& came) const {
-    if (i == alone) refuse(expected + " or a BackendError", came);
-    refuse(expected + " or a BackendError for each request", came + " for request " + std::to_string(i));
+    if (i == alone) refuse(fmt::format("{} or a BackendError", expected), came);
+    refuse(fmt::format("{} or a BackendError for each request", expected), fmt::format("{} for request {}", came, i));
   }
 
   [[nodiscard]] double finite(const py::object& item, std::size_t i) const {
@@ -91,7 +92,7 @@ class Callable {
       PyErr_Clear();
       refuse_item(i, "a float", type_name(item));
     }
-    if (!std::isfinite(value)) refuse_item(i, "a finite float", std::to_string(value));
+    if (!std::isfinite(value)) refuse_item(i, "a finite float", fmt::format("{}", value));
     return value;
   }
 
@@ -118,7 +119,8 @@ inline Passages Callable<Query, Passages>::read(const py::object& item, const Qu
   if (!PyList_Check(item.ptr()) && !PyTuple_Check(item.ptr())) refuse_item(i, "a list of Passage", type_name(item));
   Passages passages;
   for (const py::handle passage : item) {
-    if (!py::isinstance<Passage>(passage)) refuse_item(i, "a list of Passage", "a list with " + type_name(passage));
+    if (!py::isinstance<Passage>(passage))
+      refuse_item(i, "a list of Passage", fmt::format("a list with {}", type_name(passage)));
     if (passages.size() < query.k) passages.push_back(passage.cast<Passage>());
   }
   return passages;

@@ -7,6 +7,7 @@
 #endif
 
 #include "parts.hpp"
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>
@@ -26,8 +27,8 @@ enum class Opened : std::uint8_t { each_batch, once };
 inline backend::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
   if (!py::isinstance<EncoderPart>(encoder)) {
     if (!PyCallable_Check(encoder.ptr()))
-      throw py::type_error("the encoder must be a function of a list of requests or an Encoder, not " +
-                           type_name(encoder));
+      throw py::type_error(fmt::format("the encoder must be a function of a list of requests or an Encoder, not {}",
+                                       type_name(encoder)));
     if (!asks_singly(encoder)) return Callable<EncodeRequest, Embedding>(encoder, "encoder");
     return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] {
                           return make_service<EncodeRequest, Embedding>(*kept, "encoder");

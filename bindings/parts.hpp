@@ -2,6 +2,7 @@
 
 #include "async_service.hpp"
 #include "signals.hpp"
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <functional>
@@ -82,8 +83,8 @@ template <class In, class Out>
 std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const std::string& role) {
   if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().open();
   if (!PyCallable_Check(backend.ptr()))
-    throw py::type_error("the " + role + " must be a function of a list of requests or a " + role +
-                         " of espalier, not " + type_name(backend));
+    throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
+                                     role, type_name(backend)));
   return make_service<In, Out>(backend, role);
 }
 

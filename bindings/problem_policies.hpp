@@ -7,6 +7,7 @@
 #include "errors.hpp"
 #include "selection.hpp"
 #include "signals.hpp"
+#include <fmt/format.h>
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -34,15 +35,14 @@ inline std::vector<double> floats(const py::object& reply, std::size_t expected,
   const auto array = Doubles::ensure(reply);
   if (!array) PyErr_Clear();
   const std::string came = !array              ? type_name(reply)
-                           : array.ndim() != 1 ? "an array of " + std::to_string(array.ndim()) + " dimensions"
-                                               : "an array of " + std::to_string(array.size());
+                           : array.ndim() != 1 ? fmt::format("an array of {} dimensions", array.ndim())
+                                               : fmt::format("an array of {}", array.size());
   if (!array || array.ndim() != 1 || static_cast<std::size_t>(array.size()) != expected)
-    throw py::value_error("the " + role + " must return an array of " + std::to_string(expected) +
-                          ", but it returned " + came);
+    throw py::value_error(fmt::format("the {} must return an array of {}, but it returned {}", role, expected, came));
   std::vector<double> numbers(array.data(), array.data() + expected);
   if (std::any_of(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); }))
-    throw py::value_error("the " + role + " must return numbers, but it returned " +
-                          py::repr(array).cast<std::string>());
+    throw py::value_error(
+        fmt::format("the {} must return numbers, but it returned {}", role, py::repr(array).cast<std::string>()));
   return numbers;
 }
 
@@ -145,13 +145,12 @@ class Pruning {
                      column<double>(ids, [&](NodeId id) { return static_cast<double>(tree[id].prior); }),
                      column<std::int64_t>(ids, [&](NodeId id) { return tree[id].kind; }));
     if (!py::isinstance<Judgement>(reply))
-      throw py::type_error(role_ + " must return a Verdict, but it returned " + type_name(reply));
+      throw py::type_error(fmt::format("{} must return a Verdict, but it returned {}", role_, type_name(reply)));
     const auto& judgement = reply.cast<const Judgement&>();
     verdict.enough = judgement.enough;
     for (const std::size_t i : judgement.cut) {
       if (i >= ids.size())
-        throw py::value_error(role_ + " cuts position " + std::to_string(i) + " of " + std::to_string(ids.size()) +
-                              " siblings");
+        throw py::value_error(fmt::format("{} cuts position {} of {} siblings", role_, i, ids.size()));
       verdict.cut.emplace_back(ids[i], Reason::not_best);
     }
     return verdict;

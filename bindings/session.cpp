@@ -8,6 +8,8 @@
 #include <espalier/backend/sqlite_store.hpp>
 #endif
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace espalier::python {
@@ -43,8 +45,8 @@ void check_ids(const std::vector<rag::Example>& questions) {
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (const auto [known, fresh] = seen.emplace(questions[i].question.id, i); !fresh)
-      throw std::invalid_argument("questions " + std::to_string(known->second) + " and " + std::to_string(i) +
-                                  " share the id '" + questions[i].question.id + "'");
+      throw std::invalid_argument(
+          fmt::format("questions {} and {} share the id '{}'", known->second, i, questions[i].question.id));
 }
 
 }  // namespace
@@ -92,8 +94,8 @@ void Session::run(std::size_t open) {
         const bool first = !outcome.ok() && errors_.empty() && questions_.size() > 1;  // one alone is raised at once
         finish(i, std::move(outcome));
         if (first)
-          warn("question '" + questions_[i].question.id +
-               "' failed: " + py::str(errors_[py::int_(i)]).cast<std::string>());
+          warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
+                           py::str(errors_[py::int_(i)]).cast<std::string>()));
       });
 }
 
@@ -142,7 +144,8 @@ void Session::resume(const py::dict& replies) {
     else if (py::isinstance(reply, error_class("BackendError")))
       outcomes.emplace_back(ticket.cast<Ticket>(),
                             std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
-    else throw py::type_error("a reply is a str, a Completion or a BackendError, not " + type_name(reply));
+    else
+      throw py::type_error(fmt::format("a reply is a str, a Completion or a BackendError, not {}", type_name(reply)));
   }
   for (auto& [ticket, outcome] : outcomes) scheduler_.resume(*model_, ticket, std::move(outcome));
   settle();

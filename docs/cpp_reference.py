@@ -56,7 +56,7 @@ def doxygen(app) -> None:
     except FileNotFoundError:
         raise ExtensionError("the C++ reference needs doxygen: tools/setup.sh doxygen") from None
     # What doxygen 1.9 says of a specialisation in a namespace of others is about doxygen.
-    warnings = [line for line in done.stderr.splitlines() if "scope for class std::" not in line]
+    warnings = [line for line in done.stderr.splitlines() if not re.search("scope for class (std|fmt)::", line)]
     if done.returncode or warnings:
         raise ExtensionError("doxygen:\n" + "\n".join(warnings))
     app.espalier_headers = headers(out / "xml")

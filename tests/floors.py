@@ -13,12 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Folder -> the other folders it may include. The umbrella may include everything.
-ROOT_HEADERS = ("espalier.hpp", "version.hpp")
+ROOT_HEADERS = ("espalier.hpp", "fmt.hpp", "version.hpp")
 FOLDERS = tuple(
     """
     core policy search rag backend backend/chat backend/dense backend/http backend/index backend/journal
     backend/lexical sim output toy method method/airrag method/baselines method/decex method/decouple method/prorag
-    method/reasonrag run
+    method/reasonrag run fmt
     """.split()  # noqa: SIM905
 )
 # What a method's folder may include: the parts it composes, what all methods share, and the baselines, but no other
@@ -39,6 +39,7 @@ FLOORS = {
     "toy": {"core"},
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
+    "fmt": {"core", "rag", "output"},
     **{folder: METHOD for folder in FOLDERS if folder.startswith("method/")},
     "method": METHOD | {folder for folder in FOLDERS if folder.startswith("method/")},
     "run": set(FOLDERS),
@@ -47,7 +48,7 @@ FLOORS = {
 
 # Library (the start of its include) -> the headers that may name it.
 LIBRARIES = {
-    "fmt/": r"(rag|backend|output)/",
+    "fmt/": r"(fmt|run)/",
     "curl/": r"(backend|output)/",
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",

@@ -2,8 +2,8 @@
 copies works.
 
 `cpp` blocks with a main are built against the source tree and run, `python` blocks are run one after the other in one
-namespace, and of `sh` blocks the lines that call `espalier`. A `text` block right after a `python` block is what it
-prints. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
+namespace, and of `sh` blocks the lines that call `espalier`. A `text` block right after a `cpp` or `python` block is
+what it prints. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
 """
 
 import os
@@ -46,7 +46,7 @@ def blocks() -> list:
             if match["language"] == "cpp" and "int main" not in match["text"]:
                 continue
             language, block, runs = match["language"], match["text"], not match["not_run"]
-            shown = match["shown"] if language == "python" else None
+            shown = match["shown"] if language != "sh" else None
             found.append(pytest.param(page, language, block, runs, shown, id=f"{page.stem}-line{line}-{language}"))
     return found
 
@@ -86,9 +86,10 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
-def run(command: list[str], folder: Path) -> None:
+def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
 
 
 def test_the_readme_shows_programs() -> None:
@@ -116,7 +117,8 @@ def test_block(
         run(["cmake", "-S", str(build), "-B", str(build / "out"), "-DCMAKE_BUILD_TYPE=Release"], reader.folder)
         run(["cmake", "--build", str(build / "out")], reader.folder)
         if runs:
-            run([str(build / "out" / "program")], reader.folder)
+            printed = run([str(build / "out" / "program")], reader.folder)
+            assert shown is None or printed == shown
     elif language == "python":
         program = compile(text, page.name, "exec")
         monkeypatch.chdir(reader.folder)

@@ -29,6 +29,20 @@ def test_each_search_grows_a_tree_a_question_in_order(search, world, simulated, 
         assert esp.answer_row(tree)["answer"] == esp.best_answer(tree)
 
 
+def test_a_tree_prints_one_line_a_node(world, simulated, bm25):
+    tree = esp.run(SEARCHES[0], world.questions[:1], model=simulated, retriever=bm25)[0]
+    lines = str(tree).splitlines()
+    assert sorted(int(line.split()[0]) for line in lines) == [node.id for node in tree.nodes]
+    for line in lines[1:]:
+        node = tree.nodes[int(line.split()[0])]
+        assert line.lstrip().startswith(f"{node.id} {node.kind}, visits {node.visits}, ")
+        assert f", {node.status}" in line and line.endswith(node.text or node.status)
+        above, depth = node, 0
+        while above := above.parent:
+            depth += 1
+        assert len(line) - len(line.lstrip()) == 2 * depth
+
+
 def test_nodes_know_their_parents_children_and_worth(world, simulated, bm25):
     tree = esp.run(SEARCHES[0], world.questions[:1], model=simulated, retriever=bm25)[0]
     assert tree.root.parent is None and tree.root.kind is None

@@ -614,6 +614,25 @@ def test_a_root_that_is_an_end_is_valued_alone():
     assert tree.root.parent is None and tree.root.action is None and tree.root.status == "terminal"
 
 
+class Shout(int):
+    """An arm whose text would clear a terminal."""
+
+    def __repr__(self):
+        return "a\x1b[2J\nb"
+
+
+def test_a_tree_prints_as_an_outline_that_no_text_can_break():
+    bandit = Bandit([0.25, 0.75])
+    [tree] = mcts(bandit, [None], bandit.value, simulations=2)
+    assert str(tree) == (
+        "0 root, visits 2, value 0.5, prior 1, expanded: None\n"
+        "  1 kind 0, visits 1, value 0.25, prior 0.5, open: 0\n"
+        "  2 kind 0, visits 1, value 0.75, prior 0.5, terminal: 1"
+    )
+    [tree] = mcts(bandit, [Shout(1)], bandit.value, simulations=5)
+    assert str(tree) == r"0 root, visits 5, value 0.75, prior 1, terminal: a\x1b[2J ..."
+
+
 def test_nodes_know_their_place():
     bandit = Bandit([0.1, 0.2])
     [tree] = mcts(bandit, [None], bandit.value)

@@ -4,12 +4,14 @@
 #include <espalier/rag/question.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace espalier::rag {
@@ -22,6 +24,14 @@ struct Scores {
   double recall = 0;
   double acc = 0;  ///< the prediction contains a gold answer: subEM, cover-EM, CEM
 };
+/// Its parts for people.
+inline std::array<std::pair<const char*, double>, 5> parts(const Scores& scores) {
+  return {{{"em", scores.em},
+           {"f1", scores.f1},
+           {"precision", scores.precision},
+           {"recall", scores.recall},
+           {"acc", scores.acc}}};
+}
 
 namespace detail {
 

@@ -5,6 +5,8 @@
 #include <espalier/backend/journal.hpp>
 #include <espalier/output/json_line.hpp>
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -112,7 +114,7 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
         throw BackendError(line.has("error") ? line.object("error").text_or("message", "no response") : "no response");
       const auto response = line.object("response");
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
-        throw BackendError("HTTP " + std::to_string(response.count("status_code")));
+        throw BackendError(fmt::format("HTTP {}", response.count("status_code")));
       backend::UsageReader usage(request->second.most);
       auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second.prompt, 1),
                                                dialect, usage);

@@ -12,6 +12,8 @@
 #include <espalier/backend/index/gzip_buffer.hpp>
 #endif
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -107,7 +109,7 @@ inline void write_corpus(const std::string& source, const std::string& target, c
     const std::string id = backend::MappedCorpus(target)[repeated->first].id();
     std::filesystem::remove(target);
     throw InputError(source, lines.of(repeated->second), "id",
-                     "'" + id + "' stands in line " + std::to_string(lines.of(repeated->first)) + " too");
+                     fmt::format("'{}' stands in line {} too", id, lines.of(repeated->first)));
   }
 }
 
@@ -140,18 +142,18 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
     bad_option("encoder_name", "", "what the encoder is called, not empty");
   if (progress)
     bm25.progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t all) {
-      progress("bm25 " + std::string(stage), done, all);
+      progress(fmt::format("bm25 {}", stage), done, all);
     };
   const std::filesystem::path folder = options.out;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
-    throw InputError(options.out, 0, "", "cannot be used as the index's folder: " + error.message());
+    throw InputError(options.out, 0, "", fmt::format("cannot be used as the index's folder: {}", error.message()));
   const output::FolderLock lock(folder, "espalier index build");
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)
-      throw std::invalid_argument("option 'out': " + options.out +
-                                  " holds an index already; use another folder or overwrite");
+      throw std::invalid_argument(
+          fmt::format("option 'out': {} holds an index already; use another folder or overwrite", options.out));
     std::filesystem::remove(folder / IndexManifest::name);
   }
 

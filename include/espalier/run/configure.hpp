@@ -7,6 +7,8 @@
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/skills.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -41,13 +43,13 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   for (const ModelFor& other : settings.models)
     if (!protocol->purpose(other.purpose))
       throw std::invalid_argument(
-          "option 'model-for': " + settings.method + " has no purpose '" + other.purpose + "'" +
-          did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name)));
+          fmt::format("option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
+                      did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
   for (const std::string& endpoint : settings.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
     const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
     if (!purpose.empty() && std::none_of(settings.models.begin(), settings.models.end(), has_it))
-      throw std::invalid_argument("option 'endpoint': no model was given for the purpose '" + purpose + "'");
+      throw std::invalid_argument(fmt::format("option 'endpoint': no model was given for the purpose '{}'", purpose));
   }
 }
 
@@ -55,9 +57,9 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
 inline void check_searchable(const Settings& settings, const method::Method& method) {
   const bool searches_now = settings.task != Settings::Task::annotate && !settings.replay && method.retrieves();
   if (searches_now && settings.corpus.empty() && settings.index.empty() && !is_url(settings.retriever))
-    throw std::invalid_argument(
-        settings.method +
-        " searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever");
+    throw std::invalid_argument(fmt::format(
+        "{} searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever",
+        settings.method));
 }
 
 }  // namespace espalier::run

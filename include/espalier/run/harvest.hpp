@@ -7,6 +7,8 @@
 #include <espalier/run/settings.hpp>
 #include <espalier/run/summary.hpp>
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -58,7 +60,7 @@ class Harvest {
     } else {
       row = output::open_row(example.question, outcome.error());
       if (trouble_.empty() && settings_.batch_file.empty())
-        trouble_ = "question '" + example.question.id + "' is open: " + row.error;
+        trouble_ = fmt::format("question '{}' is open: {}", example.question.id, row.error);
       errors_.emplace(index, row.error);
     }
     output::append_answer_row(row, parts[1]);

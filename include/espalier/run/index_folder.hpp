@@ -9,6 +9,8 @@
 #include <espalier/output/jsonl.hpp>
 #include <espalier/run/settings.hpp>
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -30,7 +32,8 @@ class IndexManifest {
   static IndexManifest read(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / name;
     if (!std::filesystem::exists(file))
-      throw InputError(folder.string(), 0, "", "is not the folder of a finished index: it has no " + std::string(name));
+      throw InputError(folder.string(), 0, "",
+                       fmt::format("is not the folder of a finished index: it has no {}", name));
     IndexManifest manifest;
     manifest.fields_ = output::read_flat_json(file.string());
     if (manifest.fields_["format"] != "1")
@@ -94,8 +97,8 @@ class IndexFolder {
   /// The vectors of the passages. Throws std::invalid_argument if the index was built without an encoder.
   [[nodiscard]] backend::DenseFile dense() const {
     if (!manifest_.has("dense"))
-      throw std::invalid_argument("option 'index': " + folder_.string() +
-                                  " was built without --encoder: it has no vectors");
+      throw std::invalid_argument(
+          fmt::format("option 'index': {} was built without --encoder: it has no vectors", folder_.string()));
     backend::DenseFile vectors = part<backend::DenseFile>("dense");
     if (vectors.rows() != corpus_.size())
       throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
@@ -110,8 +113,8 @@ class IndexFolder {
     if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
       return;
     bad_option("encoder_name", name,
-               built + " with profile " + manifest_.json("dense.profile") +
-                   " and the cut and revision that made the vectors of " + folder_.string());
+               fmt::format("{} with profile {} and the cut and revision that made the vectors of {}", built,
+                           manifest_.json("dense.profile"), folder_.string()));
   }
   /// Identity of what a run reads from it.
   [[nodiscard]] std::string hash(bool dense) const {
@@ -125,7 +128,7 @@ class IndexFolder {
     backend::CheckedFile opened(path, kind, version);
     if (!manifest_.is_of(part, opened))
       throw InputError(path, 0, "",
-                       std::string("is not the file that ") + IndexManifest::name + " names: build the index again");
+                       fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
     return opened;
   }
   /// Reads every byte of every part. Throws at the first damage.
@@ -164,8 +167,9 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
     json.begin_object().field("analyzer", lexical.analyzer).field("k1", lexical.k1).field("b", lexical.b).end_object();
     return text;
   };
-  throw std::invalid_argument("option 'index': " + settings.index + " was built with " + shown(built) +
-                              ", the run asks for " + shown(wanted) + ": build another index");
+  throw std::invalid_argument(
+      fmt::format("option 'index': {} was built with {}, the run asks for {}: build another index", settings.index,
+                  shown(built), shown(wanted)));
 }
 
 /// A description of an index as a JSON object.

@@ -6,10 +6,13 @@
 #include <espalier/backend/replay.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/fmt/ledger.hpp>
 #include <espalier/run/backends.hpp>
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
 #endif
+
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
@@ -91,9 +94,7 @@ inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts*
   port.paid_failed = transport ? transport->paid_failed : 0;
   port.requests = transport ? transport->requests : 0;
   if (port.logical != port.paid_applied + port.cached + port.shared + port.failed)
-    throw Error("the accounts of the run do not balance: " + std::to_string(port.logical) + " calls were made, " +
-                std::to_string(port.paid_applied) + " paid, " + std::to_string(port.cached) + " cached, " +
-                std::to_string(port.shared) + " shared, " + std::to_string(port.failed) + " failed");
+    throw Error(fmt::format("the accounts of the run do not balance: {}", port));
   return port;
 }
 

@@ -6,6 +6,8 @@
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/jsonl.hpp>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -28,7 +30,7 @@ class KnownServers {
     if (found == known.end()) return std::nullopt;
     for (const backend::Dialect& dialect : backend::dialects)
       if (found->second == quoted(dialect.name)) return dialect.server;
-    throw InputError(file_.string(), 0, address, "no sort of server is called " + found->second);
+    throw InputError(file_.string(), 0, address, fmt::format("no sort of server is called {}", found->second));
   }
   /// Keeps a server's kind. A server that was not identified, perhaps without a key, is asked again next time.
   void keep(const std::string& address, backend::Server server) const {

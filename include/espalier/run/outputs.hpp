@@ -3,6 +3,7 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/output/flat_json.hpp>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -91,9 +92,9 @@ struct EarlierRun {
     if (changed.empty() || (journal && !annotated)) return;
     throw InputError(
         (folder / changed.front()).string(), 0, "",
-        std::string("is not as ") +
-            (annotated ? "`annotate` left it" : "the run left it, and there is no journal to make it again from") +
-            "; --overwrite does the run again" + (annotated ? ", to be annotated again" : ""));
+        fmt::format("is not as {}; --overwrite does the run again{}",
+                    annotated ? "`annotate` left it" : "the run left it, and there is no journal to make it again from",
+                    annotated ? ", to be annotated again" : ""));
   }
   /// Throws InputError if that output was changed.
   void check_whole(const std::filesystem::path& folder, const std::string& output) const {

@@ -15,6 +15,8 @@
 #include <espalier/backend/faiss.hpp>
 #endif
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -88,7 +90,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
   }
   const backend::DenseFile vectors(file);
   if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
-    bad_option("encoder_name", settings.encoder_name, "the encoder, with the profile, that made " + file);
+    bad_option("encoder_name", settings.encoder_name, fmt::format("the encoder, with the profile, that made {}", file));
   return settings.index.empty() ? make_dense(read_corpus(settings), vectors, std::move(encoder))
                                 : make_dense(IndexFolder(settings.index).corpus(), vectors, std::move(encoder));
 #else
@@ -129,7 +131,7 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
                                .add(std::uint64_t(settings.rerank_depth))
                                .finish();
   return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), settings.rerank_depth),
-          fingerprint, retriever.label + ", reranked", true};
+          fingerprint, fmt::format("{}, reranked", retriever.label), true};
 #else
   throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

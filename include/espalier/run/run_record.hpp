@@ -5,6 +5,8 @@
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/jsonl.hpp>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -48,9 +50,9 @@ class RunRecord {
       const auto younger = absent_fields().find(name);
       if (old != before.end() ? old->second == json : younger != absent_fields().end() && younger->second == json)
         continue;
-      throw std::invalid_argument(file.string() + ": this folder holds a run with another " + name + " (" +
-                                  (old == before.end() ? "none" : old->second) + ", now " + json +
-                                  "); use another folder or overwrite");
+      throw std::invalid_argument(
+          fmt::format("{}: this folder holds a run with another {} ({}, now {}); use another folder or overwrite",
+                      file.string(), name, old == before.end() ? "none" : old->second, json));
     }
   }
 

@@ -7,6 +7,8 @@
 #include <espalier/run/retrievers.hpp>
 #include <espalier/run/settings.hpp>
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,7 +30,7 @@ class Services {
           journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
-      if (backend.label != main_label_) model_label += ", " + other.purpose + ": " + backend.label;
+      if (backend.label != main_label_) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
     }
     if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.value_head;

@@ -4,6 +4,8 @@
 #include <espalier/output/jsonl.hpp>
 #include <espalier/sim/world.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -46,7 +48,7 @@ inline void write_world(const std::string& folder, const sim::WorldOptions& opti
   const sim::World world(options);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, 0, "", "cannot be made a folder: " + error.message());
+  if (error) throw InputError(folder, 0, "", fmt::format("cannot be made a folder: {}", error.message()));
   output::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
   output::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;

@@ -18,7 +18,7 @@
 #include <zlib.h>
 #endif
 #ifdef ESPALIER_HAS_FMT
-#include <fmt/core.h>
+#include <espalier/fmt.hpp>
 #endif
 
 int main() {
@@ -43,7 +43,7 @@ int main() {
   parts += zlibVersion() != nullptr;
 #endif
 #ifdef ESPALIER_HAS_FMT
-  parts += fmt::format("{}", 1) == "1";
+  parts += fmt::format("{}", espalier::Tree<int, int>(3, espalier::Seed(1))) == "0 root, visits 0, prior 1, open: 3";
 #endif
   return parts == COMPONENT_COUNT ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 #include <espalier/rag/state.hpp>
 #include <espalier/search/budget.hpp>
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,10 @@ struct Dual {
   friend Dual operator*(Dual v, double factor) { return {v.plan * factor, v.search * factor}; }
 };
 inline double utility(const Dual& value) { return value.search; }
+/// Its parts for people.
+inline std::array<std::pair<const char*, double>, 2> parts(const Dual& value) {
+  return {{{"plan", value.plan}, {"search", value.search}}};
+}
 
 using DualTree = Tree<rag::State, rag::Action, Dual>;
 
