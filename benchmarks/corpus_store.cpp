@@ -30,6 +30,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 /// Seconds of the wall and of this process's CPU since it was made.
 class Watch {
@@ -144,7 +145,7 @@ std::vector<Query> queries(int count, int common) {
   return made;
 }
 
-void search(const run::IndexFolder& index) {
+void search(const run::detail::IndexFolder& index) {
   const Watch opening;
   backend::Bm25 bm25 = index.bm25(1);
   const backend::LexicalFacts& facts = bm25.index().facts();
@@ -163,7 +164,7 @@ void search(const run::IndexFolder& index) {
   }
 }
 
-void read(const run::IndexFolder& index) {
+void read(const run::detail::IndexFolder& index) {
   const backend::MappedCorpus& corpus = index.corpus();
   constexpr std::size_t reads = 100'000;
   for (const char* what : {"passages at random, first touch", "passages at random, once more"}) {
@@ -191,7 +192,7 @@ void verify(const std::string& folder) {
     size += bytes;
   }
   const Watch verifying;
-  run::IndexFolder(folder).verify();
+  run::detail::IndexFolder(folder).verify();
   say("every byte verified", verifying, size / 1e6 / verifying.cpu(), "MB a CPU second");
   const Watch copying;  // the least that reading every byte can take
   std::vector<char> block(1 << 16);
@@ -218,7 +219,7 @@ int main(int argc, char** argv) {
 
   const Peak peak;
   const Watch opening;
-  const run::IndexFolder index(folder);
+  const run::detail::IndexFolder index(folder);
   say("folder opened", opening, static_cast<double>(index.corpus().size()), "passages");
   search(index);
   read(index);

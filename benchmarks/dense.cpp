@@ -31,7 +31,7 @@ Vectors clustered(std::size_t count, std::uint64_t seed) {
     Random centre{Seed(random.below(500))};
     for (std::size_t j = 0; j < dimension; ++j)
       values.push_back(static_cast<float>(centre.uniform() - 0.5 + 0.5 * (random.uniform() - 0.5)));
-    backend::normalise(std::span(values).last(dimension));
+    backend::detail::normalise(std::span(values).last(dimension));
   }
   return Vectors(std::move(values), dimension);
 }
@@ -133,7 +133,7 @@ int main() {
     backend::FaissOptions options;
     options.factory = factory;
     const std::string file = std::string("bench_dense.") + std::to_string(std::time(nullptr)) + ".faiss";
-    backend::save_faiss(*backend::build_faiss(fewer, options), file);
+    backend::detail::save_faiss(*backend::build_faiss(fewer, options), file);
     const std::unique_ptr<faiss::Index> peer(faiss::read_index(file.c_str()));
     const auto front = backend::FaissIndex::load(file);
     std::filesystem::remove(file);

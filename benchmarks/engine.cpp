@@ -19,6 +19,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using toy::UniformTree;
 
 /// The formulas of the two policies, written for the arena; a prior is 1/3.

@@ -2,7 +2,7 @@
 // requests with the same JSON work, and nothing else. One thread, a local server, 256 requests in flight. Usage:
 // bench_http [requests]; bench_http against URL requests, which prints the figures of both against a server that runs;
 // or bench_http serve MEAN_MS, which prints the server's address and serves until its input ends (for http_peers.py).
-#include <espalier/backend/http/loop.hpp>
+#include <espalier/backend/http/detail/loop.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -18,7 +18,7 @@
 #include <vector>
 
 using namespace espalier;
-using Clock = backend::HttpLoop::Clock;
+using Clock = backend::detail::HttpLoop::Clock;
 
 namespace {
 
@@ -92,9 +92,9 @@ struct Bare {
 };
 
 Figures with_bare_loop(const std::string& url, std::size_t requests, const std::vector<Prompt>& prompts) {
-  backend::HttpLoop loop;
-  backend::OpenAiRequest request("m", true, "");
-  backend::JsonReader json;
+  backend::detail::HttpLoop loop;
+  backend::detail::OpenAiRequest request("m", true, "");
+  backend::detail::JsonReader json;
   curl_slist* headers = curl_slist_append(nullptr, "Content-Type: application/json");
   std::vector<Bare> handles(in_flight);
   for (Bare& bare : handles) {
@@ -112,7 +112,8 @@ Figures with_bare_loop(const std::string& url, std::size_t requests, const std::
   }
   const auto send = [&](Bare& bare, std::size_t number) {
     bare.prompt = number;
-    bare.body = request.write(std::span(prompts).subspan(number, 1), backend::dialect_of(backend::Server::other));
+    bare.body =
+        request.write(std::span(prompts).subspan(number, 1), backend::detail::dialect_of(backend::Server::other));
     bare.received.clear();
     curl_easy_setopt(bare.easy, CURLOPT_POSTFIELDS, bare.body.data());
     curl_easy_setopt(bare.easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(bare.body.size()));
@@ -129,9 +130,9 @@ Figures with_bare_loop(const std::string& url, std::size_t requests, const std::
         Bare& bare = *reinterpret_cast<Bare*>(self);
         loop.remove(ended->first);
         const auto asked = std::span(prompts).subspan(bare.prompt, 1);
-        backend::UsageReader counts(backend::most_usage(asked, ""));
-        const auto answers = backend::read_completions(json.read(bare.received), asked,
-                                                       backend::dialect_of(backend::Server::other), counts);
+        backend::detail::UsageReader counts(backend::detail::most_usage(asked, ""));
+        const auto answers = backend::detail::read_completions(
+            json.read(bare.received), asked, backend::detail::dialect_of(backend::Server::other), counts);
         done += answers[0].has_value();
         if (sent < count) send(bare, sent++);
       }

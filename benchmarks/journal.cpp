@@ -17,6 +17,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::Journaled;
 using backend::SqliteStore;
 
@@ -56,10 +57,10 @@ struct Bytes {
 std::vector<Bytes> bytes_of(const std::vector<Prompt>& all) {
   std::vector<Bytes> made;
   for (const Prompt& prompt : all) {
-    std::string request = backend::request_json(prompt);
+    std::string request = backend::detail::request_json(prompt);
     const Hash hash = Hasher().add(request).finish();
     made.push_back({backend::journal_key<Completion>(fingerprint, prompt), hash,
-                    backend::encode(Completion(std::string(400, 'a'))), std::move(request)});
+                    backend::detail::encode(Completion(std::string(400, 'a'))), std::move(request)});
   }
   return made;
 }

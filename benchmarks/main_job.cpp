@@ -1,6 +1,6 @@
 // The main job, files and journal included, over N and 2N questions: CPU seconds per 1,000 model calls, peak memory,
 // and how time grows. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl]; without files on a generated world.
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 #include <espalier/run/world.hpp>
 
 #include "world.hpp"

@@ -80,7 +80,7 @@ class Informed final : public Service<Prompt, Completion> {
         client_({.url = url, .model = "m", .api_key_env = "", .http = {.max_in_flight = in_flight}}) {}
   void submit(Ticket ticket, const Prompt& prompt) override {
     const std::span<const Prompt> one(&prompt, 1);
-    answers_.put(request_.write(one, backend::dialect_of(backend::Server::other)), model_(one).front());
+    answers_.put(request_.write(one, backend::detail::dialect_of(backend::Server::other)), model_(one).front());
     calls_[prompt.affinity()].push_back(prompt);
     client_.submit(ticket, prompt);
   }
@@ -92,7 +92,7 @@ class Informed final : public Service<Prompt, Completion> {
   const sim::Model& model_;
   Answers& answers_;
   Calls& calls_;
-  backend::OpenAiRequest request_{"m", true, ""};
+  backend::detail::OpenAiRequest request_{"m", true, ""};
   backend::OpenAi client_;
 };
 

@@ -23,6 +23,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 constexpr std::uint32_t vocabulary = 50'000, words_a_passage = 100, words_a_query = 6, best = 10;
 
@@ -87,9 +88,9 @@ Lists weighed(const backend::LexicalIndex& index, const Query& query) {
   Lists lists;
   for (auto word = words.begin(); word != words.end();) {
     const auto next = std::upper_bound(word, words.end(), *word);
-    const backend::PostingList list = index.find(*word);
+    const backend::detail::PostingList list = index.find(*word);
     lists.emplace_back();
-    backend::OpenBlock block;
+    backend::detail::OpenBlock block;
     for (std::size_t b = 0; b < list.blocks(); ++b) {
       list.open(b, block);
       for (std::size_t i = 0; i < block.size; ++i) {

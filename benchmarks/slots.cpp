@@ -16,6 +16,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using benchmarks::service_time;
 using benchmarks::VirtualServer;
 

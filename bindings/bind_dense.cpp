@@ -55,7 +55,7 @@ void bind_dense(py::module_& m) {
       py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
                   const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
         using Index = backend::VectorRetriever<backend::DenseIndex>;
-        const backend::DenseOptions options{backend::metric_named(metric), threads};
+        const backend::DenseOptions options{backend::detail::metric_named(metric), threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
         if (!file.empty())
           return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
@@ -76,8 +76,8 @@ void bind_dense(py::module_& m) {
          const std::string& metric, const std::string& vectors, std::size_t batch,
          const std::function<void(std::size_t)>& progress) {
         backend::write_vectors(file, passages, make_encoder(encoder, Opened::once),
-                               fingerprint_of(encoder).value_or(Hash()), backend::metric_named(metric),
-                               backend::precision_named(vectors), batch, [&](std::size_t rows) {
+                               fingerprint_of(encoder).value_or(Hash()), backend::detail::metric_named(metric),
+                               backend::detail::precision_named(vectors), batch, [&](std::size_t rows) {
                                  if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
                                });
       },
@@ -91,13 +91,14 @@ void bind_dense(py::module_& m) {
                   const std::string& factory, const std::string& metric, std::size_t nprobe, std::size_t ef_search,
                   std::size_t threads) -> Faiss {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
-        const backend::FaissOptions options{factory, backend::metric_named(metric), nprobe, ef_search, threads};
+        const backend::FaissOptions options{factory, backend::detail::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
-        return Faiss(shares(file.empty() ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                         : std::make_shared<Index>(
-                                               std::move(passages),
-                                               backend::FaissIndex::load(file, backend::FaissAccess::either, options),
-                                               std::move(encode))));
+        return Faiss(shares(file.empty()
+                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                : std::make_shared<Index>(
+                                      std::move(passages),
+                                      backend::FaissIndex::load(file, backend::detail::FaissAccess::either, options),
+                                      std::move(encode))));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
       py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,

@@ -37,7 +37,7 @@ void bind_errors() {
     } catch (const Error& error) {
       raise_as("Error", error);
     } catch (const std::filesystem::filesystem_error& error) {
-      raise_as("InputError", output::input_error(error));
+      raise_as("InputError", output::detail::input_error(error));
     }
   });
 }

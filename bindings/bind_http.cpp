@@ -83,7 +83,8 @@ void bind_http(py::module_& m) {
         backend::OpenAiOptions options;
         options.url = std::move(url);
         options.model = std::move(model);
-        for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
+        for (const std::string& endpoint : endpoints)
+          options.replicas.push_back(backend::detail::read_replica(endpoint));
         options.revision = std::move(revision);
         options.chat = api == "chat";
         options.native_n = native_n;
@@ -121,7 +122,7 @@ void bind_http(py::module_& m) {
                   backend::HttpRetrieverOptions options;
                   options.url = std::move(url);
                   options.name = std::move(name);
-                  options.protocol = backend::retrieval_protocol(protocol);
+                  options.protocol = backend::detail::retrieval_protocol(protocol);
                   options.rerank_depth = rerank_depth;
                   options.batch = batch;
                   options.http = http_options(in_flight, timeout, deadline, attempts);
@@ -147,7 +148,7 @@ void bind_http(py::module_& m) {
                 if (passage_prefix) options.profile.passage_prefix = *passage_prefix;
                 if (normalise) options.profile.normalise = *normalise;
                 if (max_tokens) options.profile.max_tokens = *max_tokens;
-                options.cut = backend::encoder_cut(cut);
+                options.cut = backend::detail::encoder_cut(cut);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
                 auto made = make<HttpEncoder, backend::HttpEncoder>(options, contact);

@@ -24,13 +24,13 @@ namespace {
 /// An index folder as a retriever.
 class Index : public RetrieverPart {
  public:
-  explicit Index(const std::filesystem::path& folder) : Index(run::IndexFolder(folder)) {}
-  [[nodiscard]] const run::IndexFolder& folder() const { return folder_; }
+  explicit Index(const std::filesystem::path& folder) : Index(run::detail::IndexFolder(folder)) {}
+  [[nodiscard]] const run::detail::IndexFolder& folder() const { return folder_; }
 
  private:
-  explicit Index(run::IndexFolder folder)
+  explicit Index(run::detail::IndexFolder folder)
       : RetrieverPart(opens<Query, Passages>(folder.bm25())), folder_(std::move(folder)) {}
-  run::IndexFolder folder_;
+  run::detail::IndexFolder folder_;
 };
 
 /// Checks for signals, and calls Python with the progress of a build at most 20 times per second and at the end of a
@@ -60,8 +60,8 @@ std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string 
       name,
       py::str(py::getattr(encoder, "profile", py::str("none"))),
       fingerprint,
-      backend::metric_named(metric),
-      backend::precision_named(vectors)};
+      backend::detail::metric_named(metric),
+      backend::detail::precision_named(vectors)};
 }
 
 /// The vectors of an index as a retriever. `encoder` encodes the queries.

@@ -8,9 +8,9 @@
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/nearest.hpp>
-#include <espalier/run/expand.hpp>
 #include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/renew_report.hpp>
+#include <espalier/run/run.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -134,7 +134,7 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
     if (field == fields().end()) {
       std::vector<std::string> names;
       for (const auto& entry : fields()) names.push_back(entry.first);
-      throw std::invalid_argument(fmt::format("unknown setting '{}'{}", name, did_you_mean(name, names)));
+      throw std::invalid_argument(fmt::format("unknown setting '{}'{}", name, espalier::detail::did_you_mean(name, names)));
     }
     try {
       field->second.set(settings, py::reinterpret_borrow<py::object>(value));
@@ -230,7 +230,7 @@ void bind_job(py::module_& m) {
       "write_report",
       [](const std::string& folder, const std::string& target, const std::string& other) {
         const py::gil_scoped_release unlock;
-        output::write_report(folder, output::read_summary(folder), target, other);
+        output::write_report(folder, output::detail::read_summary(folder), target, other);
       },
       py::arg("folder"), py::arg("target"), py::arg("other") = "");
   m.def(

@@ -1,5 +1,5 @@
 #ifdef ESPALIER_HAS_SQLITE
-#include <espalier/backend/journal/entry_json.hpp>
+#include <espalier/backend/journal/detail/entry_json.hpp>
 #endif
 
 #include "errors.hpp"
@@ -42,7 +42,7 @@ std::pair<std::uint64_t, std::vector<std::string>> export_journal(const std::str
   backend::JournalReader reader(file, {kind, source, purpose, since});
   return read_all(reader, [&](const backend::JournalEntry& entry) {
     check_signals();
-    take(backend::entry_json(entry));
+    take(backend::detail::entry_json(entry));
   });
 }
 
@@ -62,8 +62,8 @@ void bind_journal(py::module_& m) {
         py::arg("since"), py::arg("take"),
         "Gives each record as JSON to a function; returns how many there were, and what is wrong with others.");
   m.def(
-      "check_journal", [](const std::string& file) { const backend::JournalFile opened(file); }, py::arg("file"),
-      "Raises StoreError if it is no journal that this build reads.");
+      "check_journal", [](const std::string& file) { const backend::detail::JournalFile opened(file); },
+      py::arg("file"), "Raises StoreError if it is no journal that this build reads.");
   m.def("verify_journal", &verify_journal, py::arg("file"),
         "(records that are whole, what is wrong with the file and the others).");
 }

@@ -56,9 +56,9 @@ class MethodSearch final : public Search {
     (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
       if (const Protocol& protocol = *environment.prompts->protocol(); !protocol.purpose(purpose))
-        throw std::invalid_argument(
-            fmt::format("models: {} has no purpose '{}'{}", method, purpose,
-                        did_you_mean(purpose, protocol.purposes | std::views::transform(&Purpose::name))));
+        throw std::invalid_argument(fmt::format(
+            "models: {} has no purpose '{}'{}", method, purpose,
+            espalier::detail::did_you_mean(purpose, protocol.purposes | std::views::transform(&Purpose::name))));
   }
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }

@@ -100,7 +100,7 @@ void bind_rewards(py::module_& m) {
       "metric_profiles",
       [] {
         std::vector<std::string_view> names;
-        for (const rag::MetricRules& rules : rag::metric_rules) names.push_back(rules.name);
+        for (const rag::detail::MetricRules& rules : rag::detail::metric_rules) names.push_back(rules.name);
         return names;
       },
       "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");

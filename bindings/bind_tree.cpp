@@ -198,7 +198,7 @@ void bind_tree(py::module_& m) {
       "answer_row",
       [](const GrownTree& tree) {
         std::string line;
-        output::append_answer_row(output::answer_row(tree.record()), line);
+        output::detail::append_answer_row(output::answer_row(tree.record()), line);
         return loads(line);
       },
       py::arg("tree"), "The tree's row of answers.jsonl.");

@@ -2,7 +2,7 @@
 // same bytes as `espalier expand` writes. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
 // makes a small world and works in out/main_job.
 #include <espalier/method/decex/face.hpp>
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 #include <espalier/run/world.hpp>
 
 #include <exception>

@@ -2,7 +2,7 @@
 // up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
 #include <espalier/method/rag_method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/policy_loop.hpp>

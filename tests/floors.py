@@ -53,8 +53,8 @@ LIBRARIES = {
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",
     "zlib.h": r"backend/index/",
-    "Eigen/": r"backend/dense_head",
-    "immintrin.h": r"backend/dense/byte_dots",
+    "Eigen/": r"backend/value_head",
+    "immintrin.h": r"backend/dense/detail/byte_dots",
     "faiss/": r"backend/(faiss|dense/faiss_build)",
 }
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
@@ -98,13 +98,18 @@ def includes(text: str) -> list[tuple[int, str]]:
     return found
 
 
+def folder_of(path: str) -> str:
+    """The folder of the house that a path under include/espalier is in. Its folder `detail` belongs to it."""
+    return path.rpartition("/")[0].removesuffix("/detail")
+
+
 def check_include(header: str, included: str) -> str | None:
     """What is wrong with `included` in `header` (a path under include/espalier), or None."""
-    folder = header.rpartition("/")[0]
+    folder = folder_of(header)
     if included.startswith('"'):
         return f"{included}: write <espalier/...>"
     if included.startswith("espalier/"):
-        target = included.removeprefix("espalier/").rpartition("/")[0]
+        target = folder_of(included.removeprefix("espalier/"))
         if included == "espalier/espalier.hpp":
             return f"<{included}>: a header includes what it uses, not the umbrella"
         if target not in {folder, "", *FLOORS[folder]}:
@@ -129,7 +134,7 @@ def check_headers(sources: dict[str, str]) -> list[str]:
     """Problems of a set of headers, path under include/espalier -> text."""
     problems = []
     for header, text in sources.items():
-        folder = header.rpartition("/")[0]
+        folder = folder_of(header)
         if folder not in FLOORS or (folder == "" and header not in ROOT_HEADERS):
             problems.append(f"{header}: not in a folder of the house")
             continue

@@ -28,7 +28,7 @@ DECLARATIONS = [
     re.compile(r"concept\s+(\w+)"),
     re.compile(r"using\s+(\w+)\s*="),
     re.compile(r"(?:inline\s+|constexpr\s+|const\s+|static\s+)+[\w:<>,\s*&]*?\b(\w+)(?:\[\w*\])?\s*[={]"),
-    re.compile(r"[\w:<>,\s*&\[\]]*?\b(operator\W+|\w+)\s*\("),
+    re.compile(r"[\w:<>,\s*&\[\]]*?(?<![\w:])(operator\W+|[A-Za-z_]\w*)\s*\("),
 ]
 
 
@@ -44,12 +44,12 @@ def names_of(text: str) -> set[str]:
     """The public names of a header. Templates, attributes and requires clauses stand before what they belong to."""
     found: set[str] = set()
     inside: list[str] = []
-    for line in text.splitlines():
+    for line in re.sub(r'R"(\w*)\(.*?\)\1"', '""', text, flags=re.DOTALL).splitlines():
         if match := re.match(r"(?:inline )?namespace ([\w:]*) ?\{", line):
             inside.append(match[1])
         elif re.match(r"\}\s*//\s*namespace", line):
             inside.pop()
-        elif inside and "detail" not in "::".join(inside).split("::") and re.match(r"[a-z\[]", line):
+        elif inside and "detail" not in "::".join(inside).split("::") and re.match(r"[A-Za-z\[]", line):
             line = re.sub(r"^template <.*?>(?=\s|$)(?![^<]*>)", "", line)
             line = re.sub(r"\[\[[^\]]*\]\]\s*", "", line).strip()
             name = None if line.startswith(NO_DECLARATION) else declared(line)

@@ -47,7 +47,6 @@
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/converge.hpp>
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/exploit.hpp>
@@ -56,6 +55,7 @@
 #include <espalier/policy/score_prior.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/sequential_halving.hpp>
+#include <espalier/policy/stop_rules.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>

@@ -1,4 +1,4 @@
-#include <espalier/backend/http/authorities.hpp>
+#include <espalier/backend/http/detail/authorities.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 
 namespace authorities_test {
 
-using espalier::backend::authorities_file;
+using espalier::backend::detail::authorities_file;
 
 TEST_CASE("authorities are those of the environment, else libcurl's where it has them, else the machine's") {
   const espalier::test::TemporaryFolder folder;

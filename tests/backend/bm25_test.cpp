@@ -18,6 +18,7 @@
 namespace bm25_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::Analyzer;
 using backend::Bm25;
 using backend::Bm25Options;
@@ -42,7 +43,7 @@ using Ids = std::vector<std::string>;
 Analyzer lower_blanks() {
   return {"lower blanks", [](std::string_view text, backend::Terms& terms) {
             const std::string lower = to_lower(text);
-            for (const auto& part : rag::split(lower)) terms.add(part);
+            for (const auto& part : rag::detail::split(lower)) terms.add(part);
           }};
 }
 

@@ -1,5 +1,5 @@
-#include <espalier/backend/index/checked_file.hpp>
-#include <espalier/backend/index/checked_writer.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/index/detail/checked_writer.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -10,13 +10,13 @@
 namespace checked_file_test {
 
 using namespace espalier;
-using backend::CheckedFile;
-using backend::CheckedWriter;
+using backend::detail::CheckedFile;
+using backend::detail::CheckedWriter;
 using test::TemporaryFolder;
 
 namespace {
 
-constexpr std::size_t header = sizeof(backend::CheckedHeader);
+constexpr std::size_t header = sizeof(backend::detail::CheckedHeader);
 
 /// Three sections: "few" = 1, 2, 3; "many" = 0 ... n - 1; "none" is empty.
 void write_example(const std::string& path, std::uint32_t n) {

@@ -1,4 +1,4 @@
-#include <espalier/backend/journal/codec.hpp>
+#include <espalier/backend/journal/detail/codec.hpp>
 #include <espalier/core/seed.hpp>
 
 #include <doctest/doctest.h>
@@ -8,8 +8,8 @@ namespace codec_mutation_test {
 namespace {
 
 using namespace espalier;
-using backend::decode;
-using backend::encode;
+using backend::detail::decode;
+using backend::detail::encode;
 
 /// Changes some bytes, cuts, doubles or extends: what damage does to a record.
 std::string mutated(std::string bytes, Random& random) {

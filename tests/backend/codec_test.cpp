@@ -1,4 +1,4 @@
-#include <espalier/backend/journal/codec.hpp>
+#include <espalier/backend/journal/detail/codec.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@ namespace codec_test {
 namespace {
 
 using namespace espalier;
-using backend::decode;
-using backend::encode;
+using backend::detail::decode;
+using backend::detail::encode;
 
 Completion completion() {
   Completion c("An <answer>42</answer> with \xE2\x82\xAC, \xFF and a \0 byte");

@@ -14,7 +14,9 @@ namespace dense_file_test {
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 
 Vectors random_vectors(std::size_t rows, std::size_t dimension, std::uint64_t seed) {
   Random random{Seed(seed)};

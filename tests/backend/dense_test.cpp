@@ -13,6 +13,7 @@ namespace dense_test {
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::Dense;
 using backend::DenseIndex;
 using backend::Hit;
@@ -153,7 +154,7 @@ TEST_CASE("rows that rounding in single precision would swap are ranked by their
   for (std::size_t i = 0; i < 3; ++i) {
     std::vector<Hit> plain;
     for (std::uint32_t r = 0; r < count; ++r)
-      plain.emplace_back(r, backend::exact_dot(rows.row(r).data(), queries.row(i).data(), dimension));
+      plain.emplace_back(r, backend::detail::exact_dot(rows.row(r).data(), queries.row(i).data(), dimension));
     std::sort(plain.begin(), plain.end());
     plain.erase(plain.begin() + 25, plain.end());
     CHECK(found[i] == plain);
@@ -174,25 +175,25 @@ TEST_CASE("the nearest by l2 come first, whatever the rows' lengths") {
     for (int j = 0; j < 33; ++j) query.push_back(length * value(random));
     std::vector<Hit> plain;
     for (std::uint32_t r = 0; r < rows.rows(); ++r)
-      plain.emplace_back(r, -backend::exact_square_distance(query.data(), rows.row(r).data(), 33));
+      plain.emplace_back(r, -backend::detail::exact_square_distance(query.data(), rows.row(r).data(), 33));
     std::sort(plain.begin(), plain.end());
     plain.erase(plain.begin() + 20, plain.end());
     for (const std::size_t threads : {1UL, 3UL})
       CHECK(DenseIndex(rows, {.metric = Metric::l2, .threads = threads})
                 .search(std::vector<VectorQuery>{VectorQuery(query, 20)})[0] == plain);
   }
-  CHECK(backend::exact_square_distance(rows.row(0).data(), rows.row(0).data(), 33) == 0);
+  CHECK(backend::detail::exact_square_distance(rows.row(0).data(), rows.row(0).data(), 33) == 0);
 }
 
 TEST_CASE("every set of instructions sums products of bytes exactly") {
-  using backend::Instructions;
+  using backend::detail::Instructions;
   Random random{Seed(11)};
-  constexpr std::size_t groups = 37, panels = 5, count = 13, stride = panels * backend::panel_rows;
-  std::vector<std::uint8_t> bytes(panels * groups * backend::panel_rows * 4);
+  constexpr std::size_t groups = 37, panels = 5, count = 13, stride = panels * backend::detail::panel_rows;
+  std::vector<std::uint8_t> bytes(panels * groups * backend::detail::panel_rows * 4);
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random.below(2) ? random.below(256) : 255);
   std::vector<std::vector<std::int8_t>> low(count);
   std::vector<std::vector<std::int16_t>> wide(count);
-  std::vector<backend::ByteQuery> queries;
+  std::vector<backend::detail::ByteQuery> queries;
   for (std::size_t q = 0; q < count; ++q) {
     for (std::size_t i = 0; i < groups * 4; ++i)
       low[q].push_back(static_cast<std::int8_t>(q == 0 ? -127 : int(random.below(255)) - 127));
@@ -201,16 +202,16 @@ TEST_CASE("every set of instructions sums products of bytes exactly") {
   }
   const auto dots = [&](Instructions instructions) {
     std::vector<std::int32_t> sums(count * stride);
-    backend::byte_dots(bytes.data(), panels, groups, queries, sums.data(), stride, instructions);
+    backend::detail::byte_dots(bytes.data(), panels, groups, queries, sums.data(), stride, instructions);
     return sums;
   };
   const auto plain = dots(Instructions::plain);
   std::int32_t by_hand = 0;  // of query 3 and row 18: the third row of the second panel
   for (std::size_t i = 0; i < groups * 4; ++i)
-    by_hand += int(bytes[(1 * groups + i / 4) * backend::panel_rows * 4 + 2 * 4 + i % 4]) * int(low[3][i]);
+    by_hand += int(bytes[(1 * groups + i / 4) * backend::detail::panel_rows * 4 + 2 * 4 + i % 4]) * int(low[3][i]);
   CHECK(plain[3 * stride + 18] == by_hand);
   for (const auto instructions : {Instructions::avx2, Instructions::avx512_vnni})
-    if (instructions <= backend::best_instructions()) CHECK(dots(instructions) == plain);
+    if (instructions <= backend::detail::best_instructions()) CHECK(dots(instructions) == plain);
 }
 
 TEST_CASE("equal scores stand in the order of their rows") {
@@ -268,8 +269,8 @@ TEST_CASE("a dense retriever encodes passages in batches and the queries of a ba
 }
 
 TEST_CASE("a passage is encoded with its title, if it has one") {
-  CHECK(backend::encoded_text(Passage("id", "Ada Lovelace", "wrote notes")) == "Ada Lovelace\nwrote notes");
-  CHECK(backend::encoded_text(Passage("id", "", "wrote notes")) == "wrote notes");
+  CHECK(backend::detail::encoded_text(Passage("id", "Ada Lovelace", "wrote notes")) == "Ada Lovelace\nwrote notes");
+  CHECK(backend::detail::encoded_text(Passage("id", "", "wrote notes")) == "wrote notes");
 }
 
 TEST_CASE("a query that cannot be encoded fails alone") {

@@ -12,6 +12,7 @@ namespace dialects_test {
 
 using namespace espalier;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using test::Answer;
 using test::FaultServer;
 using test::Received;

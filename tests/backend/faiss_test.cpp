@@ -15,14 +15,15 @@ namespace faiss_test {
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::DenseIndex;
 using backend::Faiss;
-using backend::FaissAccess;
 using backend::FaissIndex;
 using backend::Hit;
 using backend::Metric;
 using backend::VectorQuery;
 using backend::Vectors;
+using backend::detail::FaissAccess;
 
 static_assert(backend::VectorIndex<FaissIndex>);
 static_assert(Retriever<Faiss>);
@@ -53,7 +54,7 @@ double recall(const std::vector<std::vector<Hit>>& found, const std::vector<std:
   return double(hits) / double(all);
 }
 std::string save_built(const Vectors& rows, const char* factory, const std::string& file) {
-  backend::save_faiss(*backend::build_faiss(rows, {.factory = factory}), file);
+  backend::detail::save_faiss(*backend::build_faiss(rows, {.factory = factory}), file);
   return file;
 }
 
@@ -148,11 +149,11 @@ TEST_CASE("an index is built in portions, with reports, and saved as it is") {
   std::vector<std::size_t> reports;
   const auto index =
       backend::build_faiss(rows, {.factory = "IVF8,Flat"}, [&](std::size_t added) { reports.push_back(added); });
-  backend::save_faiss(*index, folder / "index");
+  backend::detail::save_faiss(*index, folder / "index");
   CHECK(reports == std::vector<std::size_t>{16384, 20000});
   CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) ==
         FaissIndex(rows, {.factory = "IVF8,Flat"}).search(queries_of(queries, 5)));
-  CHECK_THROWS_AS(backend::save_faiss(*index, folder / "no such folder/index"), InputError);
+  CHECK_THROWS_AS(backend::detail::save_faiss(*index, folder / "no such folder/index"), InputError);
 }
 
 TEST_CASE("a file that is missing or no index is an error that names it") {
@@ -196,7 +197,7 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
   const std::vector<float> values{1, 0, 0, 1};
   const std::vector<faiss::Index::idx_t> ids{70, 71};
   map.add_with_ids(2, values.data(), ids.data());
-  backend::save_faiss(map, folder / "index");
+  backend::detail::save_faiss(map, folder / "index");
   const FaissIndex index = FaissIndex::load(folder / "index");
   CHECK_THROWS_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(std::span(values).first(2), 1)}),
                   BackendError);

@@ -11,6 +11,7 @@ namespace http_encoder_test {
 
 using namespace espalier;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using test::Answer;
 using test::FaultServer;
 using test::Received;

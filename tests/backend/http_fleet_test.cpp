@@ -1,4 +1,4 @@
-#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/detail/fleet.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,9 @@
 namespace http_fleet_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using Time = HttpFleet::Time;
 
 namespace {

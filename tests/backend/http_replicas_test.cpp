@@ -16,7 +16,9 @@
 namespace http_replicas_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using test::Answer;
 using test::FaultServer;
 using test::Received;

@@ -1,5 +1,5 @@
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/journal/entry_json.hpp>
+#include <espalier/backend/journal/detail/entry_json.hpp>
 #include <espalier/backend/journal/reader.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/batch_service.hpp>
@@ -17,9 +17,9 @@ using backend::JournalFilter;
 using backend::JournalReader;
 using backend::Record;
 using backend::RecordKind;
-using backend::RecordNote;
 using backend::SqliteStore;
 using backend::StoreError;
+using backend::detail::RecordNote;
 using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }
@@ -28,7 +28,7 @@ std::string text(std::uint64_t i) {
 }
 RecordNote note(const std::string& source, const std::string& purpose, const std::string& request) {
   RecordNote n;
-  n.source = source, n.purpose = purpose, n.request = std::make_shared<const backend::RequestText>(request);
+  n.source = source, n.purpose = purpose, n.request = std::make_shared<const backend::detail::RequestText>(request);
   n.seed = 0xfedcba9876543210, n.sample = 3, n.prompt_tokens = 20, n.completion_tokens = 5, n.attempts = 2,
   n.microseconds = 51234;
   return n;
@@ -36,7 +36,7 @@ RecordNote note(const std::string& source, const std::string& purpose, const std
 std::vector<Record> records(std::uint64_t count) {
   std::vector<Record> all;
   for (std::uint64_t i = 0; i < count; ++i)
-    all.emplace_back(key(i), RecordKind::generation, backend::encode(Completion(text(i))),
+    all.emplace_back(key(i), RecordKind::generation, backend::detail::encode(Completion(text(i))),
                      note("m", "rollout", "{\"messages\":[" + std::to_string(i / 2) + "]}"));
   return all;
 }
@@ -59,7 +59,9 @@ std::vector<std::string> findings(const std::string& file) {
   }
   return found;
 }
-sqlite3_int64 number(const std::string& file, const std::string& sql) { return backend::JournalFile(file).number(sql); }
+sqlite3_int64 number(const std::string& file, const std::string& sql) {
+  return backend::detail::JournalFile(file).number(sql);
+}
 
 }  // namespace
 
@@ -114,13 +116,13 @@ TEST_CASE("an entry as JSON") {
   scored.finish = Finish::length;
   scored.logprob = -0.5;
   SqliteStore(file).put(
-      {Record(key(1), RecordKind::generation, backend::encode(scored), note("m", "judge", "{\"messages\":[]}")),
-       Record(key(2), RecordKind::retrieval, backend::encode(Passages{Passage("p", "t", "x", 1.5)}),
+      {Record(key(1), RecordKind::generation, backend::detail::encode(scored), note("m", "judge", "{\"messages\":[]}")),
+       Record(key(2), RecordKind::retrieval, backend::detail::encode(Passages{Passage("p", "t", "x", 1.5)}),
               note("wiki", "", "{\"query\":\"q\"}")),
-       Record(key(3), RecordKind::embedding, backend::encode(Embedding{0.5F, -1.0F}))});
+       Record(key(3), RecordKind::embedding, backend::detail::encode(Embedding{0.5F, -1.0F}))});
   const auto entries = read(file);
   REQUIRE(entries.size() == 3);
-  const auto json = [&](std::size_t i) { return backend::entry_json(entries[i]); };
+  const auto json = [&](std::size_t i) { return backend::detail::entry_json(entries[i]); };
   const std::string created = std::to_string(entries[0].created);
   CHECK(
       json(0) ==
@@ -187,7 +189,7 @@ TEST_CASE("a put that failed leaves no use behind") {
   {
     SqliteStore store(file, "run");
     store.put(records(1));
-    backend::JournalFile(file).run("UPDATE record SET value = 'x'");
+    backend::detail::JournalFile(file).run("UPDATE record SET value = 'x'");
     std::vector<Record> more = records(2);
     std::swap(more[0], more[1]);
     CHECK_THROWS_AS(store.put(more), StoreError);
@@ -202,8 +204,9 @@ TEST_CASE("a check names every damaged record, and goes on after it") {
   const std::string file = folder / "journal.sqlite";
   SqliteStore(file).put(records(8));
   CHECK(findings(file).empty());
-  backend::JournalFile(file).run("UPDATE record SET microseconds = 1 WHERE id = 2");
-  backend::JournalFile(file).run("UPDATE request SET json = 'other' WHERE request_id = 2");  // of records 3 and 4
+  backend::detail::JournalFile(file).run("UPDATE record SET microseconds = 1 WHERE id = 2");
+  backend::detail::JournalFile(file).run(
+      "UPDATE request SET json = 'other' WHERE request_id = 2");  // of records 3 and 4
   const auto found = findings(file);
   REQUIRE(found.size() == 3);
   CHECK(found[0] == file + ": record " + key(1).hex() + " is damaged: its checksum does not match");
@@ -231,7 +234,7 @@ TEST_CASE("one flipped bit anywhere in the file never gives another answer: it i
     try {
       SqliteStore store(copy);
       for (std::uint64_t i = 0; i < count; ++i)
-        if (const auto value = store.find(key(i))) REQUIRE(backend::decode<Completion>(*value).text == text(i));
+        if (const auto value = store.find(key(i))) REQUIRE(backend::detail::decode<Completion>(*value).text == text(i));
         else ++missing;
       if (missing) {
         ++found;
@@ -263,7 +266,8 @@ TEST_CASE("one flipped bit in the log drops what stands behind it, and nothing e
     SqliteStore torn(copy);
     std::uint64_t survived = 0;
     while (torn.find(key(survived))) ++survived;
-    for (std::uint64_t i = 0; i < survived; ++i) CHECK(backend::decode<Completion>(*torn.find(key(i))).text == text(i));
+    for (std::uint64_t i = 0; i < survived; ++i)
+      CHECK(backend::detail::decode<Completion>(*torn.find(key(i))).text == text(i));
     for (std::uint64_t i = survived; i < count; ++i) CHECK_FALSE(torn.find(key(i)).has_value());
     CHECK(survived < count);
   }

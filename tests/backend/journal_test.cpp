@@ -13,6 +13,7 @@ namespace journal_test {
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::journal_key;
 using backend::Journaled;
 using backend::MemoryStore;
@@ -54,10 +55,10 @@ Journaled<Prompt, Completion> journaled(Scripted::Wire& wire, std::shared_ptr<St
 Hash key_of(const std::string& text) { return journal_key<Completion>(fingerprint, Prompt(text)); }
 std::string stored_text(Store& store, const std::string& prompt) {
   const auto bytes = store.find(key_of(prompt));
-  return bytes ? backend::decode<Completion>(*bytes).text : "(nothing)";
+  return bytes ? backend::detail::decode<Completion>(*bytes).text : "(nothing)";
 }
 Record record(const std::string& prompt, const std::string& text) {
-  return Record(key_of(prompt), RecordKind::generation, backend::encode(Completion(text)));
+  return Record(key_of(prompt), RecordKind::generation, backend::detail::encode(Completion(text)));
 }
 
 /// A store that refuses to commit.

@@ -1,5 +1,5 @@
 #include <espalier/backend/lexical/builder.hpp>
-#include <espalier/backend/lexical/search.hpp>
+#include <espalier/backend/lexical/detail/search.hpp>
 #include <espalier/core/seed.hpp>
 
 #include "temporary_folder.hpp"
@@ -24,6 +24,7 @@ namespace lexical_index_test {
 
 using namespace espalier;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using test::read_bytes;
 using test::TemporaryFolder;
 

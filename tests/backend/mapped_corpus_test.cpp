@@ -1,6 +1,6 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
-#include <espalier/backend/index/gzip_buffer.hpp>
+#include <espalier/backend/index/detail/gzip_buffer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 
 #include "temporary_folder.hpp"
@@ -12,8 +12,8 @@ namespace mapped_corpus_test {
 
 using namespace espalier;
 using backend::CorpusWriter;
-using backend::GzipBuffer;
 using backend::MappedCorpus;
+using backend::detail::GzipBuffer;
 using test::TemporaryFolder;
 
 namespace {
@@ -119,7 +119,7 @@ TEST_CASE("a damaged corpus file is refused and never read beyond its end") {
 TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
   const TemporaryFolder folder;
   const auto file = [&](std::vector<backend::PassagePlace> places) {
-    backend::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
+    backend::detail::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
     writer.begin("texts");
     writer.write("idtitletext");
     writer.begin("places");

@@ -21,7 +21,9 @@
 namespace openai_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::backend;
+using namespace espalier::backend::detail;
 using test::Answer;
 using test::FaultServer;
 using test::Received;
@@ -870,7 +872,7 @@ TEST_CASE("bad options are named") {
 TEST_CASE("an extra body with a credential is refused by the field's name, at any depth") {
   const auto refused = [](const std::string& body) {
     try {
-      backend::check_extra_body(body);
+      backend::detail::check_extra_body(body);
     } catch (const std::invalid_argument& error) {
       return std::string(error.what());
     }

@@ -1,4 +1,4 @@
-#include <espalier/backend/lexical/porter.hpp>
+#include <espalier/backend/lexical/detail/porter.hpp>
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 namespace porter_test {
 
-using espalier::backend::PorterStemmer;
+using espalier::backend::detail::PorterStemmer;
 
 // Pairs are the examples that the algorithm's description gives for each rule, carried through all steps by hand and
 // confirmed with an independent implementation (Snowball's).

@@ -19,7 +19,7 @@ const Hash fingerprint = Hasher().add("a model").finish();
 std::shared_ptr<MemoryStore> store_with(const Prompt& prompt, const std::string& text) {
   auto store = std::make_shared<MemoryStore>();
   store->put({Record(backend::journal_key<Completion>(fingerprint, prompt), RecordKind::generation,
-                     backend::encode(Completion(text)))});
+                     backend::detail::encode(Completion(text)))});
   return store;
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("retrievals replay without an index, and a cancelled request is not an
   const auto store = std::make_shared<MemoryStore>();
   const Passages passages{Passage("id", "title", "text", 2.5)};
   store->put({Record(backend::journal_key<Passages>(fingerprint, Query("q", 3)), RecordKind::retrieval,
-                     backend::encode(passages))});
+                     backend::detail::encode(passages))});
   Replay<Query, Passages> replay(store, fingerprint);
   replay.submit(1, Query("q", 3));
   replay.submit(2, Query("q", 3));

@@ -19,6 +19,7 @@ namespace sqlite_store_test {
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 using backend::MemoryStore;
 using backend::Record;
 using backend::RecordKind;

@@ -1,4 +1,4 @@
-#include <espalier/backend/lexical/standard_words.hpp>
+#include <espalier/backend/lexical/detail/standard_words.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 namespace standard_words_test {
 
-using espalier::backend::standard_words;
+using espalier::backend::detail::standard_words;
 using Words = std::vector<std::string_view>;
 
 TEST_CASE("words are runs of letters and digits") {

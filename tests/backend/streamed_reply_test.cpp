@@ -1,6 +1,6 @@
-#include <espalier/backend/chat/ollama_stream.hpp>
-#include <espalier/backend/chat/openai_reply.hpp>
-#include <espalier/backend/chat/streamed_reply.hpp>
+#include <espalier/backend/chat/detail/ollama_stream.hpp>
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/chat/detail/streamed_reply.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 namespace streamed_reply_test {
 
 using namespace espalier;
-using backend::for_each_event;
-using backend::StreamedReply;
+using backend::detail::for_each_event;
+using backend::detail::StreamedReply;
 
 namespace {
 
@@ -21,15 +21,16 @@ std::vector<std::string> events(std::string_view text) {
   return all;
 }
 std::vector<std::optional<Completion>> completions(const std::string& stream, std::uint32_t samples) {
-  backend::JsonReader json;
+  backend::detail::JsonReader json;
   Sampling sampling;
   sampling.stop = {"</answer>"};
   sampling.logprobs = sampling.token_logprobs = true;
   std::vector<Prompt> prompts;
   for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
   std::string whole = StreamedReply::whole(stream, json);
-  backend::UsageReader counts(backend::most_usage(prompts, ""));
-  return backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm), counts);
+  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, ""));
+  return backend::detail::read_completions(json.read(whole), prompts,
+                                           backend::detail::dialect_of(backend::Server::vllm), counts);
 }
 
 }  // namespace
@@ -91,8 +92,8 @@ TEST_CASE("token ids add up too, and count each sample's tokens") {
 }
 
 TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
-  backend::JsonReader json;
-  const auto whole = [&](const std::string& lines) { return backend::whole_ollama(lines, json); };
+  backend::detail::JsonReader json;
+  const auto whole = [&](const std::string& lines) { return backend::detail::whole_ollama(lines, json); };
   CHECK(
       whole("{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
             "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
@@ -111,7 +112,7 @@ TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
 }
 
 TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") {
-  backend::JsonReader json;
+  backend::detail::JsonReader json;
   const std::string chunk = "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n";
   const auto kind = [&](const std::string& stream) {
     try {

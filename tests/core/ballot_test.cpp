@@ -4,18 +4,18 @@
 
 namespace ballot_test {
 
-using espalier::Ballot;
+using espalier::detail::Ballot;
 
 TEST_CASE("the most frequent text wins, the first of equals, at its first place") {
   Ballot<int> ballot;
   CHECK(ballot.winner(-1) == -1);
-  ballot.enter("b", 5);
+  ballot.vote("b", 5);
   CHECK(ballot.winner(-1) == 5);
-  ballot.enter("a", 7);
+  ballot.vote("a", 7);
   CHECK(ballot.winner(-1) == 5);  // equal, and b was found first
-  ballot.enter("a", 6);
+  ballot.vote("a", 6);
   CHECK(ballot.winner(-1) == 6);  // in whatever order votes come
-  ballot.enter("b", 9);
+  ballot.vote("b", 9);
   CHECK(ballot.winner(-1) == 5);
 }
 

@@ -11,6 +11,7 @@
 namespace hash_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 TEST_CASE("mix64 is splitmix64") {
   CHECK(mix64(0) == 0xe220a8397b1dcdafULL);  // first output of the published generator seeded with 0

@@ -9,6 +9,7 @@
 namespace nearest_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 TEST_CASE("edit distance counts insertions, deletions and replacements") {
   CHECK(edit_distance("", "") == 0);

@@ -9,6 +9,7 @@
 namespace nfkc_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

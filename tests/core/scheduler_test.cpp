@@ -14,6 +14,7 @@
 namespace scheduler_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

@@ -9,6 +9,7 @@
 namespace tree_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 
@@ -87,11 +88,11 @@ TEST_CASE(
       deep("below", 0, root.child(0).child(0), 0);
   const Unread resampled("at the root again", 0, root, 1U << 20), other("another prompt", 0, root.child(3), 0);
   Ledger a, b, left, right;
-  for (const Unread& one : {first, sibling, deep, resampled}) a.enter("rollout", one);
-  for (const Unread& one : {resampled, deep, sibling, first}) b.enter("rollout", one);
-  left.enter("rollout", deep), left.enter("judge", other);
-  right.enter("rollout", sibling), right.enter("rollout", resampled), right.enter("rollout", first);
-  b.enter("judge", other), a.enter("judge", other);
+  for (const Unread& one : {first, sibling, deep, resampled}) a.add_unread("rollout", one);
+  for (const Unread& one : {resampled, deep, sibling, first}) b.add_unread("rollout", one);
+  left.add_unread("rollout", deep), left.add_unread("judge", other);
+  right.add_unread("rollout", sibling), right.add_unread("rollout", resampled), right.add_unread("rollout", first);
+  b.add_unread("judge", other), a.add_unread("judge", other);
   left += right;
   CHECK(a == b);
   CHECK(a == left);
@@ -107,8 +108,8 @@ TEST_CASE("a ledger that no unread completion is left in keeps none, also where 
   Ledger all, part;
   all["judge"] = {3, 30, 6, 0};
   part["judge"] = {1, 10, 2, 0};
-  all.enter("judge", Unread("no score", 0, Seed(1), 0));
-  part.enter("judge", Unread("no score", 0, Seed(1), 0));
+  all.add_unread("judge", Unread("no score", 0, Seed(1), 0));
+  part.add_unread("judge", Unread("no score", 0, Seed(1), 0));
   all -= part;
   CHECK(all.by_purpose().at("judge") == Costs{2, 20, 4, 0});
   CHECK(all.first_unread().empty());

@@ -9,6 +9,7 @@
 namespace unicode_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Files of indexes: a good file with some bytes changed and its end cut or grown. Every input is a list of edits, of
 // four bytes each: position (three, little-endian) and what is added to the byte there; the first three bytes are the
 // length.
-#include <espalier/backend/index/checked_file.hpp>
-#include <espalier/backend/index/checked_writer.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/index/detail/checked_writer.hpp>
 
 #include "fuzzing.hpp"
 
@@ -17,7 +17,7 @@ constexpr std::size_t text_size = 70'000;  // more than one block
 
 std::string good_file() {
   const std::string path = fuzz::file_of("");
-  backend::CheckedWriter writer(path, "fuzzed", 1);
+  backend::detail::CheckedWriter writer(path, "fuzzed", 1);
   writer.begin("numbers");
   const std::uint32_t numbers[] = {1, 2, 3};
   writer.write(std::span(numbers));
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string path = fuzz::file_of(bytes);
   try {
-    const backend::CheckedFile file(path, "fuzzed", 1);
+    const backend::detail::CheckedFile file(path, "fuzzed", 1);
     const auto numbers = file.section("numbers").items<std::uint32_t>(0, 3);
     const auto text = file.section("text").text(0, text_size);
     file.verify();

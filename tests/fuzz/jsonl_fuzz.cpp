@@ -1,7 +1,7 @@
 // Files of JSON that people and servers hand in: questions, passages, trees, batch requests and their responses, heads
 // over vectors, records of runs.
-#include <espalier/backend/dense_head.hpp>
 #include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt(file, [](const std::string& path) {
     for (const auto& passage : output::read_passages(path)) fuzz::require(!passage.id().empty(), "a passage has an id");
   });
-  attempt(file, [](const std::string& path) { output::read_flat_json(path); });
+  attempt(file, [](const std::string& path) { output::detail::read_flat_json(path); });
   attempt(file, [](const std::string& path) { backend::ValueHead::load(path); });
   attempt(file, [](const std::string& path) {
     backend::MemoryStore journal;

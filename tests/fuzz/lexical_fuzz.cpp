@@ -2,7 +2,7 @@
 // edits, of four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the
 // section cuts the one that was edited last.
 #include <espalier/backend/lexical/builder.hpp>
-#include <espalier/backend/lexical/search.hpp>
+#include <espalier/backend/lexical/detail/search.hpp>
 
 #include "fuzzing.hpp"
 
@@ -19,9 +19,9 @@ constexpr std::array<const char*, 7> names{"facts", "analyzer", "norms", "terms"
 
 struct Sections {
   std::array<std::string, names.size()> bytes;
-  [[nodiscard]] backend::IndexSection section(std::string_view name) const {
+  [[nodiscard]] backend::detail::IndexSection section(std::string_view name) const {
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (name == names[i]) return backend::IndexSection(std::make_shared<const std::string>(bytes[i]));
+      if (name == names[i]) return backend::detail::IndexSection(std::make_shared<const std::string>(bytes[i]));
     throw Error("no such section");
   }
 };
@@ -34,7 +34,7 @@ Sections good_index() {
       if ((i * 7 + word * word) % (word + 2) == 0) text += "w" + std::to_string(word) + ' ';
     corpus.emplace_back("p" + std::to_string(i), "t", text);
   }
-  backend::IndexMemory memory;
+  backend::detail::IndexMemory memory;
   backend::LexicalBuilder{backend::Bm25Options()}(corpus, memory);
   Sections all;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     const backend::LexicalIndex index(changed);
-    backend::LexicalSearch search;
+    backend::detail::LexicalSearch search;
     for (const char* words : {"w1 w2 w3", "w0", "w11 w1 none"})
       for (const std::size_t k : {1, 10}) {
         std::vector<std::string> query{words};

@@ -1,5 +1,5 @@
 // Records of a journal: what is accepted is what would have been written.
-#include <espalier/backend/journal/codec.hpp>
+#include <espalier/backend/journal/detail/codec.hpp>
 #include <espalier/core/error.hpp>
 
 #include "fuzzing.hpp"
@@ -11,7 +11,8 @@ namespace {
 template <class T>
 void attempt(const std::string& bytes) {
   try {
-    fuzz::require(backend::encode(backend::decode<T>(bytes)) == bytes, "an accepted record encodes to the same bytes");
+    fuzz::require(backend::detail::encode(backend::detail::decode<T>(bytes)) == bytes,
+                  "an accepted record encodes to the same bytes");
   } catch (const Error& error) {
     fuzz::require(error.what()[0] != '\0', "an error says something");
   }

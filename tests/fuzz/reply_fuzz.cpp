@@ -1,9 +1,9 @@
 // What servers send: completions, hits, embeddings, scores, errors. The first byte chooses the reader.
-#include <espalier/backend/chat/ollama_reply.hpp>
-#include <espalier/backend/chat/openai_reply.hpp>
-#include <espalier/backend/chat/read_score.hpp>
-#include <espalier/backend/http/read_embedding.hpp>
-#include <espalier/backend/http/read_hits.hpp>
+#include <espalier/backend/chat/detail/ollama_reply.hpp>
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/chat/detail/read_score.hpp>
+#include <espalier/backend/http/detail/read_embedding.hpp>
+#include <espalier/backend/http/detail/read_hits.hpp>
 
 #include "fuzzing.hpp"
 
@@ -11,23 +11,23 @@ using namespace espalier;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  static backend::JsonReader json;
+  static backend::detail::JsonReader json;
   static const std::vector<Prompt> prompts = [] {
     Sampling sampling;
     sampling.stop = {"</answer>", "\n\n"};
     sampling.logprobs = true;
     return std::vector<Prompt>{Prompt("q", sampling, 1, 0), Prompt("q", sampling, 1, 1)};
   }();
-  static const backend::Usage most = backend::most_usage(prompts, "");
-  backend::UsageReader counts(most);
+  static const backend::detail::Usage most = backend::detail::most_usage(prompts, "");
+  backend::detail::UsageReader counts(most);
   std::string text = fuzz::text_of(data + 1, size - 1);
   try {
     const simdjson::dom::element root = json.read(text);
     fuzz::require(simdjson::validate_utf8(text), "a reply that was read is UTF-8");
     switch ((data[0] + 2) % 5) {  // '0' is the first
       case 0: {
-        const auto completions = backend::read_completions(
-            root, prompts, backend::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp),
+        const auto completions = backend::detail::read_completions(
+            root, prompts, backend::detail::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp),
             counts);
         fuzz::require(completions.size() == prompts.size(), "a place for every sample");
         for (const auto& completion : completions)
@@ -40,18 +40,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       case 1: {
         simdjson::dom::array hits;
-        if (!root.get(hits)) fuzz::require(backend::read_hits(hits, 3).size() <= 3, "no more than k hits");
+        if (!root.get(hits)) fuzz::require(backend::detail::read_hits(hits, 3).size() <= 3, "no more than k hits");
         break;
       }
       case 2:
-        backend::read_embedding(root);
+        backend::detail::read_embedding(root);
         break;
       case 3:
-        fuzz::require(simdjson::validate_utf8(backend::read_ollama(root, prompts[0], counts).text),
+        fuzz::require(simdjson::validate_utf8(backend::detail::read_ollama(root, prompts[0], counts).text),
                       "completions are UTF-8");
         break;
       default: {
-        const Score score = backend::read_score(root, ScoreRequest("a", " b c"), data[0] % 2);
+        const Score score = backend::detail::read_score(root, ScoreRequest("a", " b c"), data[0] % 2);
         fuzz::require(score.tokens > 0 && score.tokens <= score.prompt_tokens && score.logprob <= 0,
                       "a score of tokens of the prompt");
       }

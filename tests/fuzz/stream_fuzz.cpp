@@ -1,21 +1,21 @@
 // Streams of events, and replies that come as chunks or in lines.
-#include <espalier/backend/chat/ollama_reply.hpp>
-#include <espalier/backend/chat/ollama_stream.hpp>
-#include <espalier/backend/chat/openai_reply.hpp>
-#include <espalier/backend/chat/streamed_reply.hpp>
+#include <espalier/backend/chat/detail/ollama_reply.hpp>
+#include <espalier/backend/chat/detail/ollama_stream.hpp>
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/chat/detail/streamed_reply.hpp>
 
 #include "fuzzing.hpp"
 
 using namespace espalier;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static backend::JsonReader json;
+  static backend::detail::JsonReader json;
   static const std::vector<Prompt> prompts{Prompt("q", Sampling(), 1, 0), Prompt("q", Sampling(), 1, 1)};
   const std::string stream = fuzz::text_of(data, size);
   std::size_t length = 0;
-  backend::for_each_event(stream, [&](std::string_view event) { length += event.size(); });
+  backend::detail::for_each_event(stream, [&](std::string_view event) { length += event.size(); });
   fuzz::require(length <= stream.size(), "events are part of the stream");
-  backend::UsageReader counts(backend::most_usage(prompts, ""));
+  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, ""));
   const auto says_why = [](auto read) {
     try {
       read();
@@ -24,12 +24,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   };
   says_why([&] {
-    std::string whole = backend::StreamedReply::whole(stream, json);
-    backend::read_completions(json.read(whole), prompts, backend::dialect_of(backend::Server::vllm), counts);
+    std::string whole = backend::detail::StreamedReply::whole(stream, json);
+    backend::detail::read_completions(json.read(whole), prompts, backend::detail::dialect_of(backend::Server::vllm),
+                                      counts);
   });
   says_why([&] {
-    std::string whole = backend::whole_ollama(stream, json);
-    backend::read_ollama(json.read(whole), prompts[0], counts);
+    std::string whole = backend::detail::whole_ollama(stream, json);
+    backend::detail::read_ollama(json.read(whole), prompts[0], counts);
   });
   return 0;
 }

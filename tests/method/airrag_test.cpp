@@ -14,6 +14,7 @@
 namespace airrag_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using method::AirRagEnvironment;
 using method::AirRagOptions;
 using rag::SegmentKind;
@@ -34,10 +35,10 @@ RetrieverPort documents(Scheduler& scheduler) {
 }
 
 /// One tree of a variant, chosen from, as a run makes it.
-rag::Tree grow(method::AirRagFace::Variant variant, std::map<std::string, std::string> set, Scripted model,
+rag::Tree grow(method::detail::AirRagFace::Variant variant, std::map<std::string, std::string> set, Scripted model,
                bool with_gold = false,
                std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> encoder = nullptr) {
-  method::AirRagFace method(variant);
+  method::detail::AirRagFace method(variant);
   for (const auto& [name, value] : set) method.options().set(name, value);
   method.check();
   Scheduler scheduler;
@@ -50,9 +51,9 @@ rag::Tree grow(method::AirRagFace::Variant variant, std::map<std::string, std::s
   return scheduler.run(with_gold ? method.grow(rag::State(example), 7)
                                  : method.answer(rag::State(example.question), 7));
 }
-constexpr auto full = method::AirRagFace::Variant::full;
-constexpr auto lite = method::AirRagFace::Variant::lite;
-constexpr auto blender = method::AirRagFace::Variant::blender;
+constexpr auto full = method::detail::AirRagFace::Variant::full;
+constexpr auto lite = method::detail::AirRagFace::Variant::lite;
+constexpr auto blender = method::detail::AirRagFace::Variant::blender;
 
 Scripted script() {
   Scripted model;
@@ -264,7 +265,7 @@ TEST_CASE(
   CHECK(first.ledger.total().retrievals == 4);
   std::size_t longest = 0;
   const rag::Tree many = grow(full, {{"rollouts", "30"}}, model);
-  for (const NodeId id : method::candidates_of(many)) longest = std::max(longest, many.path(id).size());
+  for (const NodeId id : method::detail::candidates_of(many)) longest = std::max(longest, many.path(id).size());
   CHECK(longest == 1 + 10);  // with a transformation before each retrieval
   const rag::Tree plain = grow(full, {}, script().on("say", "None"));
   CHECK(story(plain.state(selected(plain))).find("queries None | query Capital of the home of Ada? | documents") == 0);
@@ -278,16 +279,16 @@ TEST_CASE("candidates are ordered as simulations came to them; the first of equa
   });
   const rag::Tree tree = grow(lite, {{"rollouts", "6"}}, model);
   std::vector<std::string> answers;
-  for (const NodeId id : method::candidates_of(tree)) answers.push_back(*tree.state(id).answer());
+  for (const NodeId id : method::detail::candidates_of(tree)) answers.push_back(*tree.state(id).answer());
   REQUIRE(answers.size() >= 2);
   CHECK(answers[0] == "one");
   CHECK(answers[1] == "two");
-  CHECK(tree.annotation("candidate", method::candidates_of(tree)[1]) == 2);
+  CHECK(tree.annotation("candidate", method::detail::candidates_of(tree)[1]) == 2);
   const rag::Tree pair = grow(lite, {{"rollouts", "2"}}, model);
   CHECK(output::best_answer(pair)->text == "one");  // both agree with one half of all
   // what no simulation came to is a candidate, and the last one
   const rag::Tree both = grow(full, {{"da_terminal", "true"}}, script());
-  const auto ends = method::candidates_of(both);
+  const auto ends = method::detail::candidates_of(both);
   REQUIRE(ends.size() == 2);
   CHECK(*both.state(ends[0]).answer() == "Paris");
   CHECK(*both.state(ends[1]).answer() == "Lyon");
@@ -439,7 +440,7 @@ TEST_CASE("documents scale to fill L_max (Fig. 3), by hand") {
   CHECK(k(131072, 1, false) == 3);
 
   std::uint32_t asked = 0;
-  method::AirRagFace method(full);
+  method::detail::AirRagFace method(full);
   method.options().set("l_max", "16384");
   Scheduler scheduler;
   method::Ports ports(scheduler.model(script(), Scheduler::unlimited),
@@ -453,10 +454,12 @@ TEST_CASE("documents scale to fill L_max (Fig. 3), by hand") {
 }
 
 TEST_CASE("a transformation never repeats a query that was answered; numbers go, and equal lines are one search") {
-  CHECK(method::fresh_queries("1. Where is Ada?\n2) When?\n- Who?\n* Why?\n10. Where is ada\n1984 film\n3.5 km?", {}) ==
+  CHECK(method::detail::fresh_queries(
+            "1. Where is Ada?\n2) When?\n- Who?\n* Why?\n10. Where is ada\n1984 film\n3.5 km?", {}) ==
         std::vector<std::string>{"Where is Ada?", "When?", "Who?", "Why?", "1984 film", "3.5 km?"});
-  CHECK(method::fresh_queries("None.", {}).empty());
-  CHECK(method::fresh_queries("A b?\nC", {"b"}) == std::vector<std::string>{"C"});  // normal forms have no article
+  CHECK(method::detail::fresh_queries("None.", {}).empty());
+  CHECK(method::detail::fresh_queries("A b?\nC", {"b"}) ==
+        std::vector<std::string>{"C"});  // normal forms have no article
 
   Scripted model = script();
   model.on("say", "1. Where is Ada's home?\n2. Where is Ada's home?\n3. What is the capital of that?");
@@ -492,7 +495,7 @@ TEST_CASE("one rollout follows all samples of its action: with n_say 3, three ca
   Scripted model = script();
   model.on("say", [](const Prompt& p) { return "Where is " + std::to_string(p.sample()) + "?"; });
   const rag::Tree tree = grow(full, {{"n_say", "3"}}, model);
-  CHECK(method::candidates_of(tree).size() == 3);
+  CHECK(method::detail::candidates_of(tree).size() == 3);
   CHECK(tree[0].visits == 3);
   CHECK(tree.steps == 1);
 }
@@ -524,10 +527,10 @@ TEST_CASE("states are scored by the share of good completions through them, work
 }
 
 TEST_CASE("presets and options say what they are") {
-  method::AirRagFace paper(full), code(full);
+  method::detail::AirRagFace paper(full), code(full);
   paper.preset("paper");
   code.preset("code");
-  const auto says = [](method::AirRagFace& method, const char* option) {
+  const auto says = [](method::detail::AirRagFace& method, const char* option) {
     return method.options().json().find(option) != std::string::npos;
   };
   for (const char* option : {R"("w":1.4142135623730951)", R"("simulation":"straight")",
@@ -544,25 +547,25 @@ TEST_CASE("presets and options say what they are") {
 TEST_CASE("a recorded tree takes scores of a reward model and the agreement of embeddings") {
   rag::Tree tree = grow(full, {{"rollouts", "2"}}, script());
   tree.annotations.erase("process_reward");
-  method::AirRagFace method(full);
+  method::detail::AirRagFace method(full);
   Scheduler scheduler;
   method::Ports ports(scheduler.model(script(), Scheduler::unlimited), documents(scheduler));
   ports.encoder = scheduler.encoder(
       [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{1, 0}); });
   method.prepare(ports, method.prompts());
   const rag::Tree annotated = scheduler.run(method.annotate(tree, {"prm", "embedding"}));
-  for (const NodeId id : method::candidates_of(annotated)) {
+  for (const NodeId id : method::detail::candidates_of(annotated)) {
     CHECK(annotated.annotation("process_reward", id) == 0.5);
     CHECK(annotated.annotation("embedding", id) == 1);
   }
   CHECK(std::isnan(annotated.annotation("process_reward", 1)));
 
-  method::AirRagFace silent(full);
+  method::detail::AirRagFace silent(full);
   silent.prepare(
       method::Ports(scheduler.model(script().on("process_reward", "none"), Scheduler::unlimited), documents(scheduler)),
       silent.prompts());
   const rag::Tree unread = scheduler.run(silent.annotate(annotated, {"prm"}));
-  for (const NodeId id : method::candidates_of(unread))
+  for (const NodeId id : method::detail::candidates_of(unread))
     CHECK(std::isnan(unread.annotation("process_reward", id)));  // no score of another model's stays
   CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(tree, {"judge"})),
                        "option 'with' is judge, allowed: prm, embedding", std::invalid_argument);

@@ -14,6 +14,7 @@
 namespace baselines_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using testing::Habit;
 using testing::Scripted;
 using testing::Stubborn;
@@ -234,7 +235,7 @@ TEST_CASE("rounds are counted: then the answer is forced, or none is given") {
 }
 
 TEST_CASE("Self-RAG keeps the answer with the highest sum, worked out by hand") {
-  using method::baselines::self_rag_score;
+  using method::baselines::detail::self_rag_score;
   CHECK(self_rag_score(std::log(0.5), 1, 0.5, 0.75) == doctest::Approx(0.5 + 1 + 0.5 + 0.5 * 0.5));
   CHECK(self_rag_score(std::nan(""), 1, 0, 0) == doctest::Approx(0.5));  // 1 + 0 - 0.5, no probability
 }
@@ -340,14 +341,14 @@ TEST_CASE("worked examples stand before the question where a publication has the
     method->options().set("shots", "5");
     CHECK_THROWS_WITH_AS(method->check(), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   }
-  const auto& first = method::baselines::demonstrations[0];
-  CHECK(method::baselines::as_sentences(first).ends_with("in Romania.\nSo the answer is: Romania\n"));
-  CHECK(method::baselines::as_follow_ups(first).ends_with("in Romania.\nSo the final answer is: Romania\n"));
+  const auto& first = method::baselines::detail::demonstrations[0];
+  CHECK(method::baselines::detail::as_sentences(first).ends_with("in Romania.\nSo the answer is: Romania\n"));
+  CHECK(method::baselines::detail::as_follow_ups(first).ends_with("in Romania.\nSo the final answer is: Romania\n"));
   CHECK_THROWS_AS(method::make_method("search-o1")->options().set("shots", "1"), std::invalid_argument);
 }
 
 TEST_CASE("FLARE looks at each token of a sentence, and leaves the least sure ones out of the query") {
-  using method::baselines::look_ahead;
+  using method::baselines::detail::look_ahead;
   Proposal<rag::Action> drawn(rag::Action(), 0);
   drawn.token_logprobs = {{"The", std::log(0.9)},     {" capital", std::log(0.85)}, {" is", std::log(0.95)},
                           {" Lyon", std::log(0.3)},   {" now", std::log(0.5)},      {".", std::log(0.99)},
@@ -397,7 +398,7 @@ TEST_CASE("FLARE says what it needs of a model") {
 }
 
 TEST_CASE("the first sentence ends where a sentence ends") {
-  using method::baselines::first_sentence;
+  using method::baselines::detail::first_sentence;
   CHECK(first_sentence("One. Two.") == "One.");
   CHECK(first_sentence("He lives in St. Louis. Yes.") == "He lives in St. Louis.");
   CHECK(first_sentence("The U.S. Steel company. Yes.") == "The U.S. Steel company.");

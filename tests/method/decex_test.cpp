@@ -8,6 +8,7 @@
 namespace decex_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::testing;
 using Options = method::DecExRagOptions;
 
@@ -358,7 +359,7 @@ TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer
   const ModelPort models = scheduler.model(std::move(model), Scheduler::unlimited);
   const RetrieverPort documents =
       scheduler.retriever([](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); });
-  method::DecExRagFace face;
+  method::detail::DecExRagFace face;
   face.options().set("T_max", "2");
   face.prepare(method::Ports(models, documents), face.prompts());
   const rag::Tree tree = scheduler.run(face.answer(rag::State(rag::Question{"q1", "Capital?"}), 7));
@@ -367,7 +368,7 @@ TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer
 }
 
 TEST_CASE("a reward that needs no gold grows trees without it") {
-  method::DecExRagFace face;
+  method::detail::DecExRagFace face;
   CHECK(face.needs_gold());
   face.options().set("reward", "agreement");
   CHECK_FALSE(face.needs_gold());

@@ -12,6 +12,7 @@
 namespace decouple_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using method::Dual;
 using rag::SegmentKind;
 using testing::Scripted;
@@ -20,7 +21,7 @@ namespace {
 
 rag::Tree run_it(std::map<std::string, std::string> set, Scripted model, bool labels, bool greedy = false,
                  std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> values = nullptr) {
-  method::DecoupleRagFace method(greedy);
+  method::detail::DecoupleRagFace method(greedy);
   for (const auto& [name, value] : set) method.options().set(name, value);
   method.check();
   Scheduler scheduler;
@@ -275,18 +276,18 @@ TEST_CASE("plans and searches may be ranked by chance, which asks for no value (
 
 TEST_CASE("a list of queries in a step is a list, fused by reciprocal ranks") {
   using List = std::vector<std::string>;
-  CHECK(method::query_list("capital (France)") == List{"capital (France)"});
-  CHECK(method::query_list(R"(["a, b", 'c', "c" , d e])") == List{"a, b", "c", "d e"});
-  CHECK(method::query_list("[France's capital, Paris]") == List{"France's capital", "Paris"});
-  CHECK(method::query_list("[]") == List{"[]"});
-  CHECK(method::query_list("[a] and b") == List{"[a] and b"});
+  CHECK(method::detail::query_list("capital (France)") == List{"capital (France)"});
+  CHECK(method::detail::query_list(R"(["a, b", 'c', "c" , d e])") == List{"a, b", "c", "d e"});
+  CHECK(method::detail::query_list("[France's capital, Paris]") == List{"France's capital", "Paris"});
+  CHECK(method::detail::query_list("[]") == List{"[]"});
+  CHECK(method::detail::query_list("[a] and b") == List{"[a] and b"});
 
   Scripted model = labelled();
   model.on("step", [](const Prompt& p) {
     if (p.slot("history")->find("Observation") != std::string_view::npos) return "Found. Finish(Paris)";
     return R"(Look. Search(["x", "y"]))";
   });
-  method::DecoupleRagFace method(false);
+  method::detail::DecoupleRagFace method(false);
   method.options().set("children", "1");
   Scheduler scheduler;
   std::vector<std::string> asked;
@@ -335,14 +336,14 @@ TEST_CASE("rows hold one right path and wrong ones, with values where they are r
   CHECK(policy.find("q_value") == std::string::npos);
   CHECK(policy.find("Lyon") == std::string::npos);
 
-  const auto ends = [&](method::ValueRowOptions options) { return method::labelled_paths(tree, options); };
+  const auto ends = [&](method::ValueRowOptions options) { return method::detail::labelled_paths(tree, options); };
   CHECK(ends({}) == std::vector<NodeId>{3, 2});
   CHECK(ends({.wrong = 0}) == std::vector<NodeId>{3});
-  CHECK(method::answer_recall(tree.state(3)) == 1);
-  CHECK(method::answer_recall(tree.state(2)) == 0);
+  CHECK(method::detail::answer_recall(tree.state(3)) == 1);
+  CHECK(method::detail::answer_recall(tree.state(2)) == 0);
   rag::Tree unjudged = tree;
   unjudged[1].evaluated = false;  // the step before the right answer
-  CHECK(method::labelled_paths(unjudged, {}) == std::vector<NodeId>{2});
+  CHECK(method::detail::labelled_paths(unjudged, {}) == std::vector<NodeId>{2});
 }
 
 TEST_CASE("a right path is right by its answer: from memory too, and for yes/no questions unless they are skipped") {
@@ -351,7 +352,7 @@ TEST_CASE("a right path is right by its answer: from memory too, and for yes/no 
     example.question = {"q", "Who?"};
     example.gold = std::move(gold);
     const rag::State root(example);
-    return method::answer_recall(root.with(rag::Segment(SegmentKind::answer, rag::ModelText(answer))));
+    return method::detail::answer_recall(root.with(rag::Segment(SegmentKind::answer, rag::ModelText(answer))));
   };
   CHECK(recall("the Duke of York", {"Prince Andrew, Duke of York"}) == doctest::Approx(3.0 / 5));
   CHECK(recall("Andrew", {"Prince Andrew, Duke of York", "Prince Andrew"}) == 0.5);
@@ -362,18 +363,18 @@ TEST_CASE("a right path is right by its answer: from memory too, and for yes/no 
   Scripted model = labelled();
   model.on("step", [](const Prompt& p) { return p.sample() == 0 ? "I know. Finish(Paris)" : "I guess. Finish(Lyon)"; });
   const rag::Tree tree = run_it({{"children", "2"}}, model, true);
-  CHECK(method::labelled_paths(tree, {}) == std::vector<NodeId>{1, 2});
+  CHECK(method::detail::labelled_paths(tree, {}) == std::vector<NodeId>{1, 2});
   for (const auto& [question, gold, yes_no] : {std::tuple("Is Paris a town?", "a town", true),
                                                {"Which?", "Yes", true},
                                                {"Island of France?", "Paris", false}}) {
     rag::Example example;
     example.question = {"q", question};
     example.gold = {gold};
-    CHECK(method::asks_yes_or_no(rag::State(example)) == yes_no);
+    CHECK(method::detail::asks_yes_or_no(rag::State(example)) == yes_no);
     rag::Tree asked = tree;
     asked.state(0) = rag::State(example);
-    CHECK(method::labelled_paths(asked, {.skip_yes_no = true}).empty() == yes_no);
-    CHECK(method::labelled_paths(asked, {}).size() == 2);
+    CHECK(method::detail::labelled_paths(asked, {.skip_yes_no = true}).empty() == yes_no);
+    CHECK(method::detail::labelled_paths(asked, {}).size() == 2);
   }
 }
 
@@ -382,7 +383,7 @@ TEST_CASE("a judge that knows more gives better answers, and better ones than no
   std::vector<Passage> corpus;
   for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
   const auto right = [&](double judge, bool greedy) {
-    method::DecoupleRagFace method(greedy);
+    method::detail::DecoupleRagFace method(greedy);
     Scheduler scheduler;
     method.prepare(method::Ports(scheduler.model(sim::Model(world.examples(), {.judge = judge}), 1000),
                                  scheduler.retriever(backend::Bm25(corpus), 1000)),
@@ -407,7 +408,7 @@ TEST_CASE("a judge that knows more gives better answers, and better ones than no
 }
 
 TEST_CASE("presets differ as the docs say") {
-  method::DecoupleRagFace paper(false), code(false);
+  method::detail::DecoupleRagFace paper(false), code(false);
   paper.preset("paper");
   code.preset("code");
   for (

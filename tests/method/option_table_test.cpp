@@ -81,7 +81,7 @@ TEST_CASE("options of DecEx-RAG that make no sense are refused") {
                                     {"max_tokens", "0"},
                                     {"margin", "-0.1"},
                                     {"rollout_rounds", "0"}}) {
-    method::DecExRagFace bad;
+    method::detail::DecExRagFace bad;
     bad.options().set(name, value);
     CHECK_THROWS_AS(bad.check(), std::invalid_argument);
   }

@@ -12,6 +12,7 @@
 namespace prorag_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using doctest::Approx;
 using method::ProRagOptions;
 using testing::Scripted;
@@ -398,7 +399,7 @@ TEST_CASE("inference follows the policy, the best of n paths, or a beam by proce
 
 TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probabilities where the prior needs them") {
   const auto options = [](const std::string& name) {
-    method::ProRagFace method;
+    method::detail::ProRagFace method;
     method.preset(name);
     method.check();
     return method.options().json();
@@ -427,11 +428,11 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
   differ(R"("solve":false)", R"("solve":false)");
   CHECK(code.find(R"("sampling.rollout.temperature":0)") != std::string::npos);
   CHECK(paper.find("sampling.rollout.temperature") == std::string::npos);
-  method::ProRagFace method;
+  method::detail::ProRagFace method;
   CHECK_THROWS_WITH_AS(method.preset("codex"), "option 'preset' is codex, allowed: paper, code", std::invalid_argument);
 
   for (const char* prior : {"counts", "sum_logprob"}) {
-    method::ProRagFace small;
+    method::detail::ProRagFace small;
     small.options().set("simulations", "6");
     small.options().set("prior", prior);
     std::map<std::string, bool> asked;
@@ -449,7 +450,7 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
 }
 
 TEST_CASE("a group holds independent trajectories with their outcomes") {
-  method::ProRagFace method;
+  method::detail::ProRagFace method;
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}})
     method.options().set(name, value);
@@ -464,7 +465,7 @@ TEST_CASE("a group holds independent trajectories with their outcomes") {
 }
 
 TEST_CASE("a group holds the policy's own first replies: what cannot be read is not drawn again, and is scored") {
-  method::ProRagFace method;
+  method::detail::ProRagFace method;
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}})
     method.options().set(name, value);
@@ -494,7 +495,7 @@ std::pair<rag::Tree, std::string> cold_start(const std::string& told, const std:
   example.gold = {"the sea"};
   example.chain = {{"Paris >> river", "Seine", "Paris", "d1", "Paris lies on the Seine."},
                    {"Where does #1 end?", "the sea", "Seine", "d2", passage}};
-  method::ProRagFace method;
+  method::detail::ProRagFace method;
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"grow", "none"}, {"annotate", "cold_start"}, {"mark_weight", "2"}})
     method.options().set(name, value);
@@ -541,7 +542,7 @@ TEST_CASE("a gold chain of two steps is told in five thoughts, or left out; hist
 }
 
 TEST_CASE("another model's annotations can be added to a tree that was grown without") {
-  method::ProRagFace method;
+  method::detail::ProRagFace method;
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"simulations", "4"}, {"samples", "2"}, {"annotate", "none"}})
     method.options().set(name, value);
@@ -562,7 +563,7 @@ TEST_CASE("another model's annotations can be added to a tree that was grown wit
 
 TEST_CASE("answers can be annotated with how well their embeddings agree") {
   const auto grown = [](bool encoder) {
-    method::ProRagFace method;
+    method::detail::ProRagFace method;
     for (const auto& [name, value] :
          std::map<std::string, std::string>{{"grow", "group"}, {"group", "3"}, {"annotate", "none"}})
       method.options().set(name, value);
@@ -592,7 +593,7 @@ TEST_CASE("answers can be annotated with how well their embeddings agree") {
 
 TEST_CASE("no prompt shows the gold answer, of a search, its judge or its process reward") {
   for (const char* grow : {"search", "group"}) {
-    method::ProRagFace method;
+    method::detail::ProRagFace method;
     for (const auto& [name, value] :
          std::map<std::string, std::string>{{"grow", grow}, {"simulations", "6"}, {"annotate", "both"}})
       method.options().set(name, value);

@@ -179,7 +179,7 @@ TEST_CASE("a model that never stops searching is made to answer after the last r
 }
 
 TEST_CASE("the presets of ReasonRAG differ as its page says") {
-  method::ReasonRagFace paper, code;
+  method::detail::ReasonRagFace paper, code;
   paper.preset("paper");
   code.preset("code");
   CHECK(paper.options().json().find(R"("value":"rollouts","n":1,"decay":0.9,"alpha":0.9,"leaves":"all")") !=

@@ -18,9 +18,10 @@ rag::Segment words(SegmentKind kind) { return {kind, rag::ModelText("w")}; }
 }  // namespace
 
 TEST_CASE("a step is text in its marks, a thought and an action") {
-  CHECK(method::step_text(Action(SegmentKind::query, "who < what", "So.", ""), protocol()) ==
+  CHECK(method::detail::step_text(Action(SegmentKind::query, "who < what", "So.", ""), protocol()) ==
         "<step> So. </step>\n<subquery> who &lt; what </subquery>");
-  CHECK(method::step_text(Action(SegmentKind::answer, "Rome", "", ""), protocol()) == "<answer> Rome </answer>");
+  CHECK(method::detail::step_text(Action(SegmentKind::answer, "Rome", "", ""), protocol()) ==
+        "<answer> Rome </answer>");
 }
 
 TEST_CASE("steps keep the schema by what they are and what stands before them") {
@@ -28,7 +29,7 @@ TEST_CASE("steps keep the schema by what they are and what stands before them") 
   const rag::Segment found(Passages{Passage("d", "T", "t", 1)}), concluded = words(sub_answer),
                                                                  answered = words(answer);
   const auto ok = [](SegmentKind kind, const rag::Segment* before) {
-    return method::well_formed(Action(kind, "w", "thought", ""), before);
+    return method::detail::well_formed(Action(kind, "w", "thought", ""), before);
   };
   CHECK(ok(query, nullptr));
   CHECK(ok(answer, nullptr));
@@ -40,8 +41,8 @@ TEST_CASE("steps keep the schema by what they are and what stands before them") 
   CHECK(ok(answer, &concluded));
   CHECK_FALSE(ok(sub_answer, &concluded));
   for (const auto kind : {query, sub_answer, answer}) CHECK_FALSE(ok(kind, &answered));
-  CHECK_FALSE(method::well_formed(Action(query, "w", "", ""), nullptr));
-  CHECK_FALSE(method::well_formed(Action(query, "", "thought", ""), nullptr));
+  CHECK_FALSE(method::detail::well_formed(Action(query, "w", "", ""), nullptr));
+  CHECK_FALSE(method::detail::well_formed(Action(query, "", "thought", ""), nullptr));
 }
 
 TEST_CASE("a step as text has exactly one thought and one action, each with words") {

@@ -72,7 +72,7 @@ TEST_CASE("control marks weigh more in the loss (Eq. 1), in code points") {
       out += std::to_string(s.begin) + '-' + std::to_string(s.end) + '*' + std::to_string(static_cast<int>(s.weight)) +
              ' ';
     }
-    CHECK(end == output::code_points(text));
+    CHECK(end == output::detail::code_points(text));
     return out;
   };
   CHECK(spans("<step> é </step>\n<answer> b </answer>") == "0-9*1 9-16*2 16-17*1 17-25*5 25-28*1 28-37*5 ");
@@ -216,7 +216,7 @@ TEST_CASE("remarks survive the file") {
   std::string line;
   output::append_tree(g.record(), line);
   simdjson::dom::parser parser;
-  const auto read = output::detail::TreeReader(output::JsonLine("f", 1, parser.parse(line).value())).read();
+  const auto read = output::detail::TreeReader(output::detail::JsonLine("f", 1, parser.parse(line).value())).read();
   REQUIRE(read.tree.remarks.size() == 1);
   CHECK(read.tree.remarks[0].node == 4);
   CHECK(read.tree.remarks[0].text == "\"why\"\n");

@@ -119,7 +119,7 @@ TEST_CASE("at a tie of votes the first answer is taken") {
 
 TEST_CASE("an answer's row holds the scores, the status and the logical costs") {
   std::string out;
-  output::append_answer_row(output::answer_row(two_rounds("", "the Zurich town").record()), out);
+  output::detail::append_answer_row(output::answer_row(two_rounds("", "the Zurich town").record()), out);
   // "zurich town" against "zurich": precision 1/2, recall 1, F1 2/3; the gold stands in it.
   CHECK(
       out ==
@@ -142,11 +142,11 @@ TEST_CASE(
   none.tree.ledger["own_answer"] = {4, 40, 8, 0, 1};
   none.tree.ledger["rollout"] = {6, 60, 12, 0, 0};
   for (int i = 0; i < 3; ++i)
-    none.tree.ledger.enter("rollout", Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
+    none.tree.ledger.add_unread("rollout", Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
   CHECK(output::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 3 of 6 completions of 'rollout' could not be read; the "
         "first: \"I would say\n\"Rome\".\"");
-  none.tree.ledger.enter("rollout", Unread("", 32, Seed(1), 0));
+  none.tree.ledger.add_unread("rollout", Unread("", 32, Seed(1), 0));
   CHECK(output::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 4 of 6 completions of 'rollout' could not be read, 1 of "
         "them cut by max_tokens; "
@@ -162,7 +162,8 @@ TEST_CASE(
   CHECK_FALSE(blind.em);
 
   std::string out;
-  output::append_answer_row(output::open_row({"q9", "Why?"}, std::make_exception_ptr(BackendError("refused"))), out);
+  output::detail::append_answer_row(
+      output::detail::open_row({"q9", "Why?"}, std::make_exception_ptr(BackendError("refused"))), out);
   CHECK(
       out ==
       R"({"id":"q9","question":"Why?","answer":null,"status":"open","error":"refused","em":null,"f1":null,"acc":null,)"

@@ -10,6 +10,7 @@
 namespace dpo_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::testing;
 
 namespace {
@@ -189,7 +190,7 @@ TEST_CASE("pairs of grown trees join readable siblings of known value, each pair
     for (const Row& row : rows) {
       ids.insert(row.text("id"));
       CHECK(row.text("chosen") != row.text("rejected"));
-      const output::JsonLine from = row.json.object("provenance");
+      const output::detail::JsonLine from = row.json.object("provenance");
       const auto chosen = static_cast<NodeId>(from.count("chosen_node")),
                  rejected = static_cast<NodeId>(from.count("rejected_node"));
       CHECK(tree[chosen].parent == from.count("parent"));

@@ -7,7 +7,7 @@
 namespace jsonl_test {
 
 using namespace espalier;
-using output::AtomicFile;
+using output::detail::AtomicFile;
 
 namespace {
 
@@ -58,7 +58,7 @@ TEST_CASE("a file that cannot be written or put in place is named, and nothing i
 TEST_CASE("lines are written with their ends") {
   const test::TemporaryFolder folder;
   const std::vector<std::string> lines{"{}", "", "[\"x\"]"};
-  output::write_lines(folder / "a", lines);
+  output::detail::write_lines(folder / "a", lines);
   CHECK(test::read_bytes(folder / "a") == "{}\n\n[\"x\"]\n");
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
       .end_object()
       .end_object();
   test::write_bytes(folder / "a", text);
-  const auto fields = output::read_flat_json(folder / "a");
+  const auto fields = output::detail::read_flat_json(folder / "a");
   const std::map<std::string, std::string> expected{{"seed", "18446744073709551615"},
                                                     {"options.k", "3"},
                                                     {"options.tiny", "1e-07"},
@@ -103,8 +103,8 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
                                                     {"options.inner.deep", "0.1"}};
   CHECK(fields == expected);
   test::write_bytes(folder / "b", "{");
-  CHECK_THROWS_AS((void)output::read_flat_json(folder / "b"), InputError);
-  CHECK_THROWS_AS((void)output::read_flat_json(folder / "missing"), InputError);
+  CHECK_THROWS_AS((void)output::detail::read_flat_json(folder / "b"), InputError);
+  CHECK_THROWS_AS((void)output::detail::read_flat_json(folder / "missing"), InputError);
 }
 
 }  // namespace jsonl_test

@@ -6,6 +6,7 @@ namespace medoid_test {
 
 using namespace espalier;
 using namespace espalier::output;
+using namespace espalier::output::detail;
 
 TEST_CASE("agreement by words, worked out by hand (AirRAG, Eq. 2)") {
   CHECK(jaccard("The Eiffel Tower", "eiffel tower!") == 1);  // articles and punctuation count for nothing

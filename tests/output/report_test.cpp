@@ -106,9 +106,10 @@ std::string hostile_summary() {
 
 std::string page(const std::string& summary, const std::vector<std::array<std::string, 3>>& questions) {
   std::string text;
-  out::append_report_head(text, summary);
-  for (const auto& [answer, tree, pairs] : questions) out::append_report_question(text, {"", answer, tree, pairs});
-  out::append_report_tail(text, text.size());
+  out::detail::append_report_head(text, summary);
+  for (const auto& [answer, tree, pairs] : questions)
+    out::detail::append_report_question(text, {"", answer, tree, pairs});
+  out::detail::append_report_tail(text, text.size());
   return text;
 }
 std::size_t count(std::string_view text, std::string_view what) {
@@ -147,16 +148,16 @@ struct Folder {
 
 TEST_CASE("HTML text escapes all five characters and replaces NUL") {
   std::string text;
-  out::append_html(text, std::string_view("a<b>&\"'\0é", 10));
+  out::detail::append_html(text, std::string_view("a<b>&\"'\0é", 10));
   CHECK(text == "a&lt;b&gt;&amp;&quot;&#39;\xEF\xBF\xBDé");
 }
 
 TEST_CASE("JSON in a page keeps its meaning and loses every character that markup could see") {
   std::string text;
-  out::append_json_in_html(text, "[\"</script>&\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\"]");
+  out::detail::append_json_in_html(text, "[\"</script>&\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\"]");
   CHECK(text == "[\"\\u003c/script\\u003e\\u0026\\u2028\\u2029\xE2\x80\xAA\"]");
   std::string cut;
-  out::append_json_in_html(cut, "\xE2\x80");  // a sequence that ends too early is left alone
+  out::detail::append_json_in_html(cut, "\xE2\x80");  // a sequence that ends too early is left alone
   CHECK(cut == "\xE2\x80");
 }
 
@@ -229,12 +230,12 @@ TEST_CASE("the page lets its own script run and nothing else, and names nothing 
 TEST_CASE("the page adds little to its records, and a heavy one says so") {
   const std::string tree = hostile_tree("a"), answer = hostile_answer("a");
   std::string question;
-  out::append_report_question(question, {"a", answer, tree, ""});
+  out::detail::append_report_question(question, {"a", answer, tree, ""});
   CHECK(question.size() < 2 * (answer.size() + tree.size()));
   CHECK(page("{}", {}).size() < 131'072);
   std::string light, heavy;
-  out::append_report_tail(light, 20'000'000);
-  out::append_report_tail(heavy, 23'400'000);
+  out::detail::append_report_tail(light, 20'000'000);
+  out::detail::append_report_tail(heavy, 23'400'000);
   CHECK(light.find(" MB") == light.npos);
   CHECK(heavy.find("It holds 23 MB") != heavy.npos);
 }

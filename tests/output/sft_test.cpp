@@ -7,6 +7,7 @@
 namespace sft_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::testing;
 
 namespace {

@@ -139,7 +139,7 @@ class Row {
   [[nodiscard]] std::string raw(std::string_view pointer) const {
     std::string out;
     JsonWriter writer(out);
-    output::append_json(writer, json.element().at_pointer(pointer));
+    output::detail::append_json(writer, json.element().at_pointer(pointer));
     return out;
   }
 
@@ -147,7 +147,7 @@ class Row {
   std::shared_ptr<simdjson::dom::parser> parser_;
 
  public:
-  output::JsonLine json;
+  output::detail::JsonLine json;
 };
 
 inline std::vector<std::string> lines_of(const std::string& text) {

@@ -86,7 +86,7 @@ void check_equal(const rag::Tree& a, const rag::Tree& b) {
 
 std::string all_outputs(const output::TreeRecord& record) {
   std::string out;
-  output::append_answer_row(output::answer_row(record), out);
+  output::detail::append_answer_row(output::answer_row(record), out);
   output::append_sft_rows(record, short_prompts(), {}, out);
   output::append_dpo_rows(record, short_prompts(), {}, out);
   return out;
@@ -148,8 +148,8 @@ TEST_CASE("a tree that was written and read is the same tree, and writes the sam
           .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
           .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
   t.tree.rollouts.push_back({9, end, 0.3});
-  t.tree.ledger.enter("rollout", Unread("\x1b[31m <script>\n\"é\"", 512, Seed(3), 1));
-  t.tree.ledger.enter("termination", Unread("", 0, Seed(3), 1));
+  t.tree.ledger.add_unread("rollout", Unread("\x1b[31m <script>\n\"é\"", 512, Seed(3), 1));
+  t.tree.ledger.add_unread("termination", Unread("", 0, Seed(3), 1));
   const std::string line = written(t.record());
   CHECK(line.find('\n') == line.size() - 1);
   CHECK(

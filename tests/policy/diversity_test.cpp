@@ -5,6 +5,7 @@
 namespace diversity_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 TEST_CASE("distances between texts, counted by hand") {
   CHECK(charset_distance("abc", "bcd") == 2);  // a and d

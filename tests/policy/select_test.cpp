@@ -6,6 +6,7 @@
 namespace select_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 static_assert(SelectionPolicy<Uct> && SelectionPolicy<Puct>);
 

@@ -13,6 +13,7 @@
 namespace sequential_halving_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

@@ -10,6 +10,7 @@
 namespace metrics_test {
 
 using namespace espalier::rag;
+using namespace espalier::rag::detail;
 
 namespace {
 

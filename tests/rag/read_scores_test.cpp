@@ -6,6 +6,7 @@ namespace read_scores_test {
 
 using namespace espalier;
 using namespace espalier::rag;
+using namespace espalier::rag::detail;
 
 TEST_CASE("scores are numbers in the declared range, as many as declared, and nothing else") {
   const ScoreForm percent{0, 100, 1}, pair{-1, 1, 2};

@@ -5,6 +5,7 @@
 namespace read_verdict_test {
 
 using namespace espalier::rag;
+using namespace espalier::rag::detail;
 
 TEST_CASE("a preference is two different positions, or none") {
   const auto is = [](std::string_view text, std::size_t better, std::size_t worse) {

@@ -6,6 +6,7 @@
 namespace sampler_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::testing;
 
 TEST_CASE(

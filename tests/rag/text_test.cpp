@@ -9,7 +9,7 @@
 namespace text_test {
 
 using namespace espalier::rag;
-
+using namespace espalier::rag::detail;
 using Parts = std::vector<std::string_view>;
 
 TEST_CASE("split cuts at every white space character that Python knows") {

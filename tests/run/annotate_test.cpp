@@ -1,4 +1,4 @@
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -80,7 +80,7 @@ TEST_CASE("annotating a recorded run gives the files of a run that annotated at 
   CHECK(content(world / "bare/trees.jsonl").find("annotations") == std::string::npos);
   const std::string before = content(world / "bare/trees.jsonl");
   const auto described = [&] {
-    auto fields = output::read_flat_json((world / "bare/run.json").string());
+    auto fields = output::detail::read_flat_json((world / "bare/run.json").string());
     std::erase_if(fields,
                   [](const auto& field) { return field.first.starts_with("outputs.") || field.first == "annotated"; });
     return fields;
@@ -111,7 +111,7 @@ TEST_CASE("annotating a recorded run gives the files of a run that annotated at 
   const std::string annotated = content(world / "bare/trees.jsonl");
   for (const char* name : {"prm", "judge"}) {  // once more: everything is in the journal, and nothing is counted twice
     run_job(world.annotation(bare, {name}, "bare"));
-    CHECK(output::read_flat_json((world / "bare/accounts.json").string()).at("model.paid_applied") == "0");
+    CHECK(output::detail::read_flat_json((world / "bare/accounts.json").string()).at("model.paid_applied") == "0");
     CHECK(content(world / "bare/trees.jsonl") == annotated);
   }
   CHECK(run_job(bare).recognised);

@@ -17,6 +17,7 @@ namespace every_method_test {
 /// What holds for every method that is registered, without naming one.
 
 using namespace espalier;
+using namespace espalier::detail;
 using testing::Habit;
 using testing::Stubborn;
 

@@ -1,4 +1,4 @@
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 
 #include "../backend/fault_server.hpp"
 #include "../backend/temporary_folder.hpp"

@@ -13,8 +13,9 @@
 namespace index_folder_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using run::build_index;
-using run::IndexFolder;
+using run::detail::IndexFolder;
 using test::TemporaryFolder;
 
 namespace {

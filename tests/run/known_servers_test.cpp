@@ -7,7 +7,7 @@ namespace known_servers_test {
 
 using namespace espalier;
 using backend::Server;
-using run::KnownServers;
+using run::detail::KnownServers;
 using test::TemporaryFolder;
 
 TEST_CASE("what servers are is kept by address, and the last word holds") {

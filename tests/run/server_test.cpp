@@ -1,7 +1,7 @@
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/run/expand.hpp>
+#include <espalier/run/run.hpp>
 
 #include "../backend/fault_server.hpp"
 #include "../backend/temporary_folder.hpp"

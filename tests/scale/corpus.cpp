@@ -22,6 +22,7 @@
 namespace {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 constexpr std::size_t passages = 5'000'000, last = passages - 1, step = 99'991, fillers = 5, vocabulary = 50'000;
 
@@ -82,7 +83,7 @@ TEST_CASE("5 million passages are searched with less than 300 MB, and the answer
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(status == 0);
 
-  const run::IndexFolder index(built);
+  const run::detail::IndexFolder index(built);
   backend::Bm25 bm25 = index.bm25();
   REQUIRE(bm25.size() == passages);
   CHECK(bm25.index().facts().words == passages * (fillers + 4));

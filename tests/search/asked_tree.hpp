@@ -44,7 +44,7 @@ class AskedTree {
       proposals.emplace_back(static_cast<Action>(word % 5), kind, 1.0F,
                              word % 7 == 0 ? Reason::malformed : Reason::none);
       if (word % 7 == 0)
-        context.ledger->enter(
+        context.ledger->add_unread(
             "propose", Unread(c.text, 0, context.seed, context.first + static_cast<std::uint32_t>(proposals.size())));
     }
     co_return proposals;
@@ -61,10 +61,10 @@ class AskedTree {
 
   /// What the model says to a prompt: a number made of all that is in its key.
   static Outcome<Completion> say(const Prompt& prompt) {
-    return Completion(std::to_string(mix64(prompt.key().low) >> 8));
+    return Completion(std::to_string(espalier::detail::mix64(prompt.key().low) >> 8));
   }
   static Outcome<Passages> find(const Query& query) {
-    return Passages(1, Passage("0", "", std::to_string(mix64(query.key().low) >> 8)));
+    return Passages(1, Passage("0", "", std::to_string(espalier::detail::mix64(query.key().low) >> 8)));
   }
 
   /// An evaluator: asks the model for a number in [0, 1); a seventh of the states cannot be valued.
@@ -80,7 +80,7 @@ class AskedTree {
       const std::uint64_t word = std::stoull(c.text);
       Evaluation<State, double> evaluation(static_cast<double>(word % 1000) / 1000);
       evaluation.known = word % 7 != 0;
-      if (!evaluation.known) context.ledger->enter("judge", Unread(c.text, 0, context.seed, 0));
+      if (!evaluation.known) context.ledger->add_unread("judge", Unread(c.text, 0, context.seed, 0));
       evaluation.terminals.emplace_back(s, evaluation.value);
       co_return evaluation;
     }

@@ -14,6 +14,7 @@
 namespace best_first_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using toy::UniformTree;
 
 namespace {

@@ -13,6 +13,7 @@
 namespace graft_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using Expand = MctsOptions::Expand;
 using toy::UniformTree;
 

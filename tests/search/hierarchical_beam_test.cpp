@@ -6,6 +6,7 @@
 namespace hierarchical_beam_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

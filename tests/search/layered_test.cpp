@@ -12,6 +12,7 @@
 namespace layered_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 
 namespace {
 

@@ -19,6 +19,7 @@
 namespace mcts_options_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using Expand = MctsOptions::Expand;
 using Collision = MctsOptions::Collision;
 using toy::UniformTree;

@@ -17,6 +17,7 @@
 namespace mcts_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using Expand = MctsOptions::Expand;
 using toy::UniformTree;
 

@@ -11,6 +11,7 @@
 namespace reroot_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using toy::UniformTree;
 
 namespace {

@@ -13,6 +13,7 @@ namespace dialects_test {
 /// question, from passages alone or from memory alone.
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::testing;
 using rag::SegmentKind;
 using sim::Model;
@@ -35,9 +36,9 @@ Skills perfect(double recall) {
 /// The supporting passages whose titles a query names, as a retriever would find them.
 Passages retrieved(const World& world, const rag::Example& e, const std::string& query) {
   Passages found;
-  const auto asked = sim::content(query);
+  const auto asked = sim::detail::content(query);
   for (const auto& step : e.chain) {
-    const auto title = sim::content(step.support_title);
+    const auto title = sim::detail::content(step.support_title);
     if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
       found.push_back(world.passage(std::stoul(step.support_id.substr(2))));
   }

@@ -16,6 +16,7 @@
 namespace model_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using sim::Model;
 using sim::Skills;
 using sim::World;
@@ -102,9 +103,9 @@ std::string document(const World& world, const std::string& id) {
 std::vector<std::pair<std::string, std::string>> retrieved(const World& world, const rag::Example& e,
                                                            const std::string& query) {
   std::vector<std::pair<std::string, std::string>> found;
-  const auto asked = sim::content(query);
+  const auto asked = sim::detail::content(query);
   for (const auto& step : e.chain) {
-    const auto title = sim::content(step.support_title);
+    const auto title = sim::detail::content(step.support_title);
     if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
       found.emplace_back("document", document(world, step.support_id));
   }
@@ -197,9 +198,11 @@ TEST_CASE("all wordings of a step ask the same, and a relation that ends in 'of'
   std::set<std::string> texts;
   for (std::uint32_t sample = 0; sample < 100; ++sample) {
     const sim::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
-    texts.insert(sim::ask("Jacoby Shaddix >> member of", draws));
-    CHECK(sim::content(sim::ask("Jacoby Shaddix >> member of", draws)) == sim::content("Jacoby Shaddix >> member of"));
-    CHECK(sim::content(sim::ask("When was Papa Roach formed?", draws)) == sim::content("When was Papa Roach formed?"));
+    texts.insert(sim::detail::ask("Jacoby Shaddix >> member of", draws));
+    CHECK(sim::detail::content(sim::detail::ask("Jacoby Shaddix >> member of", draws)) ==
+          sim::detail::content("Jacoby Shaddix >> member of"));
+    CHECK(sim::detail::content(sim::detail::ask("When was Papa Roach formed?", draws)) ==
+          sim::detail::content("When was Papa Roach formed?"));
   }
   CHECK(texts == std::set<std::string>{"What is the member of Jacoby Shaddix?", "Tell me the member of Jacoby Shaddix.",
                                        "I need to know the member of Jacoby Shaddix.",
@@ -298,8 +301,8 @@ TEST_CASE("an unknown question gets itself as sub-question and query, and no kno
   CHECK(Page{"sub_query", text}.ask(model) == text);
   CHECK(query_in(Page{"rollout", text}.ask(model)) == text);
   CHECK(answer_in(Page{"rollout", text, {{"document", soldiers_page}}}.ask(model)) == "unknown");
-  CHECK(answer_in(Page{"own_answer", text}.ask(model)) == sim::not_known);
-  CHECK(model(std::vector{Prompt(text)}).front().text == sim::not_known);
+  CHECK(answer_in(Page{"own_answer", text}.ask(model)) == sim::detail::not_known);
+  CHECK(model(std::vector{Prompt(text)}).front().text == sim::detail::not_known);
   const Model empty(std::vector<rag::Example>{}, Skills{.hallucinate = 1});
   CHECK(answer_in(Page{"own_answer", text}.ask(empty)) == "unknown");
 }
@@ -411,16 +414,17 @@ TEST_CASE("skills succeed at their rates at temperature 1") {
   for (const auto& e : examples)
     for (std::uint32_t sample = 0; sample < 8; ++sample) {
       ++n;
-      const auto first = sim::content(e.chain[0].question);
-      decomposed +=
-          sim::content(question_in(Page{"sub_question", e.question.text, {}, 1.0}.ask(model, 5, sample))) == first;
-      const auto query = sim::content(Page{"sub_query", e.chain[0].question, {}, 1.0}.ask(model, 5, sample));
-      const auto subject = sim::content(e.chain[0].support_title);
+      const auto first = sim::detail::content(e.chain[0].question);
+      decomposed += sim::detail::content(
+                        question_in(Page{"sub_question", e.question.text, {}, 1.0}.ask(model, 5, sample))) == first;
+      const auto query = sim::detail::content(Page{"sub_query", e.chain[0].question, {}, 1.0}.ask(model, 5, sample));
+      const auto subject = sim::detail::content(e.chain[0].support_title);
       phrased += std::includes(query.begin(), query.end(), subject.begin(), subject.end());
       const std::string reply = Page{"termination", e.question.text, {}, 1.0}.ask(model, 5, sample);
       malformed += question_in(reply).empty() && answer_in(reply).empty();
       went_on += !question_in(reply).empty();
-      invented += answer_in(Page{"own_answer", e.chain[0].question, {}, 1.0}.ask(model, 5, sample)) != sim::not_known;
+      invented +=
+          answer_in(Page{"own_answer", e.chain[0].question, {}, 1.0}.ask(model, 5, sample)) != sim::detail::not_known;
       Page shown{"termination", e.question.text, {}, 1.0};
       for (const auto& step : e.chain) shown.history.emplace_back("document", document(world, step.support_id));
       read += answer_in(shown.ask(steady, 5, sample)).empty() ? 0 : 1;
@@ -451,7 +455,7 @@ TEST_CASE("temperature 0 is the likeliest behaviour, always the same; heat bring
       for (std::uint32_t sample = 0; sample < 8; ++sample) {
         const std::string text =
             question_in(Page{"sub_question", e.question.text, {}, temperature}.ask(model, 5, sample));
-        good += sim::content(text) == sim::content(e.chain[0].question);
+        good += sim::detail::content(text) == sim::detail::content(e.chain[0].question);
         texts.insert(text);
       }
       different += texts.size();

@@ -344,7 +344,7 @@ TEST_CASE("a judge errs by lot at its rate, at temperature 0 too, and stays in i
   for (const auto& e : world.examples()) {
     wrong += speaker.ask("need", {question(e.question.text)}).content == "yes";
     const auto reply = speaker.ask("judge", {question(e.question.text), speaker.history(blank)});
-    REQUIRE(rag::read_scores(reply.content, {-1, 1, 2}));
+    REQUIRE(rag::detail::read_scores(reply.content, {-1, 1, 2}));
     plausible += reply.content.find("-1.00") != std::string::npos;
   }
   CHECK(wrong > 300 * 0.2 - 35);  // half of 40 %

@@ -12,6 +12,7 @@
 namespace toy_test {
 
 using namespace espalier;
+using namespace espalier::detail;
 using namespace espalier::toy;
 
 static_assert(PlainEnvironment<UniformTree> && PlainEnvironment<Bandit> && PlainEnvironment<Corridor> &&

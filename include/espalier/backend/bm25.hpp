@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/backend/index/corpus.hpp>
-#include <espalier/backend/index/parallel.hpp>
+#include <espalier/backend/index/detail/parallel.hpp>
 #include <espalier/backend/lexical/builder.hpp>
+#include <espalier/backend/lexical/detail/search.hpp>
 #include <espalier/backend/lexical/index.hpp>
-#include <espalier/backend/lexical/search.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>
 
@@ -47,10 +47,10 @@ class Bm25 {
   /// Up to k passages for every query, best first.
   [[nodiscard]] std::vector<Passages> operator()(std::span<const Query> queries) {
     constexpr std::size_t queries_worth_a_thread = 8;
-    const std::size_t workers = worker_count(state_->threads, queries.size() / queries_worth_a_thread);
+    const std::size_t workers = detail::worker_count(state_->threads, queries.size() / queries_worth_a_thread);
     if (searches_.size() < workers) searches_.resize(workers);
     std::vector<Passages> answers(queries.size());
-    parallel_for(queries.size(), workers, [&](std::size_t i, std::size_t worker) {
+    detail::parallel_for(queries.size(), workers, [&](std::size_t i, std::size_t worker) {
       for (const Hit& hit : searches_[worker](state_->index, state_->analyzer(queries[i].text), queries[i].k))
         answers[i].push_back(state_->corpus[hit.row].scored(hit.score));
     });
@@ -84,7 +84,7 @@ class Bm25 {
   }
 
   std::shared_ptr<const State> state_;
-  std::vector<LexicalSearch> searches_;  // one per worker
+  std::vector<detail::LexicalSearch> searches_;  // one per worker
 };
 
 }  // namespace espalier::backend

@@ -48,9 +48,13 @@ inline const EncoderProfile& encoder_profile(std::string_view name) {
   bad_option("profile", std::string(name), known);
 }
 
+namespace detail {
+
 /// The text with the prefix for its role.
 inline std::string prefixed(const EncodeRequest& request, const EncoderProfile& profile) {
   return (request.role == EncodeRequest::Role::query ? profile.query_prefix : profile.passage_prefix) + request.text;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

@@ -21,12 +21,16 @@
 
 namespace espalier::backend {
 
+namespace detail {
+
 /// How an index file is loaded.
 enum class FaissAccess : std::uint8_t {
   read,   ///< as a whole
   map,    ///< page by page when needed, an error if faiss cannot map the index
   either  ///< mapped if faiss can, otherwise read
 };
+
+}  // namespace detail
 
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
 /// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
@@ -50,15 +54,17 @@ class FaissIndex {
   }
 
   /// Throws InputError that names the file.
-  static FaissIndex load(const std::string& file, FaissAccess access = FaissAccess::read, const Options& options = {}) {
+  static FaissIndex load(const std::string& file, detail::FaissAccess access = detail::FaissAccess::read,
+                         const Options& options = {}) {
     FaissIndex loaded(options);
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
     try {
-      loaded.index_.reset(faiss::read_index(file.c_str(), access == FaissAccess::read ? 0 : faiss::IO_FLAG_MMAP));
+      loaded.index_.reset(
+          faiss::read_index(file.c_str(), access == detail::FaissAccess::read ? 0 : faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
-    if (access == FaissAccess::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
+    if (access == detail::FaissAccess::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
       throw InputError(file, 0, "", "faiss maps IVF indexes only; read this one, or build an IVF index");
     loaded.apply();
     loaded.file_ = file;
@@ -75,7 +81,7 @@ class FaissIndex {
     std::vector<std::vector<Hit>> results(queries.size());
     const std::size_t share = (queries.size() + options_.threads - 1) / options_.threads;
     const auto search_share = [&](std::size_t begin) {
-      const FaissOnOneThread alone;
+      const detail::FaissOnOneThread alone;
       for (std::size_t i = begin, next = 0; i < std::min(begin + share, queries.size()); i = next) {
         next = i + 1;  // neighbouring queries of equal k go together
         while (batched_ && next < std::min(begin + share, queries.size()) && queries[next].k == queries[i].k) ++next;

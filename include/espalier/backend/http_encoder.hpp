@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/encoder_profile.hpp>
-#include <espalier/backend/http/embeddings.hpp>
-#include <espalier/backend/http/tokenizer.hpp>
+#include <espalier/backend/http/detail/embeddings.hpp>
+#include <espalier/backend/http/detail/tokenizer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -34,6 +34,8 @@ struct HttpEncoderOptions {
   HttpOptions http = {};
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument for an unknown name.
 inline HttpEncoderOptions::Cut encoder_cut(const std::string& name) {
   if (name == "none") return HttpEncoderOptions::Cut::none;
@@ -41,6 +43,8 @@ inline HttpEncoderOptions::Cut encoder_cut(const std::string& name) {
   if (name == "llamacpp") return HttpEncoderOptions::Cut::llamacpp;
   bad_option("cut", name, "none, vllm, llamacpp");
 }
+
+}  // namespace detail
 
 /// The encoder as an asynchronous service. Throws std::invalid_argument for bad options.
 class HttpEncoder final : public Service<EncodeRequest, Embedding> {
@@ -52,7 +56,8 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
       : options_(std::move(options)),
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         embeddings_(endpoint("/embeddings"), wanted(options_), client_),
-        tokenizer_(std::make_shared<const HttpEndpoint>(Url(options_.url).with_path("/tokenize"), key(), options_.http),
+        tokenizer_(std::make_shared<const detail::HttpEndpoint>(detail::Url(options_.url).with_path("/tokenize"), key(),
+                                                                options_.http),
                    client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
@@ -61,21 +66,22 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
   void submit(Ticket ticket, const EncodeRequest& request) override {
-    std::string text = prefixed(request, options_.profile);
+    std::string text = detail::prefixed(request, options_.profile);
     // A token has at least one byte, so a text of few bytes needs no cut. Two tokens are special.
     if (options_.cut == Cut::llamacpp && text.size() > options_.profile.max_tokens - 2) tokenizer_.submit(ticket, text);
-    else embeddings_.submit(ticket, EmbeddingInput(std::move(text)));
+    else embeddings_.submit(ticket, detail::EmbeddingInput(std::move(text)));
   }
   std::vector<Reply<Embedding>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Embedding>> replies;
     for (auto& reply : tokenizer_.poll(std::chrono::milliseconds(0))) {
-      if (reply.outcome.ok()) embeddings_.submit(reply.ticket, EmbeddingInput(cut(std::move(reply.outcome).value())));
+      if (reply.outcome.ok())
+        embeddings_.submit(reply.ticket, detail::EmbeddingInput(cut(std::move(reply.outcome).value())));
       else replies.emplace_back(reply.ticket, reply.outcome.error());
     }
     for (auto& reply : embeddings_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
       if (reply.outcome.ok() && options_.profile.normalise) {
         Embedding embedding = std::move(reply.outcome).value();
-        normalise(embedding);
+        detail::normalise(embedding);
         reply.outcome = std::move(embedding);
       }
       replies.push_back(std::move(reply));
@@ -107,16 +113,16 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
  private:
-  [[nodiscard]] std::string key() const { return read_api_key(options_.api_key_env, options_.api_key_file); }
-  [[nodiscard]] std::shared_ptr<const HttpEndpoint> endpoint(const char* tail) const {
-    return std::make_shared<const HttpEndpoint>(Url(options_.url).below(tail), key(), options_.http);
+  [[nodiscard]] std::string key() const { return detail::read_api_key(options_.api_key_env, options_.api_key_file); }
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> endpoint(const char* tail) const {
+    return std::make_shared<const detail::HttpEndpoint>(detail::Url(options_.url).below(tail), key(), options_.http);
   }
-  static EmbeddingsOptions wanted(const HttpEncoderOptions& options) {
+  static detail::EmbeddingsOptions wanted(const HttpEncoderOptions& options) {
     return {options.model, options.cut == Cut::vllm ? options.profile.max_tokens : 0, options.base64, options.dimension,
             options.batch};
   }
   /// The first tokens and the last one, which is the separator.
-  [[nodiscard]] TokenIds cut(TokenIds ids) const {
+  [[nodiscard]] detail::TokenIds cut(detail::TokenIds ids) const {
     const std::size_t most = options_.profile.max_tokens;
     if (ids.size() > most) ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most - 1), ids.end() - 1);
     return ids;
@@ -124,8 +130,8 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
 
   HttpEncoderOptions options_;
   std::shared_ptr<HttpClient> client_;
-  HttpEmbeddings embeddings_;
-  HttpTokenizer tokenizer_;
+  detail::HttpEmbeddings embeddings_;
+  detail::HttpTokenizer tokenizer_;
 };
 
 }  // namespace espalier::backend

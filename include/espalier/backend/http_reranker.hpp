@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/service.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/backend/rerank.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -33,12 +33,12 @@ struct HttpRerankerOptions {
 };
 
 /// Sends one message per query. Throws std::invalid_argument for bad options.
-class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
+class HttpReranker final : public detail::HttpService<RerankRequest, RerankScores> {
  public:
   explicit HttpReranker(HttpRerankerOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
-    const Url url(options_.url);
+    const detail::Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
     const bool labels = !options_.label_token_ids.empty(), generative = path.ends_with("/generative_scoring");
     pairs_ = path.ends_with("/score") || generative;
@@ -47,8 +47,8 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     if (labels ? !pairs_ : generative)
       bad_option("label_token_ids", std::to_string(options_.label_token_ids.size()) + " token ids",
                  "some with /generative_scoring, none with /rerank");
-    endpoint_ = std::make_shared<const HttpEndpoint>(
-        url.with_path(path), read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
+    endpoint_ = std::make_shared<const detail::HttpEndpoint>(
+        url.with_path(path), detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
@@ -59,7 +59,7 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
 
  private:
   [[nodiscard]] bool joins(std::span<const RerankRequest>, const RerankRequest&) const override { return false; }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const RerankRequest> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const RerankRequest> group, std::string& body) override {
     const RerankRequest& request = group.front();
     JsonWriter json(body);
     const auto list = [&](const char* name, const auto& items) {
@@ -84,7 +84,7 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
   /// "score"}, and SGLang's {"scores": [[score of each label]]}.
   std::vector<std::optional<RerankScores>> read(std::span<const RerankRequest> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
+    detail::throw_if_error(root);
     simdjson::dom::array items;
     if (!root["scores"].get(items)) return {read_labels(items, group.front().texts.size())};
     if (root.get(items) && root["results"].get(items) && root["data"].get(items))
@@ -92,7 +92,7 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
     RerankScores scores(group.front().texts.size(), std::nan(""));
     if (items.size() != scores.size()) throw BackendError("not one score for each text");
     for (const auto item : items) {
-      const auto index = field<std::uint64_t>(item, "index");
+      const auto index = detail::field<std::uint64_t>(item, "index");
       if (!index || *index >= scores.size() || !std::isnan(scores[*index]))
         throw BackendError("a score under a wrong index");
       double score = 0;
@@ -119,8 +119,8 @@ class HttpReranker final : public HttpService<RerankRequest, RerankScores> {
 
   HttpRerankerOptions options_;
   bool pairs_ = false;  ///< the protocol of /score
-  JsonReader json_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
+  detail::JsonReader json_;
+  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/read_hits.hpp>
-#include <espalier/backend/http/service.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/read_hits.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -30,6 +30,8 @@ enum class RetrievalProtocol : std::uint8_t {
   elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch. A match over title, contents and text
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument for an unknown name.
 inline RetrievalProtocol retrieval_protocol(const std::string& name) {
   if (name == "search-r1") return RetrievalProtocol::search_r1;
@@ -38,6 +40,8 @@ inline RetrievalProtocol retrieval_protocol(const std::string& name) {
   if (name == "elasticsearch") return RetrievalProtocol::elasticsearch;
   bad_option("protocol", name, "search-r1, rerank, pyserini, elasticsearch");
 }
+
+}  // namespace detail
 
 /// A retriever behind a server.
 struct HttpRetrieverOptions {
@@ -50,7 +54,7 @@ struct HttpRetrieverOptions {
 };
 
 /// Waiting queries of equal k share a message. Throws std::invalid_argument for bad options.
-class HttpRetriever final : public HttpService<Query, Passages> {
+class HttpRetriever final : public detail::HttpService<Query, Passages> {
  public:
   /// A `client` may be shared with other services. null = a new one.
   explicit HttpRetriever(HttpRetrieverOptions options, std::shared_ptr<HttpClient> client = nullptr)
@@ -58,12 +62,12 @@ class HttpRetriever final : public HttpService<Query, Passages> {
     if (options_.name.empty()) bad_option("name", options_.name, "a name of corpus and index, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (options_.rerank_depth < 1) bad_option("rerank_depth", options_.rerank_depth, ">= 1");
-    const Url url(options_.url);
+    const detail::Url url(options_.url);
     const bool added =
         options_.protocol == RetrievalProtocol::search_r1 || options_.protocol == RetrievalProtocol::rerank;
     const std::string path = url.path().size() > 1 || !added ? url.path() : "/retrieve";
     address_ = url.with_path(path).text();
-    endpoint_ = std::make_shared<const HttpEndpoint>(Url(address_), "", options_.http);
+    endpoint_ = std::make_shared<const detail::HttpEndpoint>(detail::Url(address_), "", options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
@@ -78,12 +82,13 @@ class HttpRetriever final : public HttpService<Query, Passages> {
     return options_.protocol != RetrievalProtocol::pyserini && group.size() < options_.batch &&
            group.front().k == next.k;
   }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
     const Query& first = group.front();
     if (options_.protocol == RetrievalProtocol::pyserini) {
       const std::string parameters = "query=" + percent_encoded(first.text) + "&hits=" + std::to_string(first.k);
       const bool more = address_.find('?') != std::string::npos;
-      return std::make_shared<const HttpEndpoint>(Url(address_ + (more ? "&" : "?") + parameters), "", options_.http);
+      return std::make_shared<const detail::HttpEndpoint>(detail::Url(address_ + (more ? "&" : "?") + parameters), "",
+                                                          options_.http);
     }
     if (options_.protocol == RetrievalProtocol::elasticsearch) {
       for (const Query& query : group) {
@@ -116,33 +121,34 @@ class HttpRetriever final : public HttpService<Query, Passages> {
   /// bare list of hits, as the reply itself or in "result", "results", "retrieval", "candidates" or "hits".
   std::vector<std::optional<Passages>> read(std::span<const Query> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
+    detail::throw_if_error(root);
     std::vector<std::optional<Passages>> answers;
     simdjson::dom::array lists, hits;
     if (!root["responses"].get(lists)) {
       check_number(lists.size(), group.size());
       for (const auto list : lists) {
-        throw_if_error(list);
+        detail::throw_if_error(list);
         if (list["hits"]["hits"].get(hits)) throw BackendError("a response without hits");
-        answers.emplace_back(read_hits(hits, group.front().k));
+        answers.emplace_back(detail::read_hits(hits, group.front().k));
       }
       return answers;
     }
     const bool keyed = !root["result"].get(lists);
     if (!keyed && root.get(lists)) {
-      const auto found = first_field<simdjson::dom::array>(root, {"results", "retrieval", "candidates", "hits"});
+      const auto found =
+          detail::first_field<simdjson::dom::array>(root, {"results", "retrieval", "candidates", "hits"});
       if (!found) throw BackendError("a reply without results");
       lists = *found;
     }
     const bool bare = group.size() == 1 && (lists.size() == 0 ? !keyed : lists.at(0).get(hits) != simdjson::SUCCESS);
     if (bare) {
-      answers.emplace_back(read_hits(lists, group.front().k));
+      answers.emplace_back(detail::read_hits(lists, group.front().k));
       return answers;
     }
     check_number(lists.size(), group.size());
     for (const auto list : lists) {
       if (list.get(hits)) throw BackendError("a result that is not a list");
-      answers.emplace_back(read_hits(hits, group.front().k));
+      answers.emplace_back(detail::read_hits(hits, group.front().k));
     }
     return answers;
   }
@@ -163,8 +169,8 @@ class HttpRetriever final : public HttpService<Query, Passages> {
 
   HttpRetrieverOptions options_;
   std::string address_;
-  JsonReader json_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
+  detail::JsonReader json_;
+  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/read_embedding.hpp>
-#include <espalier/backend/http/service.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/read_embedding.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/passage.hpp>
@@ -33,19 +33,19 @@ struct HttpScorerOptions {
 /// Raw numbers without an activation, one vector per text. If the server gives numbers per token, the last token counts
 /// (a step model scores the last step tag). It can be used wherever an encoder's port is expected. Throws
 /// std::invalid_argument for bad options.
-class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
+class HttpScorer final : public detail::HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpScorer(HttpScorerOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
-    const Url url(options_.url);
+    const detail::Url url(options_.url);
     pooling_ = url.path().ends_with("/pooling");
     if (!pooling_ && !url.path().ends_with("/classify"))
       bad_option("url", url.shown(), "an address that ends in /classify or /pooling");
     if (!pooling_ && !options_.task.empty()) bad_option("task", options_.task, "'' with /classify");
-    endpoint_ = std::make_shared<const HttpEndpoint>(url, read_api_key(options_.api_key_env, options_.api_key_file),
-                                                     options_.http);
+    endpoint_ = std::make_shared<const detail::HttpEndpoint>(
+        url, detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     return Hasher()
@@ -62,7 +62,7 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
     return group.size() < options_.batch;
   }
   /// vLLM reads `input`, SGLang's /classify reads `text`. Each ignores the other.
-  std::shared_ptr<const HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().field("model", options_.model);
     const auto texts = [&](const char* name) {
@@ -79,7 +79,7 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
   /// {"data": [{"index", "probs" or "data"}]}, or SGLang's [{"embedding"}] in order.
   std::vector<std::optional<Embedding>> read(std::span<const EncodeRequest> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
+    detail::throw_if_error(root);
     simdjson::dom::array items;
     const bool bare = !root.get(items);
     if ((!bare && root["data"].get(items)) || items.size() != group.size())
@@ -87,12 +87,12 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
     std::vector<std::optional<Embedding>> scores(group.size());
     std::size_t next = 0;
     for (const auto item : items) {
-      const auto index = bare ? std::optional<std::uint64_t>(next++) : field<std::uint64_t>(item, "index");
+      const auto index = bare ? std::optional<std::uint64_t>(next++) : detail::field<std::uint64_t>(item, "index");
       if (!index || *index >= scores.size() || scores[*index]) throw BackendError("scores under a wrong index");
       simdjson::dom::element numbers;
       if (item[bare ? "embedding" : pooling_ ? "data" : "probs"].get(numbers))
         throw BackendError("an item without scores");
-      scores[*index] = read_embedding(last_row(numbers));
+      scores[*index] = detail::read_embedding(last_row(numbers));
     }
     return scores;
   }
@@ -106,8 +106,8 @@ class HttpScorer final : public HttpService<EncodeRequest, Embedding> {
 
   HttpScorerOptions options_;
   bool pooling_ = false;
-  JsonReader json_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
+  detail::JsonReader json_;
+  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

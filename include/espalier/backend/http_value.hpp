@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/service.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -30,16 +30,16 @@ struct HttpValueOptions {
 /// Sends {"texts": [...]} and reads {"plan": [...], "search": [...]}, each with one number in [-1, 1] per text. The
 /// result is an embedding of the two, so it can be used wherever an encoder's port is expected. Throws
 /// std::invalid_argument for bad options.
-class HttpValue final : public HttpService<EncodeRequest, Embedding> {
+class HttpValue final : public detail::HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpValue(HttpValueOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
     if (options_.name.empty()) bad_option("name", options_.name, "a name of the value model, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
-    const Url url(options_.url);
+    const detail::Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/value";
-    endpoint_ = std::make_shared<const HttpEndpoint>(url.with_path(path), read_api_key(options_.api_key_env, ""),
-                                                     options_.http);
+    endpoint_ = std::make_shared<const detail::HttpEndpoint>(
+        url.with_path(path), detail::read_api_key(options_.api_key_env, ""), options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     return Hasher().add(std::string_view("http values")).add(options_.name).finish();
@@ -49,7 +49,7 @@ class HttpValue final : public HttpService<EncodeRequest, Embedding> {
   [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
     return group.size() < options_.batch;
   }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().key("texts").begin_array();
     for (const EncodeRequest& request : group) json.value(request.text);
@@ -58,7 +58,7 @@ class HttpValue final : public HttpService<EncodeRequest, Embedding> {
   }
   std::vector<std::optional<Embedding>> read(std::span<const EncodeRequest> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
+    detail::throw_if_error(root);
     std::vector<std::optional<Embedding>> values(group.size(), Embedding(2));
     for (const auto& [name, place] : {std::pair<const char*, std::size_t>("plan", 0), {"search", 1}}) {
       simdjson::dom::array numbers;
@@ -76,8 +76,8 @@ class HttpValue final : public HttpService<EncodeRequest, Embedding> {
   }
 
   HttpValueOptions options_;
-  JsonReader json_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
+  detail::JsonReader json_;
+  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/journal/codec.hpp>
-#include <espalier/backend/journal/request_json.hpp>
+#include <espalier/backend/journal/detail/codec.hpp>
+#include <espalier/backend/journal/detail/request_json.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/service.hpp>
 
@@ -18,14 +18,14 @@ namespace espalier::backend {
 /// The journal's key of a request to the backend with this fingerprint.
 template <class Out, class In>
 Hash journal_key(Hash fingerprint, const In& request) {
-  return Hasher().add(std::uint64_t(Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
+  return Hasher().add(std::uint64_t(detail::Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
 }
 
 /// The response of a stored record. Throws StoreError that names the record and its store if it cannot be read.
 template <class Out>
 Out decode_record(const Store& store, Hash key, std::string_view bytes) {
   try {
-    return decode<Out>(bytes);
+    return detail::decode<Out>(bytes);
   } catch (const Error& error) {
     throw StoreError(store.name() + ": record " + key.hex() + ": " + error.what());
   }
@@ -82,24 +82,25 @@ class Journaled final : public Service<In, Out> {
  private:
   using Clock = std::chrono::steady_clock;
   struct Waiting {
-    Waiting(Hash k, In r, std::shared_ptr<const RequestText> t) : key(k), request(std::move(r)), text(std::move(t)) {}
+    Waiting(Hash k, In r, std::shared_ptr<const detail::RequestText> t)
+        : key(k), request(std::move(r)), text(std::move(t)) {}
     Hash key;
     In request;
-    std::shared_ptr<const RequestText> text;
+    std::shared_ptr<const detail::RequestText> text;
     Clock::time_point asked = Clock::now();
     bool cancelled = false;
   };
 
   /// Samples of one prompt come one after the other, so the last text serves most of them.
-  std::shared_ptr<const RequestText> text_of(const In& request) {
+  std::shared_ptr<const detail::RequestText> text_of(const In& request) {
     if constexpr (std::is_same_v<In, Prompt>) {
       if (request.shared_body() == last_body_) return last_text_;
       last_body_ = request.shared_body();
     }
-    return last_text_ = std::make_shared<const RequestText>(request_json(request));
+    return last_text_ = std::make_shared<const detail::RequestText>(detail::request_json(request));
   }
-  [[nodiscard]] RecordNote note(const Waiting& waiting, const Out& answer) const {
-    RecordNote note;
+  [[nodiscard]] detail::RecordNote note(const Waiting& waiting, const Out& answer) const {
+    detail::RecordNote note;
     note.source = source_;
     note.request = waiting.text;
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - waiting.asked);
@@ -124,7 +125,7 @@ class Journaled final : public Service<In, Out> {
       if (reply.outcome.ok()) {
         const Waiting& waiting = waiting_.at(reply.ticket);
         const Out& answer = reply.outcome.value();
-        records.emplace_back(waiting.key, Codec<Out>::kind, encode(answer), note(waiting, answer));
+        records.emplace_back(waiting.key, detail::Codec<Out>::kind, detail::encode(answer), note(waiting, answer));
       }
     const std::vector<std::string> stored = store_->put(records);
     std::size_t row = 0;
@@ -146,7 +147,7 @@ class Journaled final : public Service<In, Out> {
   Hash fingerprint_;
   std::string source_;
   std::shared_ptr<const PromptBody> last_body_;  ///< the prompt of the last text
-  std::shared_ptr<const RequestText> last_text_;
+  std::shared_ptr<const detail::RequestText> last_text_;
   std::vector<Reply<Out>> hits_;
   std::unordered_map<Ticket, Waiting> waiting_;
   Accounts accounts_;

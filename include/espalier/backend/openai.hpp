@@ -1,18 +1,18 @@
 #pragma once
 
+#include <espalier/backend/chat/detail/ollama_reply.hpp>
+#include <espalier/backend/chat/detail/ollama_stream.hpp>
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/chat/detail/openai_request.hpp>
+#include <espalier/backend/chat/detail/server_dialect.hpp>
+#include <espalier/backend/chat/detail/streamed_reply.hpp>
+#include <espalier/backend/chat/detail/usage.hpp>
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/chat/ollama_reply.hpp>
-#include <espalier/backend/chat/ollama_stream.hpp>
-#include <espalier/backend/chat/openai_reply.hpp>
-#include <espalier/backend/chat/openai_request.hpp>
-#include <espalier/backend/chat/server_dialect.hpp>
-#include <espalier/backend/chat/streamed_reply.hpp>
-#include <espalier/backend/chat/usage.hpp>
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/fleet.hpp>
-#include <espalier/backend/http/json_reader.hpp>
+#include <espalier/backend/http/detail/fleet.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/backend/http/replica.hpp>
-#include <espalier/backend/http/service.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>
@@ -44,6 +44,8 @@ struct OpenAiOptions {
   HttpOptions http = {};
 };
 
+namespace detail {
+
 /// The servers of the options, `url` first.
 inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
   std::vector<Replica> servers{{options.url}};
@@ -51,24 +53,26 @@ inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
   return std::make_shared<HttpFleet>(std::move(servers), options.http);
 }
 
+}  // namespace detail
+
 /// The model as an asynchronous service. If the server's kind lacks something that a prompt needs, it is emulated (n),
 /// or the request fails with its name (refusal.hpp). Throws std::invalid_argument for bad options.
-class OpenAi final : public HttpService<Prompt, Completion> {
+class OpenAi final : public detail::HttpService<Prompt, Completion> {
  public:
   /// A `client` may be shared with other services. null = a new one.
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body, options_.stream),
-        key_(read_api_key(options_.api_key_env, options_.api_key_file)),
-        server_(options_.server, fleet_of(options_), key_, options_.http, options_.on_server),
-        fleet_(fleet_of(options_)),
+        key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
+        server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server),
+        fleet_(detail::fleet_of(options_)),
         chat_(at("/chat/completions")),
         plain_(at("/completions")) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
   /// The servers behind it.
-  [[nodiscard]] const std::shared_ptr<HttpFleet>& fleet() const { return fleet_; }
+  [[nodiscard]] const std::shared_ptr<detail::HttpFleet>& fleet() const { return fleet_; }
   /// Identity of the model: name, revision, chat or plain, extra body. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     return Hasher()
@@ -81,13 +85,13 @@ class OpenAi final : public HttpService<Prompt, Completion> {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const HttpEndpoint> at(const char* route) const {
-    return std::make_shared<const HttpEndpoint>(
-        fleet_, [=](const Url& base) { return base.below(route); }, key_, options_.http);
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at(const char* route) const {
+    return std::make_shared<const detail::HttpEndpoint>(
+        fleet_, [=](const detail::Url& base) { return base.below(route); }, key_, options_.http);
   }
-  [[nodiscard]] std::shared_ptr<const HttpEndpoint> at_root(const char* route) const {
-    return std::make_shared<const HttpEndpoint>(
-        fleet_, [=](const Url& base) { return base.with_path(route); }, key_, options_.http);
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at_root(const char* route) const {
+    return std::make_shared<const detail::HttpEndpoint>(
+        fleet_, [=](const detail::Url& base) { return base.with_path(route); }, key_, options_.http);
   }
   [[nodiscard]] bool ollama() const { return server_.dialect().server == Server::ollama; }
   bool prepared() override {
@@ -105,29 +109,30 @@ class OpenAi final : public HttpService<Prompt, Completion> {
     return group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
            next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;
   }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
     body = request_.write(group, server_.dialect());
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
-    if (options_.stream && ollama()) body = whole_ollama(body, json_);
-    else if (options_.stream && !body.starts_with('{')) body = StreamedReply::whole(body, json_);  // "{": not streamed
+    if (options_.stream && ollama()) body = detail::whole_ollama(body, json_);
+    else if (options_.stream && !body.starts_with('{'))
+      body = detail::StreamedReply::whole(body, json_);  // "{": not streamed
     const auto root = json_.read(body);
-    UsageReader counts(most_usage(group, options_.extra_body));
+    detail::UsageReader counts(detail::most_usage(group, options_.extra_body));
     std::vector<std::optional<Completion>> completions;
-    if (ollama()) completions.emplace_back(read_ollama(root, group.front(), counts));
-    else completions = read_completions(root, group, server_.dialect(), counts);
+    if (ollama()) completions.emplace_back(detail::read_ollama(root, group.front(), counts));
+    else completions = detail::read_completions(root, group, server_.dialect(), counts);
     if (!counts.doubt().empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), counts.doubt());
     return completions;
   }
 
   OpenAiOptions options_;
-  OpenAiRequest request_;
-  JsonReader json_;
+  detail::OpenAiRequest request_;
+  detail::JsonReader json_;
   std::string key_;
-  ServerDialect server_;
-  std::shared_ptr<HttpFleet> fleet_;
-  std::shared_ptr<const HttpEndpoint> chat_, plain_;
+  detail::ServerDialect server_;
+  std::shared_ptr<detail::HttpFleet> fleet_;
+  std::shared_ptr<const detail::HttpEndpoint> chat_, plain_;
   bool native_ = false;  ///< both are Ollama's own routes
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <espalier/backend/chat/read_score.hpp>
-#include <espalier/backend/chat/refusal.hpp>
-#include <espalier/backend/chat/server_dialect.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/service.hpp>
+#include <espalier/backend/chat/detail/read_score.hpp>
+#include <espalier/backend/chat/detail/refusal.hpp>
+#include <espalier/backend/chat/detail/server_dialect.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/service.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -21,16 +21,17 @@ namespace espalier::backend {
 
 /// Scores given continuations with a language model at a server: /completions with `echo`, which returns the
 /// log-probability of every prompt token. Servers that lack it or return another list are refused by name.
-class OpenAiScore final : public HttpService<ScoreRequest, Score> {
+class OpenAiScore final : public detail::HttpService<ScoreRequest, Score> {
  public:
   /// `chat`, `native_n` and `extra_body` are not used.
   explicit OpenAiScore(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
-        key_(read_api_key(options_.api_key_env, options_.api_key_file)),
-        server_(options_.server, fleet_of(options_), key_, options_.http, options_.on_server),
-        endpoint_(std::make_shared<const HttpEndpoint>(
-            fleet_of(options_), [](const Url& base) { return base.below("/completions"); }, key_, options_.http)) {
+        key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
+        server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server),
+        endpoint_(std::make_shared<const detail::HttpEndpoint>(
+            detail::fleet_of(options_), [](const detail::Url& base) { return base.below("/completions"); }, key_,
+            options_.http)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
   /// Identity of the model: name and revision. It contains no address and no key.
@@ -41,10 +42,10 @@ class OpenAiScore final : public HttpService<ScoreRequest, Score> {
  private:
   bool prepared() override { return server_.known(client()); }
   [[nodiscard]] bool joins(std::span<const ScoreRequest>, const ScoreRequest&) const override { return false; }
-  std::shared_ptr<const HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
+  std::shared_ptr<const detail::HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
     const Dialect& dialect = server_.dialect();
     if (!dialect.score_max_tokens)
-      throw refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
+      throw detail::refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
     const ScoreRequest& request = group.front();
     JsonWriter json(body);
     json.begin_object().field("model", options_.model).key("prompt");
@@ -64,14 +65,15 @@ class OpenAiScore final : public HttpService<ScoreRequest, Score> {
     return endpoint_;
   }
   std::vector<std::optional<Score>> read(std::span<const ScoreRequest> group, std::string& body) override {
-    return {read_score(json_.read(body), group.front(), static_cast<std::size_t>(*server_.dialect().score_max_tokens))};
+    return {detail::read_score(json_.read(body), group.front(),
+                               static_cast<std::size_t>(*server_.dialect().score_max_tokens))};
   }
 
   OpenAiOptions options_;
-  JsonReader json_;
+  detail::JsonReader json_;
   std::string key_;
-  ServerDialect server_;
-  std::shared_ptr<const HttpEndpoint> endpoint_;
+  detail::ServerDialect server_;
+  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

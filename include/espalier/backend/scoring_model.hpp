@@ -16,6 +16,8 @@
 
 namespace espalier::backend {
 
+namespace detail {
+
 /// The text of a prompt for a scoring model: its slots, one paragraph each, without the rest of the template.
 inline std::string scored_text(const Prompt& prompt) {
   std::string text;
@@ -27,6 +29,8 @@ inline std::string scored_text(const Prompt& prompt) {
   }
   return text;
 }
+
+}  // namespace detail
 
 /// Uses a reward or value model in place of a language model, for purposes that return scores. Its numbers become a
 /// reply in the purpose's form. A number x becomes the form's middle plus tanh(x) times half its range. Two numbers for
@@ -44,7 +48,7 @@ class ScoringModel final : public Service<Prompt, Completion> {
       return;
     }
     open_.emplace(ticket, prompt);
-    scorer_->submit(ticket, EncodeRequest(scored_text(prompt), EncodeRequest::Role::passage));
+    scorer_->submit(ticket, EncodeRequest(detail::scored_text(prompt), EncodeRequest::Role::passage));
   }
   std::vector<Reply<Completion>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Completion>> replies = std::exchange(refused_, {});

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/journal/file.hpp>
-#include <espalier/backend/journal/row.hpp>
+#include <espalier/backend/journal/detail/file.hpp>
+#include <espalier/backend/journal/detail/row.hpp>
 #include <espalier/backend/journal/store.hpp>
 
 #include <ctime>
@@ -18,17 +18,18 @@ class SqliteStore final : public Store {
   /// Opens or creates the file. Records are marked as paid by this `run` ("" = none). The records that it finds are
   /// noted after every 4,096 of them and at the end. Throws StoreError that names the file.
   explicit SqliteStore(std::string file, const std::string& run = "")
-      : file_(std::move(file), JournalFile::Open::or_create) {
-    const std::string columns = JournalRow::columns;
+      : file_(std::move(file), detail::JournalFile::Open::or_create) {
+    const std::string columns = detail::JournalRow::columns;
     select_ = file_.prepare("SELECT id, " + columns + " FROM record WHERE key = ?1");
-    insert_ = file_.prepare("INSERT OR IGNORE INTO record (" + columns + ") VALUES (" + JournalRow::places + ")");
+    insert_ =
+        file_.prepare("INSERT OR IGNORE INTO record (" + columns + ") VALUES (" + detail::JournalRow::places + ")");
     insert_request_ = file_.prepare("INSERT INTO request (request_checksum, json) VALUES (?1, ?2)");
     if (run.empty()) return;
     use_ = file_.prepare(
         "INSERT INTO used (run, record, hits) VALUES (?1, ?2, ?3) "
         "ON CONFLICT DO UPDATE SET hits = hits + excluded.hits");
-    const JournalFile::Statement enter = file_.prepare("INSERT OR IGNORE INTO run (name) VALUES (?1)");
-    const JournalFile::Statement look_up = file_.prepare("SELECT id FROM run WHERE name = ?1");
+    const detail::JournalFile::Statement enter = file_.prepare("INSERT OR IGNORE INTO run (name) VALUES (?1)");
+    const detail::JournalFile::Statement look_up = file_.prepare("SELECT id FROM run WHERE name = ?1");
     for (sqlite3_stmt* statement : {enter.get(), look_up.get()}) {
       sqlite3_bind_text64(statement, 1, run.data(), run.size(), SQLITE_STATIC, SQLITE_UTF8);
       file_.step(statement);
@@ -58,7 +59,7 @@ class SqliteStore final : public Store {
     stored.reserve(records.size());
     if (requests_.size() >= most_requests) requests_.clear();
     try {
-      JournalFile::Transaction transaction(file_);
+      detail::JournalFile::Transaction transaction(file_);
       for (const Record& record : records) stored.push_back(insert(record));
       transaction.commit();
     } catch (...) {
@@ -71,7 +72,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] const std::string& name() const override { return file_.name(); }
 
  private:
-  using Reset = JournalFile::Reset;
+  using Reset = detail::JournalFile::Reset;
   static constexpr std::size_t most_uses = 4096, most_requests = 4096;
 
   struct Found {
@@ -80,9 +81,9 @@ class SqliteStore final : public Store {
   };
   std::optional<Found> read(Hash key) {
     const Reset reset(select_.get());
-    bind_key(select_.get(), 1, key);
+    detail::bind_key(select_.get(), 1, key);
     if (!file_.step(select_.get())) return std::nullopt;
-    const JournalRow row(select_.get(), 1);
+    const detail::JournalRow row(select_.get(), 1);
     row.check(name());
     return Found{sqlite3_column_int64(select_.get(), 0), std::string(row.value)};
   }
@@ -91,7 +92,7 @@ class SqliteStore final : public Store {
   std::string insert(const Record& record) {
     const sqlite3_int64 request = record.note.request ? id_of(*record.note.request) : 0;
     const Reset reset(insert_.get());
-    JournalRow(record, request, run_, static_cast<std::uint64_t>(std::time(nullptr))).bind(insert_.get());
+    detail::JournalRow(record, request, run_, static_cast<std::uint64_t>(std::time(nullptr))).bind(insert_.get());
     file_.step(insert_.get());
     if (file_.changed()) return record.value;
     Found older = read(record.key).value();  // another process was first
@@ -99,7 +100,7 @@ class SqliteStore final : public Store {
     return std::move(older.value);
   }
   /// The request's id in the file. Writes it unless this process has done so recently.
-  sqlite3_int64 id_of(const RequestText& request) {
+  sqlite3_int64 id_of(const detail::RequestText& request) {
     const auto [known, fresh] = requests_.try_emplace(request.hash, 0);
     if (!fresh) return known->second;
     const Reset reset(insert_request_.get());
@@ -110,7 +111,7 @@ class SqliteStore final : public Store {
   }
   void note_uses() {
     if (uses_.empty()) return;
-    JournalFile::Transaction transaction(file_);
+    detail::JournalFile::Transaction transaction(file_);
     for (const auto& [record, hits] : uses_) {
       const Reset reset(use_.get());
       sqlite3_bind_int64(use_.get(), 1, run_);
@@ -122,8 +123,8 @@ class SqliteStore final : public Store {
     uses_.clear();
   }
 
-  JournalFile file_;
-  JournalFile::Statement select_, insert_, insert_request_, use_;
+  detail::JournalFile file_;
+  detail::JournalFile::Statement select_, insert_, insert_request_, use_;
   sqlite3_int64 run_ = 0;
   std::unordered_map<sqlite3_int64, std::uint32_t> uses_;  ///< hits by record since the last note
   std::unordered_map<Hash, sqlite3_int64> requests_;       ///< ids of the last requests written

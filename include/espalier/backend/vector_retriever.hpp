@@ -36,6 +36,8 @@ class AnyEncoder {
   std::function<std::vector<Outcome<Embedding>>(std::span<const EncodeRequest>)> encode_;
 };
 
+namespace detail {
+
 /// The text of a passage for encoding: its title, if it has one, and its text, each on its own line.
 inline std::string encoded_text(const Passage& passage) {
   return passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text();
@@ -63,11 +65,13 @@ void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, s
   }
 }
 
+}  // namespace detail
+
 /// The same in memory. Returns [passages, dimension].
 template <class Corpus>
 Vectors encode_passages(const Corpus& passages, AnyEncoder encoder, std::size_t batch = 256) {
   std::vector<float> values;
-  encode_each(
+  detail::encode_each(
       passages, std::move(encoder),
       [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
   const std::size_t dimension = values.size() / passages.size();
@@ -100,7 +104,7 @@ class VectorRetriever {
     std::vector<VectorQuery> searches;
     for (std::size_t i = 0; i < queries.size(); ++i) {
       if (!embeddings[i].ok()) continue;
-      const std::string fault = vector_fault(embeddings[i].value(), index_.dimension());
+      const std::string fault = detail::vector_fault(embeddings[i].value(), index_.dimension());
       if (fault.empty()) searches.emplace_back(embeddings[i].value(), queries[i].k);
       else embeddings[i] = std::make_exception_ptr(BackendError(fault, BackendError::Kind::permanent));
     }

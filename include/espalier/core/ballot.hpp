@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// Counts votes for texts. `Place` says where a text was found. Of equally frequent texts, the one found first wins.
 template <class Place>
 class Ballot {
  public:
-  void enter(std::string text, Place place) {
+  void vote(std::string text, Place place) {
     auto& [count, first] = votes_.try_emplace(std::move(text), 0, place).first->second;
     ++count;
     if (place < first) first = place;
@@ -28,4 +28,4 @@ class Ballot {
   std::map<std::string, std::pair<std::size_t, Place>> votes_;
 };
 
-}  // namespace espalier
+}  // namespace espalier::detail

@@ -8,6 +8,8 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// One output of splitmix64, a bijective mixer of 64 bits.
 constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
   z += 0x9e3779b97f4a7c15ULL;
@@ -15,6 +17,8 @@ constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
 }
+
+}  // namespace detail
 
 /// A 128-bit hash of bytes, used for keys of requests and for fingerprints of indexes and files. Equal on every
 /// platform.
@@ -40,8 +44,8 @@ struct Hash {
 class Hasher {
  public:
   Hasher& add(std::uint64_t word) noexcept {
-    a_ = mix64(a_ ^ word) + 0x632be59bd9b4e019ULL;
-    b_ = mix64((b_ + word) * 0x9fb21c651e98df25ULL ^ a_);
+    a_ = detail::mix64(a_ ^ word) + 0x632be59bd9b4e019ULL;
+    b_ = detail::mix64((b_ + word) * 0x9fb21c651e98df25ULL ^ a_);
     return *this;
   }
   Hasher& add(std::string_view bytes) noexcept {
@@ -58,7 +62,7 @@ class Hasher {
     return add(bits);
   }
   Hasher& add(Hash h) noexcept { return add(h.high).add(h.low); }
-  [[nodiscard]] Hash finish() const noexcept { return {mix64(a_ ^ (b_ >> 1)), mix64(b_ + a_)}; }
+  [[nodiscard]] Hash finish() const noexcept { return {detail::mix64(a_ ^ (b_ >> 1)), detail::mix64(b_ + a_)}; }
 
  private:
   static std::uint64_t word_at(const char* p, std::size_t n) noexcept {

@@ -83,6 +83,8 @@ class JsonWriter {
   bool first_ = true;
 };
 
+namespace detail {
+
 /// Length of the well-formed UTF-8 sequence at `text[i]`, or 0.
 inline std::size_t utf8_sequence(std::string_view text, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
@@ -113,13 +115,15 @@ inline bool plain_json(const char* bytes) {
   return ((word | control | quote | backslash) & each(0x80)) == 0;
 }
 
+}  // namespace detail
+
 inline void append_json_string(std::string& out, std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
   out.reserve(out.size() + text.size() + 2);
   out += '"';
   std::size_t clean = 0;  // [clean, i) needs no change
   for (std::size_t i = 0; i < text.size();) {
-    if (text.size() - i >= 8 && plain_json(text.data() + i)) {
+    if (text.size() - i >= 8 && detail::plain_json(text.data() + i)) {
       i += 8;
       continue;
     }
@@ -128,7 +132,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
       ++i;
       continue;
     }
-    const std::size_t length = utf8_sequence(text, i);
+    const std::size_t length = detail::utf8_sequence(text, i);
     if (c >= 0x80 && length) {
       i += length;
       continue;

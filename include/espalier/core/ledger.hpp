@@ -75,7 +75,7 @@ class Ledger {
   /// The first completion of each purpose that could not be read, if there is one.
   [[nodiscard]] const std::map<std::string, Unread, std::less<>>& first_unread() const { return first_unread_; }
   /// Counts a completion that could not be read.
-  void enter(std::string_view purpose, Unread one) {
+  void add_unread(std::string_view purpose, Unread one) {
     Costs& costs = (*this)[purpose];
     ++costs.unread;
     costs.cut += one.cut_at > 0;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// The number of bytes to insert, delete or replace to turn one text into the other.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -49,4 +49,4 @@ std::string did_you_mean(std::string_view name, const Candidates& candidates) {
   return near.empty() ? near : ", did you mean '" + near + "'?";
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

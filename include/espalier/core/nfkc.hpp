@@ -9,9 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier {
-
-namespace detail {
+namespace espalier::detail {
 
 /// Decomposition and composition of Unicode Standard Annex 15. Hangul syllables are computed.
 class Normaliser {
@@ -99,8 +97,6 @@ class Normaliser {
   std::vector<Pair> pairs_;
 };
 
-}  // namespace detail
-
 /// Normalisation form KC: full compatibility decomposition, canonical order, canonical composition. ASCII text is
 /// copied unchanged, except the last ASCII character before a non-ASCII one, which may compose with it.
 inline std::string nfkc(std::string_view text) {
@@ -123,4 +119,4 @@ inline std::string nfkc(std::string_view text) {
   return out;
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

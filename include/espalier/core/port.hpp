@@ -47,7 +47,7 @@ class Waiter {
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) {
     coroutine_ = coroutine;
-    ticket_ = port_->enter(std::move(request_), this);
+    ticket_ = port_->submit(std::move(request_), this);
   }
   Out await_resume() { return std::move(*answer_).value(); }
 
@@ -67,7 +67,7 @@ class PortState final : public PortBase {
   PortState(std::unique_ptr<Service<In, Out>> service, std::size_t max_in_flight)
       : service_(std::move(service)), max_in_flight_(max_in_flight) {}
 
-  Ticket enter(In request, Waiter<In, Out>* waiter) {
+  Ticket submit(In request, Waiter<In, Out>* waiter) {
     const Ticket ticket = last_ticket_ + 1;
     Hash key{};
     if constexpr (shares) {

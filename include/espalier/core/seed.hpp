@@ -19,7 +19,8 @@ class Seed {
 
   /// The seed of the `ordinal`-th child of this place.
   [[nodiscard]] constexpr Seed child(std::uint64_t ordinal) const {
-    return Seed(mix64(value_ ^ mix64(ordinal + 1)), origin_, ((rank_ >> 32) + 1) << 32 | (ordinal & 0xffff'ffff));
+    return Seed(detail::mix64(value_ ^ detail::mix64(ordinal + 1)), origin_,
+                ((rank_ >> 32) + 1) << 32 | (ordinal & 0xffff'ffff));
   }
   /// The seed for one purpose at this place.
   [[nodiscard]] Seed purpose(std::string_view name) const {
@@ -44,7 +45,7 @@ class Seed {
 class Random {
  public:
   constexpr explicit Random(Seed seed) : state_(seed.value()) {}
-  constexpr std::uint64_t next() { return mix64(state_++); }
+  constexpr std::uint64_t next() { return detail::mix64(state_++); }
   /// Uniform in [0, 1).
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   /// Uniform in [0, n), n > 0. The bias is below n / 2^32.

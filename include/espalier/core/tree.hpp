@@ -68,6 +68,8 @@ struct Node {
   [[nodiscard]] Value mean() const { return visits ? Value(total * (1.0 / visits)) : Value{}; }
 };
 
+namespace detail {
+
 /// Copies what a search found out about a node, except its value and its place in the tree.
 template <class A, class B>
 void take_findings(Node<A>& to, const Node<B>& from) {
@@ -85,6 +87,8 @@ template <class Value>
 constexpr bool closed_at_birth(const Node<Value>& node) {
   return (node.reason == Reason::malformed || node.reason == Reason::refused) && !node.evaluated;
 }
+
+}  // namespace detail
 
 /// The terminal state of one rollout from a node, and its value.
 template <class State, class Value>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier {
+namespace espalier::detail {
 
 // --- UTF-8 ---------------------------------------------------------------------------------------------------------
 
@@ -67,8 +67,6 @@ inline std::size_t ascii_prefix(std::string_view text) {
 inline bool is_ascii(std::string_view text) { return ascii_prefix(text) == text.size(); }
 
 // --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
-
-namespace detail {
 
 #include <espalier/core/unicode_data.inc>
 
@@ -199,8 +197,6 @@ inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) 
   return out;
 }
 
-}  // namespace detail
-
 // --- Classes of code points, as Python has them ----------------------------------------------------------------------
 
 /// Python's str.isalnum.
@@ -247,4 +243,4 @@ inline std::string casefold(std::string_view text) {
   return detail::mapped(text, fold);
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

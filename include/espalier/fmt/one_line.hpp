@@ -32,8 +32,8 @@ inline std::string one_line(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const char32_t c = decode_utf8(text, i);
-    if (!detail::is_unseen(c)) append_utf8(out, c);
+    const char32_t c = detail::decode_utf8(text, i);
+    if (!detail::is_unseen(c)) detail::append_utf8(out, c);
     else if (c == U'\n') out += "\\n";
     else if (c == U'\r') out += "\\r";
     else if (c == U'\t') out += "\\t";

@@ -20,7 +20,7 @@ Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   for (const NodeId end : ends)
     asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
   const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
-  const auto scores = output::agreement_scores<Embedding>(embeddings, output::cosine);
+  const auto scores = output::agreement_scores<Embedding>(embeddings, output::detail::cosine);
   tree->annotations.erase("embedding");
   for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);
 }

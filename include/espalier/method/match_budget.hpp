@@ -18,10 +18,10 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
   const double began = budget.now();
   rag::Tree all = co_await method->answer(root, seed);
   Costs dearest = all.ledger.total();
-  Ballot<NodeId> ballot;
+  espalier::detail::Ballot<NodeId> ballot;
   const auto vote = [&](const rag::Tree& tree, NodeId offset) {
     if (const auto best = output::best_answer(tree); best && best->complete)
-      ballot.enter(rag::normalise(best->text), best->node + offset);
+      ballot.vote(rag::normalise(best->text), best->node + offset);
   };
   vote(all, 0);
   all.annotations.erase("selected");

@@ -65,7 +65,8 @@ class OptionTable {
       if (entry.name == name) return entry.set(text);
       names.push_back(entry.name);
     }
-    throw std::invalid_argument("unknown option '" + std::string(name) + "'" + did_you_mean(name, names));
+    throw std::invalid_argument("unknown option '" + std::string(name) + "'" +
+                                espalier::detail::did_you_mean(name, names));
   }
   /// All options that are set as one JSON object, in the order in which they were added.
   [[nodiscard]] std::string json() const {

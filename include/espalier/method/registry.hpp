@@ -41,7 +41,7 @@ inline std::vector<std::string> method_names() {
 inline std::unique_ptr<Method> make_method(const std::string& name) {
   const auto method = methods().find(name);
   if (method == methods().end())
-    throw std::invalid_argument("unknown method '" + name + "'" + did_you_mean(name, method_names()));
+    throw std::invalid_argument("unknown method '" + name + "'" + espalier::detail::did_you_mean(name, method_names()));
   return method->second();
 }
 

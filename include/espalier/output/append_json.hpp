@@ -4,7 +4,7 @@
 
 #include <simdjson.h>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// Appends a parsed value as compact JSON. Values that a JsonWriter wrote come back byte for byte.
 inline void append_json(JsonWriter& json, simdjson::dom::element value) {
@@ -41,4 +41,4 @@ inline void append_json(JsonWriter& json, simdjson::dom::element value) {
   }
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

@@ -36,7 +36,7 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
 /// answer.
 inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
-  const Better better{tree, own};
+  const detail::Better better{tree, own};
   const std::vector<NodeId> ends = complete_chains(tree);
   for (const NodeId end : ends)
     if (tree.annotation("selected", end) == 1)
@@ -50,10 +50,10 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
     if (rollout.state.answer() && (best == no_node || better(rollout.node, best))) best = rollout.node;
   if (best == no_node) return std::nullopt;
 
-  Ballot<std::size_t> ballot;
+  espalier::detail::Ballot<std::size_t> ballot;
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
     if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best)
-      ballot.enter(rag::normalise(*answer), i);
+      ballot.vote(rag::normalise(*answer), i);
   return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 
@@ -79,7 +79,7 @@ inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice ch
   if (choice == ChainChoice::random)
     return correct[Random(tree.seed.purpose("chain")).below(static_cast<std::uint32_t>(correct.size()))];
   const auto own = rewards(tree);
-  return *std::min_element(correct.begin(), correct.end(), [&, better = Better{tree, own}](NodeId a, NodeId b) {
+  return *std::min_element(correct.begin(), correct.end(), [&, better = detail::Better{tree, own}](NodeId a, NodeId b) {
     const auto ra = tree.state(a).retrievals(), rb = tree.state(b).retrievals();
     if (choice != ChainChoice::best && ra != rb) return choice == ChainChoice::most ? ra > rb : ra < rb;
     return better(a, b);

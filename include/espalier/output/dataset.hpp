@@ -79,7 +79,7 @@ class Ids {
 inline std::vector<rag::Example> read_questions(const std::string& path, const ReadOptions& options = {}) {
   std::vector<rag::Example> examples;
   detail::Ids ids;
-  for_each_line(path, [&](const JsonLine& row) {
+  detail::for_each_line(path, [&](const detail::JsonLine& row) {
     rag::Example example;
     example.question = {detail::read_id(row), row.text("question")};
     ids.add(row, example.question.id);
@@ -90,7 +90,7 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
     if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank))
       row.fail("golden_answers", "holds an empty answer");
     if (row.has("metadata")) {
-      const JsonLine metadata = row.object("metadata");
+      const detail::JsonLine metadata = row.object("metadata");
       example.supporting_titles = metadata.texts("supporting_titles");
       example.type = metadata.text_or("type", "");
       if (metadata.has("hops")) {
@@ -105,6 +105,8 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const R
   });
   return examples;
 }
+
+namespace detail {
 
 /// Reads a passage {"id", "title", "contents"}, where contents = title, newline, text. Without "title", the first of
 /// several lines is the title, with quotes around it removed. "text" may stand in place of contents and has no title
@@ -125,12 +127,14 @@ inline Passage read_passage(const JsonLine& row) {
   return Passage(std::move(id), std::move(title), std::move(text));
 }
 
+}  // namespace detail
+
 /// Reads passages, one per line, with unique ids. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;
-  for_each_line(path, [&](const JsonLine& row) {
-    passages.push_back(read_passage(row));
+  detail::for_each_line(path, [&](const detail::JsonLine& row) {
+    passages.push_back(detail::read_passage(row));
     ids.add(row, passages.back().id());
     return options.limit == 0 || passages.size() < options.limit;
   });

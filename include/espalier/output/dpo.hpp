@@ -115,7 +115,7 @@ inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prom
   if (const auto best = best_answer(tree); best && !end) end = best->node;
   if (!end) return;
   detail::PairWriter pairs(record, options, out);
-  PolicyForm form(prompts, tree.state(tree.root()).question());
+  detail::PolicyForm form(prompts, tree.state(tree.root()).question());
   for (const NodeId id : tree.path(*end)) {
     if (id != tree.root()) form.add(tree.action(id), tree.state(id).transcript());
     pairs.write(id, form);

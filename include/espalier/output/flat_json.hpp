@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// Members of objects by dotted name ("search.k" -> "3"), with values as compact JSON.
 using FlatFields = std::vector<std::pair<std::string, std::string>>;
@@ -63,4 +63,4 @@ inline void append_flat_json(std::string& out, const FlatFields& fields) {
   json.end_object();
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

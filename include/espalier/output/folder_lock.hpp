@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <string>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// One at a time works in a folder: whoever holds a lock on the file `run.lock` in it, whose text says who that is. The
 /// system takes the lock back when its process ends, however that ends; the file that is left then binds nobody.
@@ -90,4 +90,4 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// Appends `text` as HTML text or inside a quoted attribute. NUL, which HTML does not allow, becomes U+FFFD.
 inline void append_html(std::string& out, std::string_view text) {
@@ -50,4 +50,4 @@ inline void append_json_in_html(std::string& out, std::string_view json) {
   out += json.substr(clean);
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// An object in a line of a JSONL file, whose errors name file, line and field. Valid only while its line is read.
 class JsonLine {
@@ -147,4 +147,4 @@ inline void for_each_line(const std::string& path, const std::function<bool(cons
   for_each_line(file, path, take);
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

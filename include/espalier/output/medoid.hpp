@@ -21,11 +21,9 @@ namespace detail {
 inline std::set<std::string> word_set(const std::string& text) {
   const std::string normal = rag::normalise(text);
   std::set<std::string> words;
-  for (const std::string_view word : rag::split(normal)) words.emplace(word);
+  for (const std::string_view word : rag::detail::split(normal)) words.emplace(word);
   return words;
 }
-
-}  // namespace detail
 
 /// The Jaccard index |A n B| / |A u B| of the word sets of two texts. It is 1 if both are empty.
 inline double jaccard(const std::string& a, const std::string& b) {
@@ -49,6 +47,8 @@ inline double cosine(const Embedding& a, const Embedding& b) {
   return left > 0 && right > 0 ? product / std::sqrt(left * right) : 0;
 }
 
+}  // namespace detail
+
 /// For each i the mean of similar(i, j) over all j, i included (AirRAG, Eq. 2 with jaccard and Eq. 3 with cosine).
 template <class Item, class Similar>
 std::vector<double> agreement_scores(std::span<const Item> items, Similar similar) {
@@ -58,6 +58,8 @@ std::vector<double> agreement_scores(std::span<const Item> items, Similar simila
   return scores;
 }
 
+namespace detail {
+
 /// The index of the highest score, the first one if scores differ by at most 1e-12. `scores` must not be empty.
 inline std::size_t first_best(std::span<const double> scores) {
   std::size_t best = 0;
@@ -65,5 +67,7 @@ inline std::size_t first_best(std::span<const double> scores) {
     if (scores[i] > scores[best] + 1e-12) best = i;
   return best;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::output

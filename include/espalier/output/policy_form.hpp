@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// A chain in the form in which the policy writes it (DecEx-RAG, Table 3). Own-knowledge rounds and the text before a
 /// query or an answer become one thought. Then comes `<search>` with its documents, or `<answer>`. Prompts are the
@@ -78,4 +78,4 @@ class PolicyForm {
   std::string thought_;  ///< of the round that no query has closed yet
 };
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

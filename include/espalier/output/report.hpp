@@ -20,6 +20,8 @@ namespace espalier::output {
 
 #include <espalier/output/report_data.inc>
 
+namespace detail {
+
 /// Appends what comes before the questions. Throws InputError if `summary_json` is not an object.
 inline void append_report_head(std::string& out, std::string_view summary_json) {
   const ReportSummary summary(summary_json);
@@ -72,12 +74,14 @@ inline void append_report_tail(std::string& out, std::uint64_t bytes) {
   out += "</script>\n</body>\n</html>\n";
 }
 
+}  // namespace detail
+
 /// Writes the page of the run in `folder`, whose summary is `summary_json`, to `target`. The run in `other`, if given,
 /// is shown beside it, question by question. Throws InputError that names the file.
 inline void write_report(const std::filesystem::path& folder, std::string_view summary_json,
                          const std::filesystem::path& target, const std::filesystem::path& other = {}) {
   ReportRun run(folder);
-  AtomicFile file(target.string());
+  detail::AtomicFile file(target.string());
   std::string text;
   std::uint64_t bytes = 0;
   const auto flush = [&] {
@@ -85,11 +89,11 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     bytes += text.size();
     text.clear();
   };
-  append_report_head(text, summary_json);
+  detail::append_report_head(text, summary_json);
   std::map<std::string, ReportQuestion> others;  // the page holds all of them, so memory can
   if (!other.empty()) {
-    const std::string other_summary = read_summary(other);
-    ReportSummary checked(other_summary);
+    const std::string other_summary = detail::read_summary(other);
+    detail::ReportSummary checked(other_summary);
     for (ReportRun rows(other); auto question = rows.next();) others.emplace(question->id, std::move(*question));
     std::string runs;
     JsonWriter json(runs);
@@ -106,17 +110,17 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
         .raw(other_summary)
         .end_object()
         .end_array();
-    append_report_block(text, "runs", runs);
+    detail::append_report_block(text, "runs", runs);
   }
   while (const auto question = run.next()) {
-    append_report_question(text, *question);
+    detail::append_report_question(text, *question);
     if (!other.empty()) {
       const auto same = others.find(question->id);
-      append_report_question(text, same == others.end() ? ReportQuestion() : same->second, "other_");
+      detail::append_report_question(text, same == others.end() ? ReportQuestion() : same->second, "other_");
     }
     flush();
   }
-  append_report_tail(text, bytes);
+  detail::append_report_tail(text, bytes);
   flush();
   file.commit();
 }

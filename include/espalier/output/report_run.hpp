@@ -96,11 +96,15 @@ class ReportRun {
   Rows answers_, trees_, pairs_;
 };
 
+namespace detail {
+
 /// The text of a run's summary.json.
 inline std::string read_summary(const std::filesystem::path& folder) {
   std::ifstream file(folder / "summary.json", std::ios::binary);
   if (!file) throw InputError((folder / "summary.json").string(), 0, "", "cannot be read");
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+}  // namespace detail
 
 }  // namespace espalier::output

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// The head of report.html: a run's summary as static HTML, readable without scripts. Known members have their own
 /// place. Every other object in the summary is shown as a table, so a method may add its own counts.
@@ -174,4 +174,4 @@ class ReportSummary {
   std::string label_;
 };
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

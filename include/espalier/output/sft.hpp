@@ -17,13 +17,17 @@ struct SftOptions {
   rag::Profile profile = rag::Profile::common;  ///< decides whether an answer is correct
 };
 
+namespace detail {
+
 /// The length of a text as readers of its JSON count it, in Unicode code points. A byte that is not UTF-8 counts as
 /// one.
 inline std::size_t code_points(std::string_view text) {
   std::size_t n = 0;
-  for (std::size_t i = 0; i < text.size(); ++n) decode_utf8(text, i);
+  for (std::size_t i = 0; i < text.size(); ++n) espalier::detail::decode_utf8(text, i);
   return n;
 }
+
+}  // namespace detail
 
 /// Appends the tree's SFT rows (DecEx-RAG, section 2.3). A correct chain with m retrievals gives m + 1 rows. Row i
 /// shows the question and everything up to the i-th retrieval's documents. Its completion is what the policy writes
@@ -40,7 +44,7 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
                          const std::vector<NodeId>& nodes) {
     JsonWriter json(out);
     const auto reward = [&](NodeId id) { own[id] ? json.value(*own[id]) : json.null(); };
-    const std::size_t begin = code_points(prompt), end_of_row = begin + code_points(completion);
+    const std::size_t begin = detail::code_points(prompt), end_of_row = begin + detail::code_points(completion);
     json.begin_object().field("id", question.id + '#' + std::to_string(row));
     json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
     json.begin_array().value(begin).value(end_of_row).end_array().end_array();
@@ -56,7 +60,7 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
     out += '\n';
   };
 
-  PolicyForm form(prompts, question);
+  detail::PolicyForm form(prompts, question);
   std::vector<NodeId> nodes;
   std::string completion;
   std::size_t row = 0;

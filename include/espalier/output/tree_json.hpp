@@ -40,7 +40,9 @@ class DocumentTable {
  private:
   using Entry = std::pair<const std::string, const Passage*>;
   /// The id as JSON will hold it, in valid UTF-8.
-  static std::string valid(const std::string& id) { return is_ascii(id) ? id : encode_utf8(decode_utf8(id)); }
+  static std::string valid(const std::string& id) {
+    return espalier::detail::is_ascii(id) ? id : espalier::detail::encode_utf8(espalier::detail::decode_utf8(id));
+  }
   const std::string& file(const Passage& passage) {
     const std::string id = valid(passage.id());
     for (std::size_t n = 1;; ++n) {
@@ -125,7 +127,7 @@ class TreeWriter {
       for (const rag::Segment* segment : own)
         if (segment->documents()) write_documents(*segment->documents());
         else if (segment->kind() == rag::SegmentKind::notice) json_.field("notice", segment->words());
-      if (!follows_from(action, closed_at_birth(node), own)) write_steps(own);
+      if (!follows_from(action, espalier::detail::closed_at_birth(node), own)) write_steps(own);
     }
     json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
     optional_field("reward", reward);

@@ -143,7 +143,7 @@ class TreeReader {
     fill_node(node, row);
     if (row.has("steps")) {
       state = with_steps(std::move(state), row);
-    } else if (!closed_at_birth(node)) {  // as rag::Environment::step does it
+    } else if (!espalier::detail::closed_at_birth(node)) {  // as rag::Environment::step does it
       if (!action.thought.empty())
         state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
@@ -204,7 +204,7 @@ class TreeReader {
 /// field.
 inline std::vector<RecordedTree> read_trees(std::istream& file, const std::string& path) {
   std::vector<RecordedTree> trees;
-  for_each_line(file, path, [&](const JsonLine& line) {
+  detail::for_each_line(file, path, [&](const detail::JsonLine& line) {
     trees.push_back(detail::TreeReader(line).read());
     return true;
   });
@@ -213,7 +213,7 @@ inline std::vector<RecordedTree> read_trees(std::istream& file, const std::strin
 
 /// The same of a trees.jsonl.
 inline std::vector<RecordedTree> read_trees(const std::string& path) {
-  std::ifstream file = open_lines(path);
+  std::ifstream file = detail::open_lines(path);
   return read_trees(file, path);
 }
 

@@ -48,6 +48,8 @@ inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
   return means;
 }
 
+namespace detail {
+
 /// Orders nodes by one value each (index = node, nothing counts as 0). True if `a` has the higher value. Ties: higher
 /// prior, then older.
 struct Better {
@@ -59,5 +61,7 @@ struct Better {
     return tree[a].prior != tree[b].prior ? tree[a].prior > tree[b].prior : a < b;
   }
 };
+
+}  // namespace detail
 
 }  // namespace espalier::output

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// Which completions could not be read, for people: of the purpose with the largest share of such ones, how many, and
 /// how the first begins. Empty if all could be read.
@@ -33,4 +33,4 @@ inline std::string unread_text(const Ledger& ledger) {
   return text + (first->second.text.empty() ? ", is empty" : ": \"" + first->second.text + '"');
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// A folder that one process works in at a time, and whose files change together.
 ///
@@ -89,4 +89,4 @@ inline void settle(const std::filesystem::path& folder) {
   const WorkFolder settled(folder, "putting files in place");
 }
 
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

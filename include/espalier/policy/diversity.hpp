@@ -15,6 +15,8 @@
 /// the text whose smallest distance to the chosen ones is greatest. The earlier text wins a tie.
 namespace espalier {
 
+namespace detail {
+
 /// Greedy max-min choice of k of n items by distance(i, j) >= 0. Returns positions in the order of choice, all of them
 /// if n <= k.
 inline std::vector<std::size_t> most_different(std::size_t n, std::size_t k,
@@ -29,6 +31,8 @@ inline std::vector<std::size_t> most_different(std::size_t n, std::size_t k,
   }
   return chosen;
 }
+
+}  // namespace detail
 
 /// The number of byte values that occur in only one of the two texts.
 inline double charset_distance(std::string_view a, std::string_view b) {
@@ -78,7 +82,7 @@ inline std::vector<std::size_t> diverse(const std::vector<std::string>& texts, s
     }
     return 0.0;
   };
-  std::vector<std::size_t> kept = most_different(texts.size(), k, distance);
+  std::vector<std::size_t> kept = detail::most_different(texts.size(), k, distance);
   std::sort(kept.begin(), kept.end());
   return kept;
 }

@@ -21,6 +21,8 @@ struct KeepAll {
   }
 };
 
+namespace detail {
+
 /// True if `a` ranks before `b`: by higher value, then higher prior, then age.
 template <class Tree>
 bool better(const Tree& tree, NodeId a, NodeId b) {
@@ -29,6 +31,8 @@ bool better(const Tree& tree, NodeId a, NodeId b) {
   if (tree[a].prior != tree[b].prior) return tree[a].prior > tree[b].prior;
   return a < b;
 }
+
+}  // namespace detail
 
 /// Keeps the k best by value.
 class TopK {
@@ -39,7 +43,7 @@ class TopK {
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
     std::vector<NodeId> order(siblings.begin(), siblings.end());
-    std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return better(tree, a, b); });
+    std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return detail::better(tree, a, b); });
     Verdict verdict;
     for (std::size_t i = k_; i < order.size(); ++i) verdict.cut.emplace_back(order[i], Reason::not_best);
     return verdict;
@@ -56,7 +60,7 @@ struct BestOfEachKind {
     Verdict verdict;
     for (NodeId a : siblings)
       for (NodeId b : siblings)
-        if (tree[a].kind == tree[b].kind && a != b && better(tree, b, a)) {
+        if (tree[a].kind == tree[b].kind && a != b && detail::better(tree, b, a)) {
           verdict.cut.emplace_back(a, Reason::not_best);
           break;
         }

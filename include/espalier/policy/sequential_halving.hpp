@@ -10,6 +10,8 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// Sequential halving (Karnin et al. 2013, as in Danihelka et al. 2022). Returns the number of visits that an action
 /// must have to be a candidate for the simulation of this index. All `actions` are candidates at first. Each phase
 /// gives its candidates equal numbers of simulations and keeps half of them, at least two.
@@ -24,6 +26,8 @@ inline std::uint32_t considered_visits(std::uint32_t actions, std::uint32_t simu
     index -= each * left;
   }
 }
+
+}  // namespace detail
 
 /// Gumbel selection at the root (Danihelka et al. 2022, section 3) and another policy below it. At the root the actions
 /// with the highest g + ln P are tried. Sequential halving then decides by g + ln P + sigma(q), with sigma(q) =
@@ -87,7 +91,7 @@ class GumbelRoot {
       noise_ = tree.seed.purpose("gumbel");
       priors_ = static_cast<double>(Exploit::priors(tree, Tree::root()).all);
       sigma_ = (options.c_visit + most) * options.c_scale;
-      wanted_ = considered_visits(std::min(options.considered, living), simulations, made);
+      wanted_ = detail::considered_visits(std::min(options.considered, living), simulations, made);
     }
     /// g + ln P + sigma(q).
     template <class Tree>

@@ -120,8 +120,8 @@ class Environment {
     return {sampler_, retriever_, {documents, options_.max_rounds, options_.dedup}};
   }
   /// The same models and retriever with other prompts.
-  [[nodiscard]] Environment speaking(PromptSet prompts) const {
-    return {sampler_.speaking(std::move(prompts)), retriever_, options_};
+  [[nodiscard]] Environment with_prompts(PromptSet prompts) const {
+    return {sampler_.with_prompts(std::move(prompts)), retriever_, options_};
   }
 
  private:

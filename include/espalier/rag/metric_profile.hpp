@@ -30,6 +30,8 @@ enum class Profile : std::uint8_t {
   common = hotpot
 };
 
+namespace detail {
+
 /// How a profile scores. EM compares normal forms. Acc looks for the gold's normal form in that of the prediction (also
 /// called subEM, cover-EM or CEM). F1 compares the words of the form for F1, split at blanks.
 struct MetricRules {
@@ -45,14 +47,16 @@ struct MetricRules {
 };
 
 /// ProRAG: lower case, without white space at the ends. Articles and punctuation stay.
-inline std::string prorag_form(std::string_view text) { return std::string(strip(to_lower(text))); }
+inline std::string prorag_form(std::string_view text) { return std::string(strip(espalier::detail::to_lower(text))); }
 
 /// ReasonRAG: the common form, but articles stay.
-inline std::string reasonrag_form(std::string_view text) { return join_blanks(delete_punctuation(to_lower(text))); }
+inline std::string reasonrag_form(std::string_view text) {
+  return join_blanks(delete_punctuation(espalier::detail::to_lower(text)));
+}
 
 /// HiPRAG: articles are deleted first, then each punctuation mark becomes a blank.
 inline std::string hiprag_form(std::string_view text) {
-  std::string out = replace_words(to_lower(text), {"a", "an", "the"}, " ");
+  std::string out = replace_words(espalier::detail::to_lower(text), {"a", "an", "the"}, " ");
   for (char& c : out)
     if (is_punctuation(c)) c = ' ';
   return join_blanks(out);
@@ -61,14 +65,14 @@ inline std::string hiprag_form(std::string_view text) {
 /// DecoupleSearch. The text is cut at the first line end, full stop or comma. Only what follows the last "answer is" is
 /// kept. All characters but word characters and blanks are deleted, and so are the words "an" and "the", but not "a".
 inline std::string decouple_form(std::string_view text) {
-  const std::string lower = to_lower(strip(text));
+  const std::string lower = espalier::detail::to_lower(strip(text));
   std::string_view cut = std::string_view(lower).substr(0, lower.find_first_of("\n.,"));
   constexpr std::string_view marker = "answer is";
   if (const auto at = cut.rfind(marker); at != cut.npos) cut.remove_prefix(at + marker.size());
   std::string kept;
   for (std::size_t i = 0; i < cut.size();) {
-    const char32_t c = decode_utf8(cut, i);
-    if (is_word(c) || is_space(c)) append_utf8(kept, c);
+    const char32_t c = espalier::detail::decode_utf8(cut, i);
+    if (espalier::detail::is_word(c) || espalier::detail::is_space(c)) espalier::detail::append_utf8(kept, c);
   }
   return join_blanks(replace_words(kept, {"an", "the"}, ""));
 }
@@ -92,25 +96,27 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
 
 constexpr const MetricRules& rules_of(Profile profile) { return metric_rules[static_cast<std::size_t>(profile)]; }
 
+}  // namespace detail
+
 /// The names of all profiles, in order.
 inline std::vector<std::string> profile_names() {
   std::vector<std::string> names;
-  for (const MetricRules& rules : metric_rules) names.emplace_back(rules.name);
+  for (const detail::MetricRules& rules : detail::metric_rules) names.emplace_back(rules.name);
   return names;
 }
 
 /// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
 inline Profile profile(std::string_view name) {
   if (name == "common") return Profile::common;
-  std::array<std::string_view, metric_rules.size() + 1> names{};
+  std::array<std::string_view, detail::metric_rules.size() + 1> names{};
   std::string all;
-  for (std::size_t i = 0; i < metric_rules.size(); ++i) {
-    if (metric_rules[i].name == name) return static_cast<Profile>(i);
-    names[i] = metric_rules[i].name;
+  for (std::size_t i = 0; i < detail::metric_rules.size(); ++i) {
+    if (detail::metric_rules[i].name == name) return static_cast<Profile>(i);
+    names[i] = detail::metric_rules[i].name;
     all += std::string(names[i]) + ", ";
   }
   names.back() = "common";
-  bad_option("metrics", name, all + "common" + did_you_mean(name, names));
+  bad_option("metrics", name, all + "common" + espalier::detail::did_you_mean(name, names));
 }
 
 }  // namespace espalier::rag

@@ -60,7 +60,7 @@ inline Scores word_overlap(const MetricRules& rules, std::string_view prediction
 inline Scores score(Profile profile, const std::optional<std::string>& prediction, const Gold& gold) {
   if (gold.empty()) throw std::invalid_argument("an answer cannot be scored against an empty list of gold answers");
   if (!prediction) return {};
-  const MetricRules& rules = rules_of(profile);
+  const detail::MetricRules& rules = detail::rules_of(profile);
   const std::string own = rules.form(*prediction), own_words = rules.f1_form(*prediction);
   Scores best;
   for (const std::string& answer : gold) {

@@ -133,10 +133,10 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   reply.thought = restore(reply.thought);
   reply.content = restore(content);
   reply.tag = found->name;
-  if (reply.tag == "score" && !read_scores(reply.content, purpose.scores)) return std::nullopt;
-  if (reply.tag == "verdict" && !read_verdict(reply.content)) return std::nullopt;
-  if (reply.tag == "preference" && !read_preference(reply.content)) return std::nullopt;
-  if (reply.tag == "choice" && !read_choice(reply.content)) return std::nullopt;
+  if (reply.tag == "score" && !detail::read_scores(reply.content, purpose.scores)) return std::nullopt;
+  if (reply.tag == "verdict" && !detail::read_verdict(reply.content)) return std::nullopt;
+  if (reply.tag == "preference" && !detail::read_preference(reply.content)) return std::nullopt;
+  if (reply.tag == "choice" && !detail::read_choice(reply.content)) return std::nullopt;
   return reply;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::rag {
+namespace espalier::rag::detail {
 
 /// Reads a judge's numbers: exactly form.count numbers in [form.low, form.high], separated by commas, and nothing else.
 /// So "85/100", "about 7" and "nan" are not scores. No number is clamped, and nothing becomes 0.
@@ -33,4 +33,4 @@ inline std::optional<std::vector<double>> read_scores(std::string_view text, con
   return numbers;
 }
 
-}  // namespace espalier::rag
+}  // namespace espalier::rag::detail

@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::rag {
-
-namespace detail {
+namespace espalier::rag::detail {
 
 /// The leading letters in lower case, after blanks, line ends and opening brackets.
 inline std::string first_word(std::string_view text) {
@@ -20,8 +18,6 @@ inline std::string first_word(std::string_view text) {
     if (c < 'a') c = static_cast<char>(c - 'A' + 'a');
   return word;
 }
-
-}  // namespace detail
 
 /// Reads a reply in the role "verdict". Its first word must be yes or no.
 inline std::optional<bool> read_verdict(std::string_view text) {
@@ -66,4 +62,4 @@ inline std::optional<Preference> read_preference(std::string_view text) {
   return read;
 }
 
-}  // namespace espalier::rag
+}  // namespace espalier::rag::detail

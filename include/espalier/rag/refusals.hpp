@@ -12,6 +12,8 @@
 
 namespace espalier::rag {
 
+namespace detail {
+
 /// Phrases with which models say that they do not know, separated by ';'.
 inline constexpr std::string_view refusal_phrases =
     "unknown; n/a; unanswerable; uncertain; don't know; do not know; not known; is unknown; remains unknown; not sure; "
@@ -20,12 +22,14 @@ inline constexpr std::string_view refusal_phrases =
     "information; "
     "not enough information; insufficient information; not have enough; not have information; no answer";
 
+}  // namespace detail
+
 /// Tells answers that say "I don't know". A phrase of one word must be the whole answer. A longer phrase may stand
 /// anywhere in it. Both are compared in the metrics' normal form, and a curly apostrophe is a straight one.
 class Refusals {
  public:
   /// Takes phrases separated by ';'. Without phrases nothing is a refusal.
-  explicit Refusals(std::string_view phrases = refusal_phrases) {
+  explicit Refusals(std::string_view phrases = detail::refusal_phrases) {
     for (std::size_t begin = 0; begin <= phrases.size();) {
       const std::size_t end = std::min(phrases.find(';', begin), phrases.size());
       if (std::string phrase = plain(phrases.substr(begin, end - begin)); !phrase.empty())

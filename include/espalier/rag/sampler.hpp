@@ -42,7 +42,7 @@ class Sampler {
 
   [[nodiscard]] const PromptSet& prompts() const { return prompts_; }
   /// The same models and sampling with other prompts.
-  [[nodiscard]] Sampler speaking(PromptSet prompts) const {
+  [[nodiscard]] Sampler with_prompts(PromptSet prompts) const {
     Sampler other = *this;
     other.prompts_ = std::move(prompts);
     return other;
@@ -73,7 +73,7 @@ class Sampler {
       for (std::size_t j = 0; j < missing.size(); ++j) {
         Sample& sample = samples[missing[j]];
         const int cut_at = completions[j].finish == Finish::length ? body->sampling.max_tokens : 0;
-        enter(*context.ledger, purpose, completions[j]);
+        charge(*context.ledger, purpose, completions[j]);
         sample.logprob = completions[j].logprob;
         sample.tokens = completions[j].completion_tokens;
         sample.token_logprobs = std::move(completions[j].tokens);
@@ -82,8 +82,8 @@ class Sampler {
         if (sample.reply) continue;
         unread.push_back(missing[j]);
         const std::uint32_t index = context.first + missing[j] + attempt * attempt_stride;
-        context.ledger->enter(purpose,
-                              Unread(sample.raw.str(), static_cast<std::uint64_t>(cut_at), context.seed, index));
+        context.ledger->add_unread(purpose,
+                                   Unread(sample.raw.str(), static_cast<std::uint64_t>(cut_at), context.seed, index));
       }
       missing = body->sampling.temperature > 0 ? std::move(unread) : std::vector<std::uint32_t>();
     }
@@ -94,7 +94,7 @@ class Sampler {
   /// Sample indices of later attempts are far above those of first attempts.
   static constexpr std::uint32_t attempt_stride = 1U << 20;
 
-  static void enter(Ledger& ledger, const std::string& purpose, const Completion& completion) {
+  static void charge(Ledger& ledger, const std::string& purpose, const Completion& completion) {
     Costs& costs = ledger[purpose];
     ++costs.completions;
     costs.prompt_tokens += completion.prompt_tokens;

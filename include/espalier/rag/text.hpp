@@ -10,13 +10,15 @@
 
 namespace espalier::rag {
 
+namespace detail {
+
 /// The parts between white space, none of them empty, like Python's str.split().
 inline std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t at = i;
-    if (!is_space(decode_utf8(text, i))) continue;
+    if (!espalier::detail::is_space(espalier::detail::decode_utf8(text, i))) continue;
     if (at > begin) parts.push_back(text.substr(begin, at - begin));
     begin = i;
   }
@@ -61,7 +63,7 @@ inline std::string replace_words(std::string_view text, std::initializer_list<st
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t begin = i;
     std::size_t end = i;  // of the run of word characters at begin
-    while (i < text.size() && is_word(decode_utf8(text, i))) end = i;
+    while (i < text.size() && espalier::detail::is_word(espalier::detail::decode_utf8(text, i))) end = i;
     const std::string_view run = text.substr(begin, end - begin);
     bool replaced = false;
     for (std::string_view word : words) replaced = replaced || run == word;
@@ -71,11 +73,14 @@ inline std::string replace_words(std::string_view text, std::initializer_list<st
   return out;
 }
 
+}  // namespace detail
+
 /// The normal form of an answer in SQuAD, HotpotQA, 2WikiMultiHopQA, MuSiQue, FlashRAG and Search-R1. The steps are:
 /// lower case, 32 ASCII punctuation marks deleted, the words a, an and the replaced by a blank, blanks joined. So
 /// "U.S." is "us" and "1,000" is "1000". Curly quotes, long dashes, accents and full-width forms stay.
 inline std::string normalise(std::string_view text) {
-  return join_blanks(replace_words(delete_punctuation(to_lower(text)), {"a", "an", "the"}, " "));
+  return detail::join_blanks(
+      detail::replace_words(detail::delete_punctuation(espalier::detail::to_lower(text)), {"a", "an", "the"}, " "));
 }
 
 }  // namespace espalier::rag

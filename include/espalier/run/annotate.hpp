@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// The recorded trees of a run, by question.
 class RecordedTrees {
@@ -41,4 +41,4 @@ class RecordedTrees {
   std::map<std::string, rag::Tree> trees_;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -31,7 +31,7 @@ class Answering {
   /// only if `journal_file` is set. Throws std::invalid_argument for bad options and InputError for bad files.
   explicit Answering(Settings settings)
       : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
-    output::with_files([&] { prepare(); });
+    output::detail::with_files([&] { prepare(); });
   }
 
   /// Answers questions until stop(), then finishes the open ones. Call it once. It throws errors that are not a failure
@@ -68,13 +68,13 @@ class Answering {
 
  private:
   void prepare() {
-    configure(settings_, *method_, skills_, lexical_);
-    check_searchable(settings_, *method_);
+    detail::configure(settings_, *method_, skills_, lexical_);
+    detail::check_searchable(settings_, *method_);
     settings_.journal = !settings_.journal_file.empty();
     const auto known =
         settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
-    services_ =
-        std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
+    services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_,
+                                           detail::RunJournal(settings_, "", ""));
     prompts_ = std::make_shared<const rag::PromptSet>(
         settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts));
     method_->prepare(services_->ports, *prompts_);

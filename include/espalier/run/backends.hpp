@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/detail/fleet.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>
@@ -36,15 +36,21 @@ class Backend {
   std::string label;                    ///< its name in results
   bool remote;                          ///< its answers are worth journaling
   const Accounts* transport = nullptr;  ///< counts of the service itself, valid as long as it lives, null = none
-  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< its servers, null = none
+  std::shared_ptr<const backend::detail::HttpFleet> fleet = nullptr;  ///< its servers, null = none
 };
 using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
 using EncoderBackend = Backend<EncodeRequest, Embedding>;
 
+namespace detail {
+
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
+}  // namespace detail
+
 #ifdef ESPALIER_HAS_CURL
+namespace detail {
+
 inline backend::HttpOptions http_options(const Settings& settings) {
   backend::HttpOptions http;
   http.max_in_flight = settings.in_flight;
@@ -61,6 +67,9 @@ inline backend::HttpOptions http_options(const Settings& settings) {
 inline bool is_scorer(const std::string& url) {
   return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
 }
+
+}  // namespace detail
+
 inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name,
                                                         const std::string& task, const Settings& settings) {
   backend::HttpScorerOptions options;
@@ -68,7 +77,7 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
   options.model = model_name;
   options.task = task;
   options.api_key_file = settings.api_key_file;
-  options.http = http_options(settings);
+  options.http = detail::http_options(settings);
   return std::make_unique<backend::HttpScorer>(std::move(options));
 }
 #endif
@@ -78,7 +87,7 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
 inline ModelBackend make_model(const std::string& source, const std::string& model_name,
                                const std::vector<std::string>& endpoints, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
-  if (!is_url(source) && !endpoints.empty())
+  if (!detail::is_url(source) && !endpoints.empty())
     bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
   if (source == "simulated") {
     sim::Model model(examples, skills);
@@ -87,10 +96,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
             true};
   }
   const bool later = source == "batch" && !settings.batch_file.empty();
-  if (!is_url(source) && !later)
+  if (!detail::is_url(source) && !later)
     bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
-  if (is_scorer(source)) {
+  if (detail::is_scorer(source)) {
     if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
     auto scorer = make_scorer(source, model_name, "", settings);
     const Hash fingerprint = scorer->fingerprint();
@@ -104,8 +113,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.server = backend::server_named(source == settings.model ? settings.server : "auto");
   if (!options.server && !later) {
     const std::filesystem::path folder = settings.out;  // `espalier serve` has none
-    const KnownServers known(folder.empty() ? folder : folder / "servers.json");
-    const std::string address = backend::Url(source).shown();
+    const detail::KnownServers known(folder.empty() ? folder : folder / "servers.json");
+    const std::string address = backend::detail::Url(source).shown();
     options.server = known.at(address);
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
   }
@@ -113,17 +122,17 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.stream = settings.stream;
   options.extra_body = settings.extra_body;
   options.api_key_file = settings.api_key_file;
-  options.http = http_options(settings);
-  for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::read_replica(endpoint));
+  options.http = detail::http_options(settings);
+  for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::detail::read_replica(endpoint));
   if (!endpoints.empty() || settings.endpoints.empty())
     options.http.hedge = settings.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama) bad_option("server", settings.server, "one with a batch API");
-  const backend::Dialect& dialect = backend::dialect_of(options.server.value_or(backend::Server::other));
+  const backend::Dialect& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    BatchRequests requests(backend::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect, fingerprint,
-                           settings.batch_file);
+    BatchRequests requests(backend::detail::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect,
+                           fingerprint, settings.batch_file);
     return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint,
             model_name, true};
   }
@@ -139,6 +148,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 }
 
 #ifdef ESPALIER_HAS_CURL
+namespace detail {
+
 /// An asynchronous service as a batch function that waits for all answers.
 template <class In, class Out>
 class Blocking {
@@ -160,13 +171,16 @@ class Blocking {
  private:
   std::shared_ptr<Service<In, Out>> service_;
 };
+
+}  // namespace detail
+
 #endif
 
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
-  if (!is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
+  if (!detail::is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (is_scorer(settings.encoder)) {
+  if (detail::is_scorer(settings.encoder)) {
     auto hidden = make_scorer(settings.encoder, settings.encoder_name, "embed", settings);
     const Hash fingerprint = hidden->fingerprint();
     return {std::move(hidden), fingerprint, "encoder", true};
@@ -175,8 +189,8 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   encoder.url = settings.encoder;
   encoder.model = settings.encoder_name;
   encoder.profile = backend::encoder_profile(settings.encoder_profile);
-  encoder.cut = backend::encoder_cut(settings.encoder_cut);
-  encoder.http = http_options(settings);
+  encoder.cut = backend::detail::encoder_cut(settings.encoder_cut);
+  encoder.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, settings.encoder_name, true};
@@ -187,12 +201,13 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
-  if (!is_url(settings.value_server)) bad_option("value-server", settings.value_server, "the URL of a value server");
+  if (!detail::is_url(settings.value_server))
+    bad_option("value-server", settings.value_server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
   backend::HttpValueOptions values;
   values.url = settings.value_server;
   values.name = settings.value_name;
-  values.http = http_options(settings);
+  values.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpValue>(std::move(values));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, settings.value_name, true};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/chat/openai_request.hpp>
+#include <espalier/backend/chat/detail/openai_request.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/core/outcome.hpp>
 #include <espalier/core/prompt.hpp>
@@ -30,7 +30,7 @@ inline std::string batch_line(Hash key, bool chat, std::string_view body) {
 class BatchRequests {
  public:
   /// Lines are appended to `file`. `fingerprint` is that of the model as an online service.
-  BatchRequests(backend::OpenAiRequest request, const backend::Dialect& dialect, Hash fingerprint,
+  BatchRequests(backend::detail::OpenAiRequest request, const backend::Dialect& dialect, Hash fingerprint,
                 const std::string& file)
       : request_(std::move(request)),
         dialect_(dialect),
@@ -61,7 +61,7 @@ class BatchRequests {
     }
   }
 
-  backend::OpenAiRequest request_;
+  backend::detail::OpenAiRequest request_;
   backend::Dialect dialect_;
   Hash fingerprint_;
   std::string name_;

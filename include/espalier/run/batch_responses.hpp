@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/chat/openai_reply.hpp>
-#include <espalier/backend/http/json_fields.hpp>
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/http/detail/json_fields.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/output/json_line.hpp>
 
@@ -46,25 +46,25 @@ inline std::optional<Hash> read_key(std::string_view text) {
 /// and the journal's note of it.
 class SentRequest {
  public:
-  explicit SentRequest(const output::JsonLine& body) : prompt("", sampling(body)), most(allowed(body)) {
+  explicit SentRequest(const output::detail::JsonLine& body) : prompt("", sampling(body)), most(allowed(body)) {
     note.source = body.text("model");
     note.attempts = 1;
-    backend::JsonFields asked;
+    backend::detail::JsonFields asked;
     for (const auto [name, value] : body.as_object())
       if (name != "model" && name != "seed") asked.set_json(name, simdjson::minify(value));
-    note.request = std::make_shared<const backend::RequestText>(asked.open_object() + '}');
+    note.request = std::make_shared<const backend::detail::RequestText>(asked.open_object() + '}');
   }
   Prompt prompt;
-  backend::Usage most;  ///< largest token counts of its answer
-  backend::RecordNote note;
+  backend::detail::Usage most;  ///< largest token counts of its answer
+  backend::detail::RecordNote note;
 
  private:
-  static backend::Usage allowed(const output::JsonLine& body) {
+  static backend::detail::Usage allowed(const output::detail::JsonLine& body) {
     const std::string text = simdjson::minify(body.element());
-    const std::uint64_t limit = backend::limit_with(0, text);
-    return backend::most_usage(text.size(), limit == 0 ? backend::Usage::any : limit, 1);
+    const std::uint64_t limit = backend::detail::limit_with(0, text);
+    return backend::detail::most_usage(text.size(), limit == 0 ? backend::detail::Usage::any : limit, 1);
   }
-  static Sampling sampling(const output::JsonLine& body) {
+  static Sampling sampling(const output::detail::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
     sampling.logprobs = body.has("logprobs");
@@ -78,7 +78,7 @@ class SentRequest {
 inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const std::vector<std::string>& files) {
   std::unordered_map<Hash, detail::SentRequest> requests;
   for (const std::string& file : files)
-    output::for_each_line(file, [&](const output::JsonLine& line) {
+    output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
       const auto key = detail::read_key(line.text("custom_id"));
       if (!key) line.fail("custom_id", "is not the key of a request");
       requests.insert_or_assign(*key, detail::SentRequest(line.object("body")));
@@ -93,7 +93,7 @@ inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const s
 inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
                                 backend::Store& journal) {
   constexpr std::size_t rows_a_transaction = 256;
-  const backend::Dialect& dialect = backend::dialect_of(backend::Server::openai);  // the form of the responses
+  const backend::Dialect& dialect = backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
   const auto requests = read_batch_requests(request_files);
   BatchCounts counts;
   std::vector<backend::Record> records;
@@ -102,7 +102,7 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
     for (const auto& record : records) counts.stored.push_back(record.key.hex());
     records.clear();
   };
-  output::for_each_line(response_file, [&](const output::JsonLine& line) {
+  output::detail::for_each_line(response_file, [&](const output::detail::JsonLine& line) {
     const auto key = detail::read_key(line.text("custom_id"));
     const auto request = key ? requests.find(*key) : requests.end();
     if (request == requests.end()) {
@@ -115,15 +115,16 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       const auto response = line.object("response");
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
         throw BackendError(fmt::format("HTTP {}", response.count("status_code")));
-      backend::UsageReader usage(request->second.most);
-      auto answers = backend::read_completions(response.object("body").element(), std::span(&request->second.prompt, 1),
-                                               dialect, usage);
+      backend::detail::UsageReader usage(request->second.most);
+      auto answers = backend::detail::read_completions(response.object("body").element(),
+                                                       std::span(&request->second.prompt, 1), dialect, usage);
       if (!usage.doubt().empty()) counts.doubt = usage.doubt();
       if (!answers.front()) throw BackendError("a reply without its first choice");
-      backend::RecordNote note = request->second.note;
+      backend::detail::RecordNote note = request->second.note;
       note.prompt_tokens = answers.front()->prompt_tokens;
       note.completion_tokens = answers.front()->completion_tokens;
-      records.emplace_back(*key, backend::RecordKind::generation, backend::encode(*answers.front()), std::move(note));
+      records.emplace_back(*key, backend::RecordKind::generation, backend::detail::encode(*answers.front()),
+                           std::move(note));
       if (records.size() == rows_a_transaction) store();
     } catch (const BackendError& error) {
       counts.failed.emplace_back(key->hex(), error.what());

@@ -9,7 +9,7 @@
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
-#include <espalier/backend/index/gzip_buffer.hpp>
+#include <espalier/backend/index/detail/gzip_buffer.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::u
 namespace detail {
 
 #ifdef ESPALIER_HAS_ZLIB
-using SourceBuffer = backend::GzipBuffer;
+using SourceBuffer = backend::detail::GzipBuffer;
 #else
 /// The bytes of a file, unchanged.
 class SourceBuffer : public std::filebuf {
@@ -98,8 +98,8 @@ inline void write_corpus(const std::string& source, const std::string& target, c
   backend::CorpusWriter writer(target);
   PassageLines lines;
   std::size_t passages = 0;
-  output::for_each_line(in, source, [&](const output::JsonLine& row) {
-    writer.add(output::read_passage(row));
+  output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
+    writer.add(output::detail::read_passage(row));
     lines.add(row.line());
     if (progress && ++passages % 4096 == 0) progress("corpus", buffer.position(), size);
     return true;
@@ -123,7 +123,7 @@ inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& e
 }
 
 /// Records in the manifest how the vectors were made.
-inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::CheckedFile& file) {
+inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::detail::CheckedFile& file) {
   const auto text = [&](const char* field, const std::string& value) {
     std::string json;
     append_json_string(json, value);
@@ -149,7 +149,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
     throw InputError(options.out, 0, "", fmt::format("cannot be used as the index's folder: {}", error.message()));
-  const output::FolderLock lock(folder, "espalier index build");
+  const output::detail::FolderLock lock(folder, "espalier index build");
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)
       throw std::invalid_argument(
@@ -161,7 +161,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   backend::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
   write_corpus(options.corpus, corpus_file, progress);
   const backend::MappedCorpus corpus(corpus_file);
-  backend::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
+  backend::detail::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
   builder(corpus, writer);
   writer.commit();
   const std::string dense_file = (folder / "dense.bin").string();
@@ -173,11 +173,11 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   append_json_string(source, std::filesystem::path(options.corpus).filename().string());
   manifest.set("corpus.source", source);
   manifest.set_identity("corpus", corpus.file());
-  manifest.set_identity("bm25",
-                        backend::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
+  manifest.set_identity(
+      "bm25", backend::detail::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
   if (options.encoding)
     describe(manifest, *options.encoding,
-             backend::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
+             backend::detail::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
   manifest.write(folder);
 }
 
@@ -186,7 +186,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 /// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data and for a
 /// folder where another process works, std::invalid_argument for options and for a folder that has an index.
 inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
-  output::with_files([&] { detail::build(options, progress); });
+  output::detail::with_files([&] { detail::build(options, progress); });
 }
 
 }  // namespace espalier::run

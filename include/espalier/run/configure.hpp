@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Gives a method the preset and the options of the settings. The simulated model's skills and the lexical index's
 /// parameters are in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
@@ -42,9 +42,9 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   const std::shared_ptr<const Protocol> protocol = method.prompts().protocol();
   for (const ModelFor& other : settings.models)
     if (!protocol->purpose(other.purpose))
-      throw std::invalid_argument(
-          fmt::format("option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
-                      did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
+      throw std::invalid_argument(fmt::format(
+          "option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
+          espalier::detail::did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
   for (const std::string& endpoint : settings.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
     const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
@@ -62,4 +62,4 @@ inline void check_searchable(const Settings& settings, const method::Method& met
         settings.method));
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

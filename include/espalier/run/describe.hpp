@@ -14,23 +14,24 @@
 namespace espalier::run {
 
 /// Everything that decides the result of a run.
-inline RunRecord describe(const Settings& settings, method::Method& method, const rag::PromptSet& prompts) {
-  RunRecord record;
+inline detail::RunRecord describe(const Settings& settings, method::Method& method, const rag::PromptSet& prompts) {
+  detail::RunRecord record;
   record.add_text("task", settings.task != Settings::Task::answer ? "expand" : "answer");
   record.add_text("method", settings.method);
   record.add("seed", std::to_string(settings.seed));
   record.add("limit", std::to_string(settings.limit));
   Hasher texts;
   for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
-  record.add_text("inputs.questions", hash_file(settings.questions).hex());
-  record.add_text("inputs.corpus", settings.corpus.empty() ? "" : hash_file(settings.corpus).hex());
+  record.add_text("inputs.questions", detail::hash_file(settings.questions).hex());
+  record.add_text("inputs.corpus", settings.corpus.empty() ? "" : detail::hash_file(settings.corpus).hex());
   if (!settings.index.empty())
-    record.add_text("inputs.index",
-                    IndexFolder(settings.index).hash(settings.retriever == "dense" || settings.retriever == "hybrid"));
-  if (const std::string file = retriever_file(settings); !file.empty())
-    record.add_text("inputs.retriever", hash_file(file).hex());
+    record.add_text(
+        "inputs.index",
+        detail::IndexFolder(settings.index).hash(settings.retriever == "dense" || settings.retriever == "hybrid"));
+  if (const std::string file = detail::retriever_file(settings); !file.empty())
+    record.add_text("inputs.retriever", detail::hash_file(file).hex());
   record.add_text("inputs.prompts", texts.finish().hex());
-  record.add_text("inputs.value_head", settings.value_head.empty() ? "" : hash_file(settings.value_head).hex());
+  record.add_text("inputs.value_head", settings.value_head.empty() ? "" : detail::hash_file(settings.value_head).hex());
   record.add_text("model.name", settings.model == "simulated" ? "simulated" : settings.model_name);
   record.add_text("model.revision", settings.model_revision);
   record.add_text("model.api", settings.chat ? "chat" : "completions");
@@ -40,7 +41,7 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
     others +=
         (others.empty() ? "" : ", ") + other.purpose + "=" + (other.model == "simulated" ? other.model : other.name);
   record.add_text("model.for", others);
-  record.add_text("retriever.kind", is_url(settings.retriever) ? "remote" : settings.retriever);
+  record.add_text("retriever.kind", detail::is_url(settings.retriever) ? "remote" : settings.retriever);
   record.add_text("retriever.name", settings.retriever_name);
   record.add_text("retriever.reranker", settings.reranker.empty() ? "" : settings.reranker_name);
   record.add("retriever.rerank_depth", settings.reranker.empty() ? "0" : std::to_string(settings.rerank_depth));

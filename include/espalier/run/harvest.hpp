@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// What the questions of a run contribute, as they end: their part of each file, the summary, and how far the run is.
 class Harvest {
@@ -58,12 +58,12 @@ class Harvest {
       const Costs costs = tree.ledger.total();
       tokens_ += costs.prompt_tokens + costs.completion_tokens;
     } else {
-      row = output::open_row(example.question, outcome.error());
+      row = output::detail::open_row(example.question, outcome.error());
       if (trouble_.empty() && settings_.batch_file.empty())
         trouble_ = fmt::format("question '{}' is open: {}", example.question.id, row.error);
       errors_.emplace(index, row.error);
     }
-    output::append_answer_row(row, parts[1]);
+    output::detail::append_answer_row(row, parts[1]);
     JsonWriter json(parts[2]);
     json.begin_object().field("id", example.question.id).field("started", now - seconds).field("seconds", seconds);
     json.field("cached", execution.cached).field("attempts", execution.attempts).end_object();
@@ -94,4 +94,4 @@ class Harvest {
   std::string trouble_;  ///< the reason of the first open question, except one that waits for a batch
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

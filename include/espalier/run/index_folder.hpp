@@ -2,7 +2,7 @@
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/dense_file.hpp>
-#include <espalier/backend/index/checked_file.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
@@ -35,15 +35,16 @@ class IndexManifest {
       throw InputError(folder.string(), 0, "",
                        fmt::format("is not the folder of a finished index: it has no {}", name));
     IndexManifest manifest;
-    manifest.fields_ = output::read_flat_json(file.string());
+    manifest.fields_ = output::detail::read_flat_json(file.string());
     if (manifest.fields_["format"] != "1")
       throw InputError(file.string(), 0, "format", "is not 1, which this version reads: build the index again");
     return manifest;
   }
   void write(const std::filesystem::path& folder) const {
     std::string out;
-    output::append_flat_json(out, std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
-    output::AtomicFile file((folder / name).string());
+    output::detail::append_flat_json(out,
+                                     std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
+    output::detail::AtomicFile file((folder / name).string());
     file.write(out + '\n');
     file.commit();
   }
@@ -51,10 +52,10 @@ class IndexManifest {
   [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
   /// Sets a field of a part, "part.name", to a JSON value.
   void set(const std::string& field, std::string json) { fields_[field] = std::move(json); }
-  void set_identity(const std::string& part, const backend::CheckedFile& file) {
+  void set_identity(const std::string& part, const backend::detail::CheckedFile& file) {
     set(part + ".identity", identity(file));
   }
-  [[nodiscard]] bool is_of(const std::string& part, const backend::CheckedFile& file) const {
+  [[nodiscard]] bool is_of(const std::string& part, const backend::detail::CheckedFile& file) const {
     const auto found = fields_.find(part + ".identity");
     return found != fields_.end() && found->second == identity(file);
   }
@@ -66,11 +67,13 @@ class IndexManifest {
   static constexpr const char* name = "index.json";
 
  private:
-  static std::string identity(const backend::CheckedFile& file) {
+  static std::string identity(const backend::detail::CheckedFile& file) {
     return '"' + Hash{0, file.identity()}.hex().substr(16) + '"';
   }
   std::map<std::string, std::string> fields_;
 };
+
+namespace detail {
 
 /// An opened index folder: a corpus and its indexes. Its files are mapped into memory, so it opens at once and
 /// processes share it. Throws InputError for anything missing, damaged or from another build.
@@ -123,9 +126,10 @@ class IndexFolder {
   }
 
   /// Opens the file of a part. It must be the file that the build wrote.
-  [[nodiscard]] backend::CheckedFile file(const std::string& part, std::string_view kind, std::uint32_t version) const {
+  [[nodiscard]] backend::detail::CheckedFile file(const std::string& part, std::string_view kind,
+                                                  std::uint32_t version) const {
     const std::string path = (folder_ / (part + ".bin")).string();
-    backend::CheckedFile opened(path, kind, version);
+    backend::detail::CheckedFile opened(path, kind, version);
     if (!manifest_.is_of(part, opened))
       throw InputError(path, 0, "",
                        fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
@@ -155,11 +159,13 @@ inline Lexical lexical_of(const Settings& settings) {
   return settings.index.empty() ? Lexical() : IndexFolder(settings.index).lexical();
 }
 
+}  // namespace detail
+
 /// Throws std::invalid_argument if the settings' index folder was built with other options than the run wants.
 inline void check_index(const Settings& settings, const Lexical& wanted) {
   if (settings.index.empty()) return;
   if (!settings.corpus.empty()) throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
-  const Lexical built = lexical_of(settings);
+  const Lexical built = detail::lexical_of(settings);
   if (wanted == built) return;
   const auto shown = [](const Lexical& lexical) {
     std::string text;
@@ -173,7 +179,7 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
 }
 
 /// A description of an index as a JSON object.
-inline std::string describe(const IndexFolder& index) {
+inline std::string describe(const detail::IndexFolder& index) {
   const backend::Bm25 bm25 = index.bm25();
   const backend::LexicalFacts& facts = bm25.index().facts();
   std::string out;
@@ -191,8 +197,9 @@ inline std::string describe(const IndexFolder& index) {
     json.key("dense").begin_object();
     for (const char* field : {"encoder", "profile", "fingerprint"})
       json.key(field).raw(index.manifest().json(std::string("dense.") + field));
-    json.field("metric", backend::metric_names[std::size_t(vectors.metric())]).field("dimension", vectors.dimension());
-    json.field("vectors", backend::precision_names[std::size_t(vectors.precision())]);
+    json.field("metric", backend::detail::metric_names[std::size_t(vectors.metric())])
+        .field("dimension", vectors.dimension());
+    json.field("vectors", backend::detail::precision_names[std::size_t(vectors.precision())]);
     json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();
   }
   json.end_object();

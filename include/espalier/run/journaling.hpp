@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/detail/fleet.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/replay.hpp>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// A backend ready for a scheduler, behind a journal if the run has one.
 template <class In, class Out>
@@ -30,7 +30,7 @@ class RunBackend {
   std::string label;
   const Accounts* accounts = nullptr;   ///< the journal's counts (as long as the scheduler lives), or null
   const Accounts* transport = nullptr;  ///< the counts of a server's client, or null
-  std::shared_ptr<const backend::HttpFleet> fleet = nullptr;  ///< the servers of a client
+  std::shared_ptr<const backend::detail::HttpFleet> fleet = nullptr;  ///< the servers of a client
 };
 
 /// The path of a run's journal.
@@ -101,7 +101,7 @@ inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts*
 /// DIR/accounts.json: how a run's requests were answered. This is a matter of execution, so it is separate from the
 /// results.
 inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all,
-                                 const std::vector<std::shared_ptr<const backend::HttpFleet>>& fleets) {
+                                 const std::vector<std::shared_ptr<const backend::detail::HttpFleet>>& fleets) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
@@ -117,7 +117,7 @@ inline std::string accounts_json(const std::vector<std::pair<const char*, Accoun
   json.key("endpoints").begin_array();
   for (const auto& fleet : fleets)
     for (std::size_t i = 0; i < fleet->size(); ++i) {
-      const backend::HttpFleet::Figures& f = fleet->figures(i);
+      const backend::detail::HttpFleet::Figures& f = fleet->figures(i);
       json.begin_object()
           .field("url", fleet->shown(i))
           .field("requests", f.requests)
@@ -131,4 +131,4 @@ inline std::string accounts_json(const std::vector<std::pair<const char*, Accoun
   return out;
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

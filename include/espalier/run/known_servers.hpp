@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// DIR/servers.json: the kinds of the run's model servers, by address, so that a resumed run need not ask again. A
 /// matter of execution, never compared.
@@ -28,7 +28,7 @@ class KnownServers {
     const auto known = names();
     const auto found = known.find(address);
     if (found == known.end()) return std::nullopt;
-    for (const backend::Dialect& dialect : backend::dialects)
+    for (const backend::Dialect& dialect : backend::detail::dialects)
       if (found->second == quoted(dialect.name)) return dialect.server;
     throw InputError(file_.string(), 0, address, fmt::format("no sort of server is called {}", found->second));
   }
@@ -36,20 +36,20 @@ class KnownServers {
   void keep(const std::string& address, backend::Server server) const {
     if (server == backend::Server::other || file_.empty()) return;
     auto known = names();
-    known.insert_or_assign(address, quoted(backend::dialect_of(server).name));
+    known.insert_or_assign(address, quoted(backend::detail::dialect_of(server).name));
     std::string out;
     JsonWriter json(out);
     json.begin_object();
     for (const auto& [name, text] : known) json.key(name).raw(text);
     json.end_object();
-    output::AtomicFile target(file_.string());
+    output::detail::AtomicFile target(file_.string());
     target.write(out + '\n');
     target.commit();
   }
 
  private:
   [[nodiscard]] std::map<std::string, std::string> names() const {
-    return std::filesystem::exists(file_) ? output::read_flat_json(file_.string())
+    return std::filesystem::exists(file_) ? output::detail::read_flat_json(file_.string())
                                           : std::map<std::string, std::string>();
   }
   static std::string quoted(std::string_view text) {
@@ -61,4 +61,4 @@ class KnownServers {
   std::filesystem::path file_;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Several files to which each question contributes one piece, in any order. The pieces are written in question order.
 /// Nothing is visible before commit().
@@ -29,9 +29,9 @@ class OrderedFiles {
   }
 
  private:
-  std::vector<output::AtomicFile> files_;
+  std::vector<output::detail::AtomicFile> files_;
   std::map<std::size_t, std::vector<std::string>> waiting_;
   std::size_t next_ = 0;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

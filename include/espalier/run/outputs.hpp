@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Identity of a file's bytes. Throws InputError if it cannot be read.
 inline Hash hash_file(const std::string& path) {
@@ -42,14 +42,14 @@ struct FileState {
 };
 
 /// Notes that the outputs are not the search's alone: running again would not make them.
-inline void mark_annotated(output::FlatFields& fields) {
+inline void mark_annotated(output::detail::FlatFields& fields) {
   std::erase_if(fields, [](const auto& field) { return field.first == "annotated"; });
   fields.insert(fields.begin(), {"annotated", "true"});
 }
 
 /// Notes the files in a folder among the fields of a run.json: outputs.NAME.bytes, .hash and .modified. What was noted
 /// of files of these names before goes.
-inline void note_outputs(output::FlatFields& fields, const std::filesystem::path& folder) {
+inline void note_outputs(output::detail::FlatFields& fields, const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
@@ -65,7 +65,8 @@ inline void note_outputs(output::FlatFields& fields, const std::filesystem::path
 
 /// The outputs of a run that are not as its run.json notes them, in its order. A file that nobody has written to since
 /// is not read again.
-inline std::vector<std::string> changed_outputs(const std::filesystem::path& folder, const output::FlatFields& fields) {
+inline std::vector<std::string> changed_outputs(const std::filesystem::path& folder,
+                                                const output::detail::FlatFields& fields) {
   constexpr std::string_view group = "outputs.", size = ".bytes";
   std::vector<std::string> changed;
   for (auto field = fields.begin(); field != fields.end(); ++field) {
@@ -107,14 +108,14 @@ struct EarlierRun {
   static EarlierRun in(const std::filesystem::path& folder) {
     EarlierRun run;
     if (!std::filesystem::exists(folder / "run.json")) return run;
-    const output::FlatFields fields = output::read_flat_fields((folder / "run.json").string());
+    const output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
     run.annotated =
         std::any_of(fields.begin(), fields.end(), [](const auto& field) { return field.first == "annotated"; });
     run.changed = changed_outputs(folder, fields);
     const std::filesystem::path summary = folder / "summary.json";
     if (!run.changed.empty() || !std::filesystem::exists(summary)) return run;
     try {
-      if (output::read_flat_json(summary.string()).at("open") != "0") return run;
+      if (output::detail::read_flat_json(summary.string()).at("open") != "0") return run;
       std::ifstream in(summary, std::ios::binary);
       run.summary.emplace(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
     } catch (const InputError&) {  // of a version that noted no outputs
@@ -126,4 +127,4 @@ struct EarlierRun {
   }
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

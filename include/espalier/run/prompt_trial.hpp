@@ -62,12 +62,12 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   const auto made = method::make_method(settings.method);
   sim::Skills skills;
   Lexical lexical;
-  configure(settings, *made, skills, lexical);
+  detail::configure(settings, *made, skills, lexical);
   const rag::PromptSet prompts =
       settings.prompts.empty() ? made->prompts() : made->prompts().replaced_from(settings.prompts);
   Scheduler scheduler;
   if (on_turn) scheduler.on_turn(std::move(on_turn));
-  const Services services(scheduler, settings, {}, skills, lexical, RunJournal(settings, {}, ""));
+  const Services services(scheduler, settings, {}, skills, lexical, detail::RunJournal(settings, {}, ""));
   const rag::Sampler sampler = made->sampler(services.ports, prompts);
 
   const std::vector<Purpose>& purposes = prompts.protocol()->purposes;

@@ -12,14 +12,14 @@ namespace espalier::run {
 
 /// Makes the page of a run anew, which is one of its outputs. Throws InputError.
 inline void renew_report(const std::filesystem::path& run) {
-  output::with_files([&] {
-    const std::string summary = output::read_summary(run);
-    output::WorkFolder folder(run, "espalier report");
+  output::detail::with_files([&] {
+    const std::string summary = output::detail::read_summary(run);
+    output::detail::WorkFolder folder(run, "espalier report");
     output::write_report(run, summary, folder.next() / "report.html");
     if (std::filesystem::exists(folder / "run.json")) {
-      output::FlatFields fields = output::read_flat_fields((folder / "run.json").string());
-      note_outputs(fields, folder.next());
-      write_record(folder.next() / "run.json", fields);
+      output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
+      detail::note_outputs(fields, folder.next());
+      detail::write_record(folder.next() / "run.json", fields);
     }
     folder.commit();
   });

@@ -25,6 +25,8 @@
 
 namespace espalier::run {
 
+namespace detail {
+
 /// The file of vectors or the faiss index in the settings, "" = none.
 inline std::string retriever_file(const Settings& settings) {
   for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
@@ -32,14 +34,17 @@ inline std::string retriever_file(const Settings& settings) {
   return "";
 }
 
+}  // namespace detail
+
 /// A faiss index over the corpus. The settings' encoder encodes the queries.
 inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
                                    [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  Blocking<EncodeRequest, Embedding> encode(
+  detail::Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissAccess::either),
+      std::move(corpus),
+      backend::FaissIndex::load(detail::retriever_file(settings), backend::detail::FaissAccess::either),
       std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
@@ -49,17 +54,21 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
 #endif
 }
 
+namespace detail {
+
 /// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
   return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
 }
 
+}  // namespace detail
+
 /// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
   backend::Bm25 index =
       settings.index.empty()
-          ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-          : IndexFolder(settings.index).bm25();
+          ? backend::Bm25(detail::read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
+          : detail::IndexFolder(settings.index).bm25();
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
@@ -68,7 +77,7 @@ inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexic
 /// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
 template <class Corpus>
 RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
-  Blocking<EncodeRequest, Embedding> encode(
+  detail::Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
   Dense index(std::move(corpus), vectors.index(), std::move(encode));
@@ -83,7 +92,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
 #ifdef ESPALIER_HAS_CURL
   EncoderBackend encoder = make_encoder(settings);
   if (file.empty()) {
-    const IndexFolder index(settings.index);
+    const detail::IndexFolder index(settings.index);
     const backend::DenseFile vectors = index.dense();
     index.check_encoder(settings.encoder_name, encoder.fingerprint);
     return make_dense(index.corpus(), vectors, std::move(encoder));
@@ -91,8 +100,8 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
   const backend::DenseFile vectors(file);
   if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
     bad_option("encoder_name", settings.encoder_name, fmt::format("the encoder, with the profile, that made {}", file));
-  return settings.index.empty() ? make_dense(read_corpus(settings), vectors, std::move(encoder))
-                                : make_dense(IndexFolder(settings.index).corpus(), vectors, std::move(encoder));
+  return settings.index.empty() ? make_dense(detail::read_corpus(settings), vectors, std::move(encoder))
+                                : make_dense(detail::IndexFolder(settings.index).corpus(), vectors, std::move(encoder));
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -104,8 +113,8 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
   backend::HttpRetrieverOptions options;
   options.url = settings.retriever;
   options.name = settings.retriever_name;
-  options.protocol = backend::retrieval_protocol(settings.retriever_protocol);
-  options.http = http_options(settings);
+  options.protocol = backend::detail::retrieval_protocol(settings.retriever_protocol);
+  options.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, "remote", true};
@@ -113,6 +122,8 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
   throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
+
+namespace detail {
 
 /// A retriever whose best passages the settings' reranker orders again.
 inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
@@ -161,9 +172,11 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
   return make_remote(settings);
 }
 
+}  // namespace detail
+
 inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
-  RetrieverBackend first = make_first_retriever(settings, lexical);
-  return settings.reranker.empty() ? std::move(first) : reranked(std::move(first), settings);
+  RetrieverBackend first = detail::make_first_retriever(settings, lexical);
+  return settings.reranker.empty() ? std::move(first) : detail::reranked(std::move(first), settings);
 }
 
 }  // namespace espalier::run

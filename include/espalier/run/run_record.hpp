@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// DIR/run.json: what decides a run's results. A run is continued only under the same record.
 class RunRecord {
@@ -44,7 +44,7 @@ class RunRecord {
   /// Throws std::invalid_argument that names the first field that differs from an earlier record in the folder.
   void compare_with(const std::filesystem::path& file) const {
     if (!std::filesystem::exists(file)) return;
-    const auto before = output::read_flat_json(file.string());
+    const auto before = output::detail::read_flat_json(file.string());
     for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) {
       const auto old = before.find(name);
       const auto younger = absent_fields().find(name);
@@ -57,11 +57,11 @@ class RunRecord {
   }
 
   /// All that stands in the file when the run begins.
-  [[nodiscard]] output::FlatFields fields(std::string_view version) const {
+  [[nodiscard]] output::detail::FlatFields fields(std::string_view version) const {
     std::string quoted_version, quoted_identity;
     append_json_string(quoted_version, version);
     append_json_string(quoted_identity, identity());
-    output::FlatFields all{{"version", quoted_version}, {"identity", quoted_identity}};
+    output::detail::FlatFields all{{"version", quoted_version}, {"identity", quoted_identity}};
     all.insert(all.end(), fields_.begin(), fields_.end());
     return all;
   }
@@ -76,17 +76,17 @@ class RunRecord {
     return fields;
   }
 
-  output::FlatFields fields_;
+  output::detail::FlatFields fields_;
   std::size_t notes_ = 0;  ///< of the fields, the last so many
 };
 
 /// Writes fields as a run.json.
-inline void write_record(const std::filesystem::path& file, const output::FlatFields& fields) {
+inline void write_record(const std::filesystem::path& file, const output::detail::FlatFields& fields) {
   std::string out;
-  output::append_flat_json(out, fields);
-  output::AtomicFile target(file.string());
+  output::detail::append_flat_json(out, fields);
+  output::detail::AtomicFile target(file.string());
   target.write(out + '\n');
   target.commit();
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -21,7 +21,7 @@ class Services {
  public:
   /// `known` are the questions that a simulated model knows.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known,
-           const sim::Skills& skills, const Lexical& lexical, const RunJournal& journal)
+           const sim::Skills& skills, const Lexical& lexical, const detail::RunJournal& journal)
       : Services(scheduler, settings, journal,
                  make_model(settings.model, settings.model_name, settings.endpoints_for(""), settings, known, skills),
                  make_retriever(settings, lexical)) {
@@ -47,23 +47,24 @@ class Services {
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {
     Accounts models, encoders;
-    for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
-    for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
-    return accounts_json({{"model", models},
-                          {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)},
-                          {"encoder", encoders}},
-                         fleets_);
+    for (const auto& [port, journal, transport] : models_)
+      models += detail::balanced(port.accounts(), journal, transport);
+    for (const auto& [port, journal] : encoders_) encoders += detail::balanced(port.accounts(), journal);
+    return detail::accounts_json({{"model", models},
+                                  {"retriever", detail::balanced(ports.retriever.accounts(), retriever_accounts_)},
+                                  {"encoder", encoders}},
+                                 fleets_);
   }
 
   method::Ports ports;
   std::string model_label, retriever_label;
 
  private:
-  Services(Scheduler& scheduler, const Settings& settings, const RunJournal& journal, ModelBackend model,
+  Services(Scheduler& scheduler, const Settings& settings, const detail::RunJournal& journal, ModelBackend model,
            RetrieverBackend retriever)
       : Services(scheduler, settings, journal(std::move(model)), journal(std::move(retriever))) {}
-  Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model,
-           RunBackend<Query, Passages> retriever)
+  Services(Scheduler& scheduler, const Settings& settings, detail::RunBackend<Prompt, Completion> model,
+           detail::RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), at_once(settings)),
               scheduler.retriever(std::move(retriever.service), settings.in_flight)),
         model_label(model.label),
@@ -72,7 +73,7 @@ class Services {
         retriever_accounts_(retriever.accounts) {
     add(ports.model, model);
   }
-  void add(const ModelPort& port, const RunBackend<Prompt, Completion>& model) {
+  void add(const ModelPort& port, const detail::RunBackend<Prompt, Completion>& model) {
     models_.push_back({port, model.accounts, model.transport});
     if (model.fleet) fleets_.push_back(model.fleet);
   }
@@ -82,7 +83,7 @@ class Services {
     return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited;
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
-                      const RunJournal& journal) {
+                      const detail::RunJournal& journal) {
     auto kept = journal(std::move(backend));
     encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);
     return encoders_.back().first;
@@ -96,7 +97,7 @@ class Services {
     const Accounts* transport;
   };
   std::vector<Model> models_;
-  std::vector<std::shared_ptr<const backend::HttpFleet>> fleets_;
+  std::vector<std::shared_ptr<const backend::detail::HttpFleet>> fleets_;
   std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;
 };
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Remembers where the clock ended searches. Each stop is written as a line "tree steps" when it happens, and happens
 /// at the same step when the run is repeated. An unfinished last line is ignored.
@@ -65,4 +65,4 @@ inline Budget::Timeout remembered_stops(const Settings& settings, const std::fil
   return [stops](Seed tree, std::uint64_t steps, bool late) { return (*stops)(tree, steps, late); };
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// The counts of a run's summary.json. Scores are means over all questions of the run. Open questions and null
 /// predictions score 0, and their numbers are given.
@@ -127,4 +127,4 @@ class Summary {
   std::array<std::uint64_t, 8> pruned_{};
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -14,6 +14,8 @@
 
 namespace espalier::run {
 
+namespace detail {
+
 /// Appends a question with its gold chain as one line of JSON, in the form for output::read_questions.
 inline void append_question(const rag::Example& example, std::string& out) {
   const auto list = [](JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
@@ -42,6 +44,8 @@ inline void append_question(const rag::Example& example, std::string& out) {
   out += '\n';
 }
 
+}  // namespace detail
+
 /// Writes a generated world into a folder: questions.jsonl and corpus.jsonl, each whole or not at all. Throws
 /// InputError if they cannot be written, and std::invalid_argument for a bad option.
 inline void write_world(const std::string& folder, const sim::WorldOptions& options) {
@@ -49,13 +53,13 @@ inline void write_world(const std::string& folder, const sim::WorldOptions& opti
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(folder, 0, "", fmt::format("cannot be made a folder: {}", error.message()));
-  output::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
-  output::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
+  output::detail::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
+  output::detail::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;
   for (rag::Example example : world.examples()) {
     for (rag::ChainStep& step : example.chain) step.support_text = world.support(step).text();
     line.clear();
-    append_question(example, line);
+    detail::append_question(example, line);
     questions.write(line);
   }
   for (std::size_t i = 0; i < world.size(); ++i) {

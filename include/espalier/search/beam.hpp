@@ -57,7 +57,7 @@ class Beam {
       std::vector<Place> fresh = co_await detail::add_children(env, &tree, std::move(beam), options_.width);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh);
       std::stable_sort(fresh.begin(), fresh.end(),
-                       [&](const Place& a, const Place& b) { return better(tree, a.node, b.node); });
+                       [&](const Place& a, const Place& b) { return detail::better(tree, a.node, b.node); });
       for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
       if (fresh.size() > options_.beam) fresh.resize(options_.beam);
       beam = std::move(fresh);

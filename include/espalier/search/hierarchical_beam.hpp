@@ -70,7 +70,7 @@ class HierarchicalBeam {
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
     std::vector<Place> beam;
-    enter(*env, tree, tree.root(), seed, beam);
+    admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.now();
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, depth, began)) {
@@ -88,7 +88,7 @@ class HierarchicalBeam {
 
   /// Puts a state into the beam, or marks it as terminal.
   template <class Env, class Tree>
-  static void enter(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Place>& beam) {
+  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Place>& beam) {
     const auto kinds = env.kinds(tree.state(node));
     if (std::ranges::empty(kinds)) {
       tree[node].status = Status::terminal;
@@ -198,7 +198,7 @@ class HierarchicalBeam {
     for (const Candidate& candidate : candidates) {
       const bool over = std::ranges::empty(env.kinds(tree.state(candidate.node)));
       if (!over && kept[candidate.kind]++ >= level(candidate.kind).keep) tree.prune(candidate.node, Reason::not_best);
-      else enter(env, tree, candidate.node, candidate.seed, next);
+      else admit(env, tree, candidate.node, candidate.seed, next);
     }
     std::sort(next.begin(), next.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     return next;

@@ -20,7 +20,7 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
     const NodeId copy = tree.add(here(node.parent), other.action(id), other.state(id), node.kind, node.prior);
     auto& mine = tree[copy];
     mine.total = node.total;
-    take_findings(mine, node);
+    detail::take_findings(mine, node);
   }
   tree[T::root()].total += other[T::root()].total;
   tree[T::root()].visits += other[T::root()].visits;

@@ -64,7 +64,7 @@ class Layered {
     TreeOf<Env> tree(std::move(root), seed);
     const double began = options_.budget.now();
     std::vector<Growth> frontier;
-    enter(*env, tree, tree.root(), seed, frontier);
+    admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
       co_await stages(env, &tree, &frontier, began);
       if (tree.ending == Ending::budget) break;
@@ -73,7 +73,7 @@ class Layered {
         apply(tree, growth, keep_);
         tree[growth.node].status = Status::expanded;
         for (const auto& [child, child_seed] : growth.children)
-          if (tree[child].status == Status::open) enter(*env, tree, child, child_seed, next);
+          if (tree[child].status == Status::open) admit(*env, tree, child, child_seed, next);
       }
       frontier = std::move(next);
     }
@@ -120,7 +120,7 @@ class Layered {
   }
 
   template <class Env, class Tree>
-  static void enter(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
+  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
     Growth growth;
     growth.node = node;
     growth.seed = seed;
@@ -185,7 +185,8 @@ class Layered {
   bool merged(Tree& tree, const Growth& growth, const Proposal& proposal) const {
     if (proposal.closed != Reason::none) return false;
     for (const auto& [child, seed] : growth.children) {
-      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
+      if (tree[child].kind != proposal.kind || detail::closed_at_birth(tree[child]) ||
+          !(tree.action(child) == proposal.action))
         continue;
       tree[child].prior += proposal.prior / static_cast<float>(options_.width);
       return true;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/converge.hpp>
 #include <espalier/policy/select.hpp>
+#include <espalier/policy/stop_rules.hpp>
 #include <espalier/search/mcts_watch.hpp>
 #include <espalier/search/sliding_window.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/policy/converge.hpp>
+#include <espalier/policy/stop_rules.hpp>
 #include <espalier/search/mcts_descent.hpp>
 
 #include <type_traits>

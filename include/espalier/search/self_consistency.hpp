@@ -13,11 +13,11 @@ namespace espalier {
 /// no_node if there is none. key(state) -> text: equal for answers that say the same, empty for no answer.
 template <class Tree, class Key>
 NodeId agreed_end(const Tree& tree, const Key& key) {
-  Ballot<NodeId> ballot;
+  detail::Ballot<NodeId> ballot;
   for (NodeId id = 0; id < tree.size(); ++id) {
     if (tree[id].status != Status::terminal) continue;
     std::string answer = key(tree.state(id));
-    if (!answer.empty()) ballot.enter(std::move(answer), id);
+    if (!answer.empty()) ballot.vote(std::move(answer), id);
   }
   return ballot.winner(no_node);
 }

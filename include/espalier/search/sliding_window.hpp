@@ -206,14 +206,14 @@ class SlidingWindow {
     for (std::size_t i = 0; i < flight->fresh.size(); ++i) {
       const Place end = flight->fresh[i];
       const bool valued = i < flight->results.size() && (flight->again || !(*tree_)[end.node].evaluated);
-      if (valued) enter(end, std::move(flight->results[i]), flight->again);
+      if (valued) record(end, std::move(flight->results[i]), flight->again);
       else engine_->enter_again(*tree_, end.node);
       watch_.merged(*env_, *tree_, end);
     }
     flights_.pop_front();
   }
   /// Enters a value of a node. One more value of it counts only if it is known and the node was not pruned.
-  void enter(const Place& end, Result result, bool again) {
+  void record(const Place& end, Result result, bool again) {
     if constexpr (requires { result.known; })
       if (again && !result.known) return;
     if (again && (*tree_)[end.node].status == Status::pruned) return;

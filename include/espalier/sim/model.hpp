@@ -3,14 +3,14 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>
 #include <espalier/rag/question.hpp>
-#include <espalier/sim/agent.hpp>
-#include <espalier/sim/judge.hpp>
-#include <espalier/sim/knowledge.hpp>
-#include <espalier/sim/narrator.hpp>
-#include <espalier/sim/request.hpp>
-#include <espalier/sim/rewriter.hpp>
+#include <espalier/sim/detail/agent.hpp>
+#include <espalier/sim/detail/judge.hpp>
+#include <espalier/sim/detail/knowledge.hpp>
+#include <espalier/sim/detail/narrator.hpp>
+#include <espalier/sim/detail/request.hpp>
+#include <espalier/sim/detail/rewriter.hpp>
+#include <espalier/sim/detail/wording.hpp>
 #include <espalier/sim/skills.hpp>
-#include <espalier/sim/wording.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class Model {
   /// Throws std::invalid_argument if a skill is not a rate.
   explicit Model(std::span<const rag::Example> examples, Skills skills = Skills())
       : skills_(checked(skills)),
-        knowledge_(std::make_shared<const Knowledge>(examples)),
+        knowledge_(std::make_shared<const detail::Knowledge>(examples)),
         fingerprint_(make_fingerprint(examples)) {}
 
   [[nodiscard]] std::vector<Completion> operator()(std::span<const Prompt> prompts) const {
@@ -43,7 +43,7 @@ class Model {
 
  private:
   [[nodiscard]] Completion reply(const Prompt& prompt) const {
-    const Request request(prompt, skills_);
+    const detail::Request request(prompt, skills_);
     bool sure = true;
     Completion completion(text(prompt, request, sure));
     std::size_t bytes = 0;
@@ -59,21 +59,21 @@ class Model {
     return completion;
   }
 
-  [[nodiscard]] std::string text(const Prompt& prompt, const Request& request, bool& sure) const {
+  [[nodiscard]] std::string text(const Prompt& prompt, const detail::Request& request, bool& sure) const {
     const auto judged = [&](std::string_view role, const std::string& verdict) {
-      return request.remark(idle(request.draws, skills_.verbosity), role, verdict);
+      return request.remark(detail::idle(request.draws, skills_.verbosity), role, verdict);
     };
-    const Judge judge(*knowledge_, skills_, request);
+    const detail::Judge judge(*knowledge_, skills_, request);
     if (request.wants("score")) return judged("score", judge.scores());
     if (request.wants("verdict")) return judged("verdict", judge.verdict());
     if (request.wants("choice")) return judged("choice", judge.choice());
     if (request.wants("preference")) return judged("preference", judge.preference());
-    if (request.wants("trajectory")) return request.tagged("trajectory", narrated(request, prompt));
+    if (request.wants("trajectory")) return request.tagged("trajectory", detail::narrated(request, prompt));
     if (request.wants("queries")) {
-      const std::string queries = Rewriter(*knowledge_, skills_, request)();
-      if (queries != no_queries || !request.wants("answer")) return judged("queries", queries);
+      const std::string queries = detail::Rewriter(*knowledge_, skills_, request)();
+      if (queries != detail::no_queries || !request.wants("answer")) return judged("queries", queries);
     }
-    Agent agent(*knowledge_, skills_, request);
+    detail::Agent agent(*knowledge_, skills_, request);
     std::string said = agent();
     sure = agent.sure();
     return said;
@@ -103,7 +103,7 @@ class Model {
   }
 
   Skills skills_;
-  std::shared_ptr<const Knowledge> knowledge_;
+  std::shared_ptr<const detail::Knowledge> knowledge_;
   Hash fingerprint_;
 };
 

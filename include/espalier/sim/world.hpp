@@ -4,8 +4,8 @@
 #include <espalier/core/passage.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/rag/question.hpp>
-#include <espalier/sim/graph.hpp>
-#include <espalier/sim/questions.hpp>
+#include <espalier/sim/detail/graph.hpp>
+#include <espalier/sim/detail/questions.hpp>
 
 #include <array>
 #include <cstddef>
@@ -32,7 +32,7 @@ class World {
  public:
   explicit World(WorldOptions options = WorldOptions())
       : options_(checked(options)), graph_(options.passages, options.seed) {
-    examples_ = questions(graph_, options.questions, options.max_hops, Seed(options.seed).purpose("questions"));
+    examples_ = detail::questions(graph_, options.questions, options.max_hops, Seed(options.seed).purpose("questions"));
   }
 
   [[nodiscard]] std::size_t size() const { return options_.passages; }
@@ -45,20 +45,20 @@ class World {
 
   /// The passage of entity `i` < size(), titled with its name. It states every fact in one sentence, with some filler.
   [[nodiscard]] Passage passage(std::size_t i) const {
-    const Entity subject = graph_.entity(i);
+    const detail::Entity subject = graph_.entity(i);
     Random random(Seed(options_.seed).purpose("passage").child(i));
     const std::string name = graph_.name(subject);
     std::string text;
     // one filler sentence between the facts
-    bool aside = subject.kind == Kind::river || (subject.kind != Kind::person && random.below(2) == 0);
-    for (const Relation& relation : relations) {
+    bool aside = subject.kind == detail::Kind::river || (subject.kind != detail::Kind::person && random.below(2) == 0);
+    for (const detail::Relation& relation : detail::relations) {
       if (relation.subject != subject.kind) continue;
       if (!text.empty()) text += ' ';
-      text += fill(relation.sentences[random.below(3)], name, graph_.object(subject, relation).text);
+      text += detail::fill(relation.sentences[random.below(3)], name, graph_.object(subject, relation).text);
       if (std::exchange(aside, false)) (text += ' ') += filler(subject.kind, random.below(3));
     }
     (text += ' ') += filler(subject.kind, 3 + random.below(3));
-    return Passage(passage_id(i), name, std::move(text));
+    return Passage(detail::passage_id(i), name, std::move(text));
   }
 
  private:
@@ -68,7 +68,7 @@ class World {
     if (options.max_hops < 1 || options.max_hops > 4) bad_option("max_hops", options.max_hops, "1 ... 4");
     return options;
   }
-  static std::string_view filler(Kind kind, std::uint32_t which) {
+  static std::string_view filler(detail::Kind kind, std::uint32_t which) {
     static constexpr std::array<std::string_view, 6> places = {"Visitors come mostly in the dry months.",
                                                                "The winters are mild and the summers long.",
                                                                "Its markets are known for wool and dried fruit.",
@@ -90,12 +90,12 @@ class World {
         "The firm trains forty apprentices a year.", "Exports make up half of the sales.",
         "The sign above the gate is protected.",     "It supports a local orchestra."};
     switch (kind) {
-      case Kind::person:
+      case detail::Kind::person:
         return people[which];
-      case Kind::film:
-      case Kind::book:
+      case detail::Kind::film:
+      case detail::Kind::book:
         return works[which];
-      case Kind::company:
+      case detail::Kind::company:
         return firms[which];
       default:
         return places[which];
@@ -103,7 +103,7 @@ class World {
   }
 
   WorldOptions options_;
-  Graph graph_;
+  detail::Graph graph_;
   std::vector<rag::Example> examples_;
 };
 

@@ -41,7 +41,9 @@ class UniformTree {
     const std::size_t first = std::min<std::size_t>(context.first, moves_.size());
     return std::span(moves_).subspan(first, std::min<std::size_t>(n, moves_.size() - first));
   }
-  [[nodiscard]] State step(const State& s, Action a) const { return {mix64(3 * s.hash + a + 1), s.depth + 1}; }
+  [[nodiscard]] State step(const State& s, Action a) const {
+    return {espalier::detail::mix64(3 * s.hash + a + 1), s.depth + 1};
+  }
   [[nodiscard]] static double value(const State& s) { return static_cast<double>(s.hash >> 11) * 0x1p-53; }
 
  private:

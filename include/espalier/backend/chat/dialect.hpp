@@ -47,6 +47,8 @@ struct Dialect {
   std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` with this max_tokens
 };
 
+namespace detail {
+
 inline constexpr std::array<Dialect, 7> dialects = {{
     {.server = Server::other, .name = "other", .owner = ""},
     {.server = Server::vllm,
@@ -108,10 +110,12 @@ inline constexpr std::array<Dialect, 7> dialects = {{
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }
 
+}  // namespace detail
+
 /// The server with this name. Nothing for "auto". Throws std::invalid_argument for any other name.
 inline std::optional<Server> server_named(std::string_view name) {
   std::string names = "auto";
-  for (const Dialect& dialect : dialects) {
+  for (const Dialect& dialect : detail::dialects) {
     if (dialect.name == name) return dialect.server;
     names.append(", ").append(dialect.name);
   }

@@ -21,6 +21,8 @@ struct FaissOptions {
   std::size_t threads = 1;                ///< >= 1, an execution option that changes no result
 };
 
+namespace detail {
+
 /// While alive, OpenMP calls of this thread use one thread only.
 class FaissOnOneThread {
  public:
@@ -33,6 +35,8 @@ class FaissOnOneThread {
   int before_ = omp_get_max_threads();
 };
 
+}  // namespace detail
+
 /// Builds the index that the factory string describes. One thread builds it, so that it is the same every time. Calls
 /// progress(rows added so far) from time to time. Throws std::invalid_argument for a bad option.
 inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const FaissOptions& options,
@@ -40,7 +44,7 @@ inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const F
   constexpr std::size_t portion = 16384;
   if (options.metric == Metric::cosine)
     bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
-  const FaissOnOneThread alone;
+  const detail::FaissOnOneThread alone;
   try {
     std::unique_ptr<faiss::Index> index(
         faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(),
@@ -57,6 +61,8 @@ inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const F
   }
 }
 
+namespace detail {
+
 /// Writes an index to a file. Throws InputError that names it.
 inline void save_faiss(const faiss::Index& index, const std::string& file) {
   try {
@@ -65,5 +71,7 @@ inline void save_faiss(const faiss::Index& index, const std::string& file) {
     throw InputError(file, 0, "", "faiss cannot write it: " + error.msg);
   }
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/half.hpp>
+#include <espalier/backend/index/detail/half.hpp>
 #include <espalier/backend/index/vectors.hpp>
 
 #include <array>
@@ -16,6 +16,8 @@ namespace espalier::backend {
 
 /// The number format of stored vectors.
 enum class Precision : std::uint8_t { float32, float16 };
+namespace detail {
+
 inline constexpr std::array<const char*, 2> precision_names = {"float32", "float16"};
 
 /// Throws std::invalid_argument for an unknown name.
@@ -25,6 +27,8 @@ inline Precision precision_named(const std::string& name) {
   bad_option("vectors", name, "float32, float16");
 }
 
+}  // namespace detail
+
 /// Vectors in either precision. Reading always gives float32. Copies share one storage.
 class StoredVectors {
  public:
@@ -32,7 +36,7 @@ class StoredVectors {
       : dimension_(vectors.dimension()),
         rows_(vectors.rows()),
         values_(std::move(vectors)) {}  // NOLINT: the usual ones
-  StoredVectors(Column<std::uint16_t> halves, std::size_t dimension)
+  StoredVectors(detail::Column<std::uint16_t> halves, std::size_t dimension)
       : dimension_(dimension), rows_(halves.size() / dimension), values_(std::move(halves)) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
@@ -42,13 +46,14 @@ class StoredVectors {
   [[nodiscard]] std::span<const float> row(std::size_t i, std::vector<float>& room) const {
     if (const auto* floats = std::get_if<Vectors>(&values_)) return floats->row(i);
     room.clear();
-    for (const std::uint16_t half : std::get<1>(values_)(i * dimension_, dimension_)) room.push_back(from_half(half));
+    for (const std::uint16_t half : std::get<1>(values_)(i * dimension_, dimension_))
+      room.push_back(detail::from_half(half));
     return room;
   }
 
  private:
   std::size_t dimension_, rows_;
-  std::variant<Vectors, Column<std::uint16_t>> values_;
+  std::variant<Vectors, detail::Column<std::uint16_t>> values_;
 };
 
 }  // namespace espalier::backend

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <espalier/backend/http/endpoint.hpp>
-#include <espalier/backend/http/exchange.hpp>
-#include <espalier/backend/http/fleet.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/backend/http/loop.hpp>
-#include <espalier/backend/http/probes.hpp>
-#include <espalier/backend/http/retry.hpp>
-#include <espalier/backend/http/transfer.hpp>
+#include <espalier/backend/http/detail/endpoint.hpp>
+#include <espalier/backend/http/detail/exchange.hpp>
+#include <espalier/backend/http/detail/fleet.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/loop.hpp>
+#include <espalier/backend/http/detail/probes.hpp>
+#include <espalier/backend/http/detail/retry.hpp>
+#include <espalier/backend/http/detail/transfer.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -26,9 +26,8 @@
 
 namespace espalier::backend {
 
-/// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread. Follows no redirects.
-/// The endpoint's options set limits and retries (docs page "contracts"). Its fleet chooses the server of a message.
-/// Several services may share one client. Only one thread at a time may use it.
+/// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread. The endpoint's options
+/// set limits and retries. Its fleet chooses the server of a message. Services may share it within one thread.
 class HttpClient {
  public:
   using Id = std::uint64_t;
@@ -42,16 +41,16 @@ class HttpClient {
 
   /// Starts a request as soon as a server has room. Equal `affinity` (0 = none) prefers one server. Without a body it
   /// is a GET, for which any status other than 429, 502, 503 and 504 is an answer and is not retried.
-  Id send(std::shared_ptr<const HttpEndpoint> endpoint, std::string body, std::unique_ptr<HttpHandler> handler,
-          std::uint64_t affinity = 0) {
-    auto exchange = std::make_unique<HttpExchange>();
+  Id send(std::shared_ptr<const detail::HttpEndpoint> endpoint, std::string body,
+          std::unique_ptr<detail::HttpHandler> handler, std::uint64_t affinity = 0) {
+    auto exchange = std::make_unique<detail::HttpExchange>();
     exchange->id = next_++;
     exchange->endpoint = std::move(endpoint);
     exchange->body = std::move(body);
     exchange->handler = std::move(handler);
     exchange->affinity = affinity;
     if (const auto& watch = exchange->endpoint->options().watch) watch_ = watch;
-    HttpExchange& sent = *exchange;
+    detail::HttpExchange& sent = *exchange;
     exchanges_.emplace(sent.id, std::move(exchange));
     start(sent);
     return sent.id;
@@ -75,7 +74,7 @@ class HttpClient {
     bool go_on = true;
     while (go_on && settled_ == before && !exchanges_.empty()) {
       go_on = loop_.turn(std::min(until, wake()));
-      while (const auto ended = loop_.ended()) settle(HttpTransfer::of(ended->first), ended->second);
+      while (const auto ended = loop_.ended()) settle(detail::HttpTransfer::of(ended->first), ended->second);
       const auto now = Clock::now();
       if (watch_) watch_->look(now);
       go_on = go_on && now < until;
@@ -84,7 +83,7 @@ class HttpClient {
   }
 
  private:
-  using Clock = HttpLoop::Clock;
+  using Clock = detail::HttpLoop::Clock;
   static Clock::duration span(double s) { return std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(s)); }
 
   /// Does what is due. Returns the time of the next event.
@@ -95,28 +94,28 @@ class HttpClient {
       timers_.pop();
       const auto found = exchanges_.find(id);
       if (found == exchanges_.end() || found->second->due != time) continue;
-      HttpExchange& exchange = *found->second;
-      exchange.due = HttpExchange::never;
+      detail::HttpExchange& exchange = *found->second;
+      exchange.due = detail::HttpExchange::never;
       exchange.under_way.empty() ? start(exchange) : copy(exchange);
     }
     const auto next = probes_.wake(now);
     return timers_.empty() ? next : std::min(next, timers_.top().first);
   }
-  void set_timer(HttpExchange& exchange, double seconds) {
+  void set_timer(detail::HttpExchange& exchange, double seconds) {
     exchange.due = Clock::now() + span(seconds);
     timers_.emplace(exchange.due, exchange.id);
   }
 
   /// Begins an attempt, or waits in line.
-  void start(HttpExchange& exchange) {
-    HttpFleet& fleet = exchange.endpoint->fleet();
+  void start(detail::HttpExchange& exchange) {
+    detail::HttpFleet& fleet = exchange.endpoint->fleet();
     const auto server = fleet.choose(exchange.affinity, Clock::now(), exchange.avoid);
     if (!server) return lines_[&fleet].push_back(exchange.id);
     launch(exchange, *server);
     const double quantile = exchange.endpoint->options().hedge;
     if (const auto delay = quantile > 0 ? fleet.hedge_delay(quantile) : std::nullopt) set_timer(exchange, *delay);
   }
-  void launch(HttpExchange& exchange, std::size_t server) {
+  void launch(detail::HttpExchange& exchange, std::size_t server) {
     const HttpOptions& options = exchange.endpoint->options();
     const auto now = Clock::now();
     if (!exchange.deadline) exchange.deadline = now + span(options.deadline_s);
@@ -131,15 +130,15 @@ class HttpClient {
     exchange.handler->attempt();
   }
   /// Sends a copy of a slow request to a second server if one has room.
-  void copy(HttpExchange& exchange) {
-    const HttpFleet& fleet = exchange.endpoint->fleet();
+  void copy(detail::HttpExchange& exchange) {
+    const detail::HttpFleet& fleet = exchange.endpoint->fleet();
     const std::size_t first = exchange.under_way.front().transfer->server();
     const auto now = Clock::now();
     const auto second = fleet.choose(exchange.affinity, now, first);
     if (second && *second != first && fleet.up(*second, now)) launch(exchange, *second);
   }
   /// Ends all attempts under way.
-  void stop(HttpExchange& exchange) {
+  void stop(detail::HttpExchange& exchange) {
     for (auto& attempt : exchange.under_way) {
       loop_.remove(attempt.transfer->easy());
       exchange.endpoint->fleet().end(attempt.transfer->server());
@@ -148,7 +147,7 @@ class HttpClient {
     exchange.under_way.clear();
   }
   /// Begins attempts that wait in line, as far as there is room.
-  void advance(HttpFleet& fleet) {
+  void advance(detail::HttpFleet& fleet) {
     const auto line = lines_.find(&fleet);
     if (line == lines_.end()) return;
     while (!line->second.empty()) {
@@ -161,32 +160,32 @@ class HttpClient {
   }
 
   /// Handles the end of an attempt: hands the reply over, plans the next attempt, or gives up.
-  void settle(HttpTransfer& ended, CURLcode code) {
+  void settle(detail::HttpTransfer& ended, CURLcode code) {
     loop_.remove(ended.easy());
     if (ended.exchange == 0) {
-      if (HttpFleet* fleet = probes_.ended(ended, code)) advance(*fleet);
+      if (detail::HttpFleet* fleet = probes_.ended(ended, code)) advance(*fleet);
       return;
     }
     auto node = exchanges_.extract(ended.exchange);
-    HttpExchange& exchange = *node.mapped();
+    detail::HttpExchange& exchange = *node.mapped();
     const auto at = std::ranges::find(exchange.under_way, &ended, [](const auto& a) { return a.transfer.get(); });
-    HttpExchange::Attempt attempt = std::move(*at);
+    detail::HttpExchange::Attempt attempt = std::move(*at);
     exchange.under_way.erase(at);
-    HttpFleet& fleet = exchange.endpoint->fleet();
+    detail::HttpFleet& fleet = exchange.endpoint->fleet();
     fleet.end(ended.server());
-    const auto judge = [&](Served served, const std::string& what) {
+    const auto judge = [&](detail::Served served, const std::string& what) {
       fleet.judge(ended.server(), attempt.number, served, ended.seconds(), ended.retry_after().seconds(), Clock::now());
       exchange.endpoint->tell(served, what, Clock::now());
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
       exchange.handler->reply(ended.received());
-      judge(Served::good, "");
+      judge(detail::Served::good, "");
       for (std::size_t i = 0; i < exchange.under_way.size(); ++i) exchange.handler->duplicate();
       stop(exchange);
       ++settled_;
     } catch (const BackendError& error) {
-      const Served served = ended.served(code, error.kind());
+      const detail::Served served = ended.served(code, error.kind());
       const bool was_resting = fleet.resting(ended.server());
       const std::string what = exchange.endpoint->described(ended.server(), exchange.body.empty(), error.what());
       judge(served, what);
@@ -206,23 +205,23 @@ class HttpClient {
 
   /// Seconds until the next attempt. Nothing if there is none, and the handler was told. If the server turned out to be
   /// down, the request goes to another one at once, and this does not count against its deadline or attempts.
-  std::optional<double> next_attempt(HttpExchange& exchange, const BackendError& error, HttpTransfer& ended,
-                                     Served as) {
+  std::optional<double> next_attempt(detail::HttpExchange& exchange, const BackendError& error,
+                                     detail::HttpTransfer& ended, detail::Served as) {
     const HttpOptions& options = exchange.endpoint->options();
-    const HttpFleet& fleet = exchange.endpoint->fleet();
+    const detail::HttpFleet& fleet = exchange.endpoint->fleet();
     const auto now = Clock::now();
     std::string what = error.what();
     const bool others = fleet.other_up(ended.server(), now);
     exchange.avoid = ended.server();
-    exchange.due = HttpExchange::never;
-    if (others && fleet.resting(ended.server()) && as != Served::refused && exchange.moves < fleet.size()) {
+    exchange.due = detail::HttpExchange::never;
+    if (others && fleet.resting(ended.server()) && as != detail::Served::refused && exchange.moves < fleet.size()) {
       ++exchange.moves;
       --exchange.attempts;
       *exchange.deadline += span(ended.seconds());
       return 0;
     }
     if (error.kind() == BackendError::Kind::transport) {
-      const double jitter = backoff(options, exchange.attempts, jitter_.uniform());
+      const double jitter = detail::backoff(options, exchange.attempts, jitter_.uniform());
       const double wait = others ? jitter : std::max(jitter, ended.retry_after().seconds().value_or(0));
       const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
       const bool more = options.max_attempts == 0 || exchange.attempts < options.max_attempts;
@@ -234,15 +233,16 @@ class HttpClient {
   }
 
   using Timer = std::pair<Clock::time_point, Id>;
-  HttpLoop loop_;
-  HttpTransfers idle_;
-  std::unordered_map<Id, std::unique_ptr<HttpExchange>> exchanges_;
-  std::unordered_map<const HttpFleet*, std::deque<Id>> lines_;  ///< requests that wait for room, in order of arrival
+  detail::HttpLoop loop_;
+  detail::HttpTransfers idle_;
+  std::unordered_map<Id, std::unique_ptr<detail::HttpExchange>> exchanges_;
+  std::unordered_map<const detail::HttpFleet*, std::deque<Id>>
+      lines_;  ///< requests that wait for room, in order of arrival
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  HttpProbes probes_{loop_, idle_};
+  detail::HttpProbes probes_{loop_, idle_};
   std::shared_ptr<HttpWatch> watch_;
   Random jitter_{Seed(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()))};
-  JsonReader json_;
+  detail::JsonReader json_;
   Id next_ = 1;
   std::size_t settled_ = 0;
 };

@@ -17,6 +17,8 @@ struct Replica {
   double weight = 1;  ///< share of the questions, relative to the other weights, > 0
 };
 
+namespace detail {
+
 /// An address for results and messages: without user, password, query and fragment.
 inline std::string shown_address(std::string url) {
   url.resize(std::min(url.find_first_of("?#"), url.size()));
@@ -37,5 +39,7 @@ inline Replica read_replica(std::string text) {
   text.resize(star);
   return {std::move(text), weight};
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/index/checked_writer.hpp>
-#include <espalier/backend/index/corpus_hasher.hpp>
+#include <espalier/backend/index/detail/checked_writer.hpp>
+#include <espalier/backend/index/detail/corpus_hasher.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>
@@ -51,8 +51,8 @@ class CorpusWriter {
     if (text.size() > ~std::uint32_t(0)) throw Error("an id or title is longer than 4 GiB");
     return static_cast<std::uint32_t>(text.size());
   }
-  CheckedWriter file_;
-  CorpusHasher hasher_;
+  detail::CheckedWriter file_;
+  detail::CorpusHasher hasher_;
   std::vector<PassagePlace> places_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> id_hashes_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/checked_file.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>
 
@@ -28,9 +28,9 @@ class MappedCorpus {
   static constexpr const char* kind = "corpus";
   static constexpr std::uint32_t version = 1;
 
-  explicit MappedCorpus(const std::string& path) : MappedCorpus(CheckedFile(path, kind, version)) {}
+  explicit MappedCorpus(const std::string& path) : MappedCorpus(detail::CheckedFile(path, kind, version)) {}
   /// From a file of this kind and version.
-  explicit MappedCorpus(CheckedFile file)
+  explicit MappedCorpus(detail::CheckedFile file)
       : file_(std::move(file)),
         texts_(file_.section("texts")),
         places_(file_.section("places")),
@@ -83,7 +83,7 @@ class MappedCorpus {
   }
   /// Identity of ids, titles and texts, equal to that of the same passages in memory.
   [[nodiscard]] Hash hash() const { return hash_; }
-  [[nodiscard]] const CheckedFile& file() const { return file_; }
+  [[nodiscard]] const detail::CheckedFile& file() const { return file_; }
 
   static std::uint64_t id_hash(std::string_view id) { return Hasher().add(id).finish().low; }
 
@@ -95,8 +95,8 @@ class MappedCorpus {
     return texts_.text(place.begin, place.id_size);
   }
 
-  CheckedFile file_;
-  CheckedFile::Section texts_, places_, hashes_, numbers_;
+  detail::CheckedFile file_;
+  detail::CheckedFile::Section texts_, places_, hashes_, numbers_;
   std::size_t size_ = 0;
   Hash hash_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/column.hpp>
+#include <espalier/backend/index/detail/column.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
@@ -19,6 +19,8 @@ namespace espalier::backend {
 
 /// How two vectors are compared. A larger score is nearer. The score of `l2` is the negative squared distance.
 enum class Metric : std::uint8_t { inner_product, cosine, l2 };
+namespace detail {
+
 inline constexpr std::array<const char*, 3> metric_names = {"inner_product", "cosine", "l2"};
 
 /// Throws std::invalid_argument for an unknown name.
@@ -28,12 +30,15 @@ inline Metric metric_named(const std::string& name) {
   bad_option("metric", name, "inner_product, cosine, l2");
 }
 
+}  // namespace detail
+
 /// A matrix [n, dimension], stored by rows. Copies share one storage, which may be a mapped file.
 class Vectors {
  public:
   /// Throws std::invalid_argument unless the values fill whole rows.
-  Vectors(std::vector<float> values, std::size_t dimension) : Vectors(Column<float>(std::move(values)), dimension) {}
-  Vectors(Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
+  Vectors(std::vector<float> values, std::size_t dimension)
+      : Vectors(detail::Column<float>(std::move(values)), dimension) {}
+  Vectors(detail::Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
     if (dimension_ == 0 || values_.size() % dimension_ != 0)
       bad_option("dimension", dimension_,
                  "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
@@ -55,7 +60,7 @@ class Vectors {
   }
 
  private:
-  Column<float> values_;
+  detail::Column<float> values_;
   std::size_t dimension_;
 };
 
@@ -86,6 +91,8 @@ concept VectorIndex = requires(const I& index, std::span<const VectorQuery> quer
   { index.dimension() } -> std::convertible_to<std::size_t>;
   { index.fingerprint() } -> std::same_as<Hash>;
 };
+
+namespace detail {
 
 /// The inner product in double precision. Products of floats are exact in double, and the order of the sums is fixed.
 /// So every compiler gives the same bits, with or without fused multiplication.
@@ -134,5 +141,7 @@ inline Vectors normalised(const Vectors& vectors) {
     normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
   return Vectors(std::move(values), vectors.dimension());
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/journal/file.hpp>
-#include <espalier/backend/journal/row.hpp>
+#include <espalier/backend/journal/detail/file.hpp>
+#include <espalier/backend/journal/detail/row.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,11 +24,11 @@ struct JournalFilter {
 /// A record with everything that the journal knows about it, for people.
 class JournalEntry {
  public:
-  JournalEntry(const JournalRow& row, std::shared_ptr<const RequestText> request)
-      : record(row.key, static_cast<RecordKind>(row.number(JournalRow::Number::kind)), std::string(row.value)),
-        created(row.number(JournalRow::Number::created)) {
-    using Number = JournalRow::Number;
-    RecordNote& note = record.note;
+  JournalEntry(const detail::JournalRow& row, std::shared_ptr<const detail::RequestText> request)
+      : record(row.key, static_cast<RecordKind>(row.number(detail::JournalRow::Number::kind)), std::string(row.value)),
+        created(row.number(detail::JournalRow::Number::created)) {
+    using Number = detail::JournalRow::Number;
+    detail::RecordNote& note = record.note;
     note.source = row.source;
     note.purpose = row.purpose;
     note.request = std::move(request);
@@ -48,7 +48,7 @@ class JournalReader {
  public:
   /// Throws StoreError if the file is not a journal.
   explicit JournalReader(std::string file, const JournalFilter& filter = {}) : file_(std::move(file)) {
-    rows_ = file_.prepare(std::string("SELECT ") + JournalRow::columns +
+    rows_ = file_.prepare(std::string("SELECT ") + detail::JournalRow::columns +
                           ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request WHERE "
                           "(?1 = 0 OR kind = ?1) AND "
                           "(?2 = '' OR source = ?2) AND (?3 = '' OR purpose = ?3) AND created >= ?4 ORDER BY id");
@@ -64,12 +64,13 @@ class JournalReader {
     ended_ = true;
     if (!file_.step(rows_.get())) return std::nullopt;
     ended_ = false;
-    const JournalRow row(rows_.get(), 0);
+    const detail::JournalRow row(rows_.get(), 0);
     row.check(file_.name());
-    std::shared_ptr<const RequestText> request;
-    if (row.number(JournalRow::Number::request)) {
-      request = std::make_shared<const RequestText>(std::string(column_bytes(rows_.get(), JournalRow::count + 1)));
-      if (static_cast<sqlite3_int64>(request->hash.low) != sqlite3_column_int64(rows_.get(), JournalRow::count))
+    std::shared_ptr<const detail::RequestText> request;
+    if (row.number(detail::JournalRow::Number::request)) {
+      request = std::make_shared<const detail::RequestText>(
+          std::string(detail::column_bytes(rows_.get(), detail::JournalRow::count + 1)));
+      if (static_cast<sqlite3_int64>(request->hash.low) != sqlite3_column_int64(rows_.get(), detail::JournalRow::count))
         throw StoreError(file_.name() + ": record " + row.key.hex() +
                          " is damaged: the checksum of its request does not match");
     }
@@ -80,7 +81,7 @@ class JournalReader {
     std::vector<std::string> found;
     const auto check = file_.prepare("PRAGMA integrity_check");
     while (file_.step(check.get())) {
-      std::string line(column_bytes(check.get(), 0));
+      std::string line(detail::column_bytes(check.get(), 0));
       std::replace(line.begin(), line.end(), '\n', ' ');
       if (line != "ok") found.push_back(file_.name() + ": is damaged: " + line);
     }
@@ -92,8 +93,8 @@ class JournalReader {
     sqlite3_bind_text64(rows_.get(), index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   }
 
-  JournalFile file_;
-  JournalFile::Statement rows_;
+  detail::JournalFile file_;
+  detail::JournalFile::Statement rows_;
   bool ended_ = false;
 };
 

@@ -15,6 +15,8 @@ namespace espalier::backend {
 /// The kind of a record. The numbers are part of the file format.
 enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
 
+namespace detail {
+
 /// A request as JSON without seed and sample, shared by all samples of a prompt.
 class RequestText {
  public:
@@ -37,15 +39,17 @@ class RecordNote {
   std::uint64_t microseconds = 0;       ///< from the request to the answer
 };
 
+}  // namespace detail
+
 /// One stored response: the key of the request and the bytes of the answer.
 class Record {
  public:
-  Record(Hash request, RecordKind sort, std::string bytes, RecordNote about = {})
+  Record(Hash request, RecordKind sort, std::string bytes, detail::RecordNote about = {})
       : key(request), kind(sort), value(std::move(bytes)), note(std::move(about)) {}
   Hash key;
   RecordKind kind;
   std::string value;
-  RecordNote note;
+  detail::RecordNote note;
 };
 
 /// A store failed: it cannot be opened, read or written, or one of its records is damaged. It ends a run and is not

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/lexical/porter.hpp>
-#include <espalier/backend/lexical/standard_words.hpp>
+#include <espalier/backend/lexical/detail/porter.hpp>
+#include <espalier/backend/lexical/detail/standard_words.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/nfkc.hpp>
 #include <espalier/core/unicode.hpp>
@@ -72,14 +72,16 @@ class Analyzer {
 /// `simple`: NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions).
 inline Analyzer simple_analyzer() {
   return {"simple", [](std::string_view text, Terms& terms) {
-            std::string folded = casefold(nfkc(text));
+            std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
             for (std::size_t i = 0; i < folded.size();) {
               const std::size_t begin = i;
               std::size_t end = i;
               for (bool word = true; word && i < folded.size();) {
                 const auto c = static_cast<unsigned char>(folded[i]);
                 if (c < 0x80) ++i;
-                if ((word = c < 0x80 ? is_alnum(c) : is_alnum(decode_utf8(folded, i)))) end = i;
+                if ((word = c < 0x80 ? espalier::detail::is_alnum(c)
+                                     : espalier::detail::is_alnum(espalier::detail::decode_utf8(folded, i))))
+                  end = i;
               }
               if (end > begin) terms.add_slice(begin, end);
             }
@@ -96,13 +98,13 @@ inline Analyzer english_lucene_analyzer() {
             "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
             "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
             "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
-        for (std::string_view word : standard_words(text)) {
+        for (std::string_view word : detail::standard_words(text)) {
           for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
             if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
               word.remove_suffix(apostrophe.size() + 1);
-          std::string term = to_lower(word);
+          std::string term = espalier::detail::to_lower(word);
           if (!std::ranges::binary_search(stop_words, std::string_view(term)))
-            terms.add(PorterStemmer::stem(std::move(term)));
+            terms.add(detail::PorterStemmer::stem(std::move(term)));
         }
       }};
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <espalier/backend/index/checked_writer.hpp>
-#include <espalier/backend/index/parallel.hpp>
+#include <espalier/backend/index/detail/checked_writer.hpp>
+#include <espalier/backend/index/detail/parallel.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
+#include <espalier/backend/lexical/detail/run.hpp>
+#include <espalier/backend/lexical/detail/run_store.hpp>
 #include <espalier/backend/lexical/index.hpp>
-#include <espalier/backend/lexical/run.hpp>
-#include <espalier/backend/lexical/run_store.hpp>
 #include <espalier/core/error.hpp>
 
 #include <algorithm>
@@ -59,16 +59,17 @@ class LexicalBuilder {
 
   template <PassageCorpus C>
   void read(const C& corpus) {
-    const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
-    std::vector<LexicalRunWriter> writers(workers);
+    const std::size_t parts = (corpus.size() + part - 1) / part,
+                      workers = detail::worker_count(options_.threads, parts);
+    std::vector<detail::LexicalRunWriter> writers(workers);
     std::vector<Hash> hashes(parts);
     lengths_.resize(corpus.size());
     runs_.resize(parts);
     std::mutex mutex;
     std::uint64_t done = 0;
-    parallel_for(parts, workers, [&](std::size_t i, std::size_t worker) {
+    detail::parallel_for(parts, workers, [&](std::size_t i, std::size_t worker) {
       const std::size_t begin = i * part, end = std::min(begin + part, corpus.size());
-      LexicalRun run = writers[worker](corpus, begin, end, options_.analyzer);
+      detail::LexicalRun run = writers[worker](corpus, begin, end, options_.analyzer);
       std::copy(run.lengths.begin(), run.lengths.end(), lengths_.begin() + static_cast<std::ptrdiff_t>(begin));
       hashes[i] = run.hash;
       const std::scoped_lock lock(mutex);
@@ -97,7 +98,7 @@ class LexicalBuilder {
 
   template <class Sink>
   void merge(Sink& sink) {
-    std::vector<LexicalRunReader> readers = runs_.readers();
+    std::vector<detail::LexicalRunReader> readers = runs_.readers();
     // A heap of the runs by their next term. For the same term, earlier passages come first.
     const auto behind = [&](std::size_t a, std::size_t b) {
       const int order = readers[a].term().compare(readers[b].term());
@@ -109,15 +110,15 @@ class LexicalBuilder {
     std::make_heap(heap.begin(), heap.end(), behind);
 
     sink.begin("postings");
-    PostingListWriter list;
+    detail::PostingListWriter list;
     std::string bytes;
     std::uint64_t done = 0, told = 0;
     while (!heap.empty()) {
       const std::string_view term = readers[heap.front()].term();  // its bytes stay where they are
       do {
         std::pop_heap(heap.begin(), heap.end(), behind);
-        LexicalRunReader& reader = readers[heap.back()];
-        reader.take_postings([&](Posting p) { list.add(p, norms_[p.passage]); });
+        detail::LexicalRunReader& reader = readers[heap.back()];
+        reader.take_postings([&](detail::Posting p) { list.add(p, norms_[p.passage]); });
         if (reader.next_term()) std::push_heap(heap.begin(), heap.end(), behind);
         else heap.pop_back();
       } while (!heap.empty() && readers[heap.front()].term() == term);
@@ -143,7 +144,7 @@ class LexicalBuilder {
     std::vector<std::uint32_t> slots(std::bit_ceil(terms_.size() + terms_.size() / 4 + 1));  // number + 1, 0 = free
     for (std::uint32_t t = 0; t < facts_.terms; ++t) {
       const auto begin = static_cast<std::size_t>(terms_[t].text), end = static_cast<std::size_t>(terms_[t + 1].text);
-      std::uint64_t i = term_hash(std::string_view(text_).substr(begin, end - begin));
+      std::uint64_t i = detail::term_hash(std::string_view(text_).substr(begin, end - begin));
       while (slots[i & (slots.size() - 1)] != 0) ++i;
       slots[i & (slots.size() - 1)] = t + 1;
     }
@@ -166,7 +167,7 @@ class LexicalBuilder {
   }
 
   const Bm25Options& options_;
-  RunStore runs_;
+  detail::RunStore runs_;
   LexicalFacts facts_{};
   std::vector<std::uint32_t> lengths_;
   std::vector<float> norms_;
@@ -177,7 +178,7 @@ class LexicalBuilder {
 /// Builds an index in memory.
 template <PassageCorpus C>
 LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
-  IndexMemory memory;
+  detail::IndexMemory memory;
   LexicalBuilder{options}(corpus, memory);
   return LexicalIndex(memory);
 }
@@ -187,7 +188,7 @@ LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
 template <PassageCorpus C>
 void write_lexical_index(const C& corpus, const Bm25Options& options, const std::string& path) {
   LexicalBuilder builder(options, path + ".runs");
-  CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
+  detail::CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
   builder(corpus, file);
   file.commit();
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/backend/index/checked_file.hpp>
-#include <espalier/backend/lexical/index_section.hpp>
-#include <espalier/backend/lexical/posting_list.hpp>
-#include <espalier/backend/lexical/term_table.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/lexical/detail/index_section.hpp>
+#include <espalier/backend/lexical/detail/posting_list.hpp>
+#include <espalier/backend/lexical/detail/term_table.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
@@ -63,7 +63,7 @@ class LexicalIndex {
     if (!std::ranges::all_of(all_norms_, [](float norm) { return norm >= 0; }))
       throw Error("a lexical index holds a length that cannot be");
   }
-  static LexicalIndex open(const std::string& path) { return LexicalIndex(CheckedFile(path, kind, version)); }
+  static LexicalIndex open(const std::string& path) { return LexicalIndex(detail::CheckedFile(path, kind, version)); }
 
   [[nodiscard]] const LexicalFacts& facts() const { return facts_.items<LexicalFacts>(0, 1).front(); }
   [[nodiscard]] std::uint32_t passages() const { return static_cast<std::uint32_t>(facts().passages); }
@@ -78,8 +78,8 @@ class LexicalIndex {
   [[nodiscard]] std::uint64_t postings_size() const { return postings_.size(); }
 
   /// The postings of a term, empty if no passage has it. The list reads from this index.
-  [[nodiscard]] PostingList find(std::string_view term) const {
-    const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t), hash = term_hash(term);
+  [[nodiscard]] detail::PostingList find(std::string_view term) const {
+    const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t), hash = detail::term_hash(term);
     for (std::uint64_t i = 0; i < slots; ++i) {
       const std::uint32_t number = slots_.items<std::uint32_t>((hash + i) & (slots - 1), 1).front();
       if (number == 0) break;
@@ -87,8 +87,8 @@ class LexicalIndex {
       if (found[1].text < found[0].text) throw Error("a lexical index holds a term that ends before it begins");
       const auto text = text_.items<char>(found[0].text, found[1].text - found[0].text);
       if (std::string_view(text.data(), text.size()) == term)
-        return PostingList(postings_, found[0].postings, found[1].postings, found[0].passages, found[0].share,
-                           passages());
+        return detail::PostingList(postings_, found[0].postings, found[1].postings, found[0].passages, found[0].share,
+                                   passages());
     }
     return {};
   }
@@ -99,7 +99,7 @@ class LexicalIndex {
   }
 
  private:
-  IndexSection facts_, analyzer_, norms_, terms_, text_, slots_, postings_;
+  detail::IndexSection facts_, analyzer_, norms_, terms_, text_, slots_, postings_;
   std::span<const float> all_norms_;  // checked as a whole, because single values are read in any order
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// What a search may still spend, as seen from inside one of its simulations. A call to come is taken to cost as much
 /// as the dearest purpose so far, in the mean of its calls. A call that shows the documents of several retrievals costs
@@ -51,4 +51,4 @@ class Allowance {
   Costs earlier_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

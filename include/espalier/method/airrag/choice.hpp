@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
-
-namespace detail {
+namespace espalier::method::detail {
 
 /// Adds the steps of a simulation as nodes, unless they are in the tree already. Returns the last one.
 inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId from, const rag::State& end) {
@@ -41,8 +39,6 @@ inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId fro
   }
   return from;
 }
-
-}  // namespace detail
 
 /// Adds the steps of all simulations as nodes. Equal sequences of steps are added once. Each end with an answer gets
 /// the annotation "candidate" = 1, 2 ... in the order in which simulations reached it. Ends that no simulation reached
@@ -105,7 +101,8 @@ class AirRagChoice {
       co_return;
     }
     std::vector<double> scores;
-    if (how == AirRagOptions::Select::jaccard) scores = output::agreement_scores<std::string>(answers, output::jaccard);
+    if (how == AirRagOptions::Select::jaccard)
+      scores = output::agreement_scores<std::string>(answers, output::detail::jaccard);
     else {
       if (how == AirRagOptions::Select::embedding) co_await annotate_agreement(*encoder_, tree);
       else co_await judge_.annotate(tree);
@@ -114,7 +111,7 @@ class AirRagChoice {
       for (double& score : scores)
         if (std::isnan(score)) score = -2;  // a candidate without a readable score loses to all others
     }
-    tree->annotate("selected", candidates[output::first_best(scores)], 1);
+    tree->annotate("selected", candidates[output::detail::first_best(scores)], 1);
   }
 
  private:
@@ -158,4 +155,4 @@ class AirRagChoice {
   std::optional<EncoderPort> encoder_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -62,11 +62,11 @@ class AirRagEnvironment {
         p.queries.pop_front();
       } else if (kind == rag::SegmentKind::queries) {
         p.transformations += options_.lite || p.actions > 1;
-        const std::vector<std::string> lines = fresh_queries(segment->words(), answered);
+        const std::vector<std::string> lines = detail::fresh_queries(segment->words(), answered);
         if (lines.empty()) continue;  // "None", or nothing new: the waiting queries stay
         if (!p.queries.empty()) p.queries.pop_front();
         p.queries.insert(p.queries.begin(), lines.begin(), lines.end());
-        keep_first(p.queries);
+        detail::keep_first(p.queries);
       }
     }
     return p;
@@ -134,12 +134,12 @@ class AirRagEnvironment {
       }
     }
     const std::uint32_t shown = state.retrievals() + (kind == ra);
-    return Allowance(options_.budget, *context.ledger, state.spent_before())
+    return detail::Allowance(options_.budget, *context.ledger, state.spent_before())
         .affords({{calls, kind == ra ? 1 : shown}, {ending() - ends, shown}});
   }
   /// True if the budget pays for a summary, or if nothing was answered yet: a question is never dropped.
   [[nodiscard]] bool may_end(const State& state, const Context& context) const {
-    const Allowance left(options_.budget, *context.ledger, state.spent_before());
+    const detail::Allowance left(options_.budget, *context.ledger, state.spent_before());
     return left.affords({{ending(), state.retrievals()}}) ||
            !(left.made("sa") || (options_.da_terminal && left.made("da")));
   }
@@ -199,7 +199,8 @@ class AirRagEnvironment {
     }
     std::shared_ptr<const Passages> found;
     if (kind == ra) found = std::make_shared<const Passages>(co_await loop.find(query, context));
-    slots.emplace_back("documents", rag::render_documents(found ? *found : evidence(state), *airrag_protocol()));
+    slots.emplace_back("documents",
+                       rag::render_documents(found ? *found : detail::evidence(state), *airrag_protocol()));
     if (kind == qt) co_return co_await loop.draw("qt", std::move(slots), n, context, Says::queries);
     if (kind >= sa) co_return co_await loop.draw("sa", std::move(slots), n, context, Says::answer, kind == forced);
     auto answers = co_await loop.draw("ra", std::move(slots), n, context, Says::sub_answer);

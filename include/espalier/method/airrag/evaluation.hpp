@@ -16,6 +16,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// The answers that one search has found so far.
 struct AirAnswers {
   std::vector<std::string> texts;               ///< one for each different sequence of steps
@@ -23,14 +25,16 @@ struct AirAnswers {
   std::map<std::string, Embedding> embeddings;  ///< by text, where answers are compared by embeddings
 };
 
+}  // namespace detail
+
 /// Simulates from a state to an answer and asks for what its reward needs from a model.
 template <class Policy>
 class AirRagEvaluation {
  public:
   using Result = std::conditional_t<std::is_same_v<Policy, Grafted>, GraftedEvaluation<AirRagEnvironment>,
                                     Evaluation<rag::State, double>>;
-  AirRagEvaluation(const AirRagOptions& options, rag::AnyReward reward, AirRagJudge judge,
-                   std::optional<EncoderPort> encoder, std::shared_ptr<AirAnswers> answers)
+  AirRagEvaluation(const AirRagOptions& options, rag::AnyReward reward, detail::AirRagJudge judge,
+                   std::optional<EncoderPort> encoder, std::shared_ptr<detail::AirAnswers> answers)
       : reward_(options.terminal_reward),
         in_turn_(options.budget.limited()),
         rollout_({.n = 1, .max_steps = options.max_depth}, std::move(reward)),
@@ -67,10 +71,12 @@ class AirRagEvaluation {
   AirRagOptions::TerminalReward reward_;
   bool in_turn_;
   Rollout<rag::AnyReward, Policy> rollout_;
-  AirRagJudge judge_;
+  detail::AirRagJudge judge_;
   std::optional<EncoderPort> encoder_;
-  std::shared_ptr<AirAnswers> answers_;
+  std::shared_ptr<detail::AirAnswers> answers_;
 };
+
+namespace detail {
 
 /// Backs up means. Without gold and without a reward model, the value of an answer is its mean similarity to all
 /// answers so far, itself included. Each sequence of steps counts once.
@@ -94,9 +100,9 @@ class AirBackup : public MeanBackup {
 
  private:
   [[nodiscard]] double similar(const std::string& a, const std::string& b) const {
-    if (reward_ == AirRagOptions::TerminalReward::jaccard) return output::jaccard(a, b);
+    if (reward_ == AirRagOptions::TerminalReward::jaccard) return output::detail::jaccard(a, b);
     if (reward_ == AirRagOptions::TerminalReward::embedding)
-      return output::cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
+      return output::detail::cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
     return rag::normalise(a) == rag::normalise(b) ? 1 : 0;
   }
   static std::string steps(const rag::State& end) {
@@ -108,5 +114,7 @@ class AirBackup : public MeanBackup {
   AirRagOptions::TerminalReward reward_;
   std::shared_ptr<AirAnswers> answers_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::method

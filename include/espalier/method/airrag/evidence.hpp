@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// The documents of all retrievals on a path, each passage once, after those that are known already.
 inline Passages evidence(const rag::State& state, Passages known = Passages()) {
@@ -19,4 +19,4 @@ inline Passages evidence(const rag::State& state, Passages known = Passages()) {
   return known;
 }
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

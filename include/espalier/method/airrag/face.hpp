@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// AirRAG as a run sees it, with its variants Lite and Blender. `expand` uses rewards against gold, `answer` uses
 /// agreement of the answers.
@@ -108,9 +108,9 @@ class AirRagFace final : public RagMethod {
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
     gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
     if (!options_.blend) return;
-    blend_.push_back({baselines::standard_rag(), loop.speaking(baselines::standard_rag_prompts())});
-    blend_.push_back({baselines::iterdrag(), loop.speaking(baselines::self_ask_prompts())});
-    blend_.push_back({baselines::direct(), loop.speaking(baselines::direct_prompts())});
+    blend_.push_back({baselines::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
+    blend_.push_back({baselines::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
+    blend_.push_back({baselines::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
   }
 
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
@@ -145,10 +145,8 @@ class AirRagFace final : public RagMethod {
   std::vector<std::pair<Baseline, rag::Environment>> blend_;
 };
 
-namespace detail {
 inline const Registered<AirRagFace> airrag("airrag", AirRagFace::Variant::full);
 inline const Registered<AirRagFace> airrag_lite("airrag-lite", AirRagFace::Variant::lite);
 inline const Registered<AirRagFace> airrag_blender("airrag-blender", AirRagFace::Variant::blender);
-}  // namespace detail
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

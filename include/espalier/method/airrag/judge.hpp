@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// Scores complete paths with the prompt "process_reward". The model is a process reward model or a language model.
 class AirRagJudge {
@@ -25,7 +25,7 @@ class AirRagJudge {
     const auto samples = co_await loop_.sampler().draw("process_reward", std::move(slots), 1, std::move(context));
     const auto& reply = samples.front().reply;
     if (!reply) co_return std::nullopt;
-    co_return rag::read_scores(reply->content, airrag_protocol()->purpose("process_reward")->scores)->front();
+    co_return rag::detail::read_scores(reply->content, airrag_protocol()->purpose("process_reward")->scores)->front();
   }
   /// Annotates the ends of all complete chains with "process_reward", as far as they can be scored.
   template <class = void>
@@ -44,4 +44,4 @@ class AirRagJudge {
   rag::Environment loop_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -49,6 +49,8 @@ struct AirRagOptions {
   [[nodiscard]] std::uint32_t width() const { return std::max({n_say, n_da, n_ra, n_qt, n_sa}); }
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument that names the option.
 inline const AirRagOptions& checked(const AirRagOptions& o) {
   for (const auto& [name, n] :
@@ -58,5 +60,7 @@ inline const AirRagOptions& checked(const AirRagOptions& o) {
   if (o.max_depth < 2) bad_option("max_depth", o.max_depth, "2 or more");
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -11,16 +11,16 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// A line without the number or bullet that begins it: "1. Where?" and "- Where?" are "Where?".
 inline std::string_view without_number(std::string_view line) {
-  line = rag::strip(line);
+  line = rag::detail::strip(line);
   const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
   const bool numbered = digits > 0 && digits + 1 < line.size() && (line[digits] == '.' || line[digits] == ')');
   const bool bullet = digits == 0 && line.size() > 1 && (line[0] == '-' || line[0] == '*');
   const std::size_t mark = numbered ? digits + 1 : bullet ? 1 : 0;
-  return mark > 0 && line[mark] == ' ' ? rag::strip(line.substr(mark)) : line;
+  return mark > 0 && line[mark] == ' ' ? rag::detail::strip(line.substr(mark)) : line;
 }
 
 /// The lines of a list of queries, without those in `answered`, which holds normal forms. Equal lines are one query.
@@ -42,4 +42,4 @@ inline void keep_first(std::deque<std::string>& queries) {
   std::erase_if(queries, [&](const std::string& query) { return !seen.insert(rag::normalise(query)).second; });
 }
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

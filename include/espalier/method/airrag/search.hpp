@@ -17,7 +17,7 @@ class AirRag {
  public:
   AirRag(const AirRagOptions& options, const rag::Environment& loop, rag::AnyReward reward,
          std::optional<EncoderPort> encoder = std::nullopt)
-      : options_(checked(options)),
+      : options_(detail::checked(options)),
         environment_(loop, options),
         judge_(loop),
         choice_(options.select, loop, encoder),
@@ -35,15 +35,15 @@ class AirRag {
     return grow<SameEnvironment>(this, std::move(root), seed);
   }
   /// Chooses among the candidates of a tree.
-  [[nodiscard]] const AirRagChoice& choice() const { return choice_; }
-  [[nodiscard]] const AirRagJudge& judge() const { return judge_; }
+  [[nodiscard]] const detail::AirRagChoice& choice() const { return choice_; }
+  [[nodiscard]] const detail::AirRagJudge& judge() const { return judge_; }
   [[nodiscard]] const AirRagOptions& options() const { return options_; }
 
  private:
   template <class Policy>
   static Task<rag::Tree> grow(AirRag* self, rag::State root, Seed seed) {
     const AirRagOptions& o = self->options_;
-    const auto answers = std::make_shared<AirAnswers>();
+    const auto answers = std::make_shared<detail::AirAnswers>();
     const MctsOptions options{.simulations = o.rollouts,
                               .width = o.width(),
                               .window = o.window,
@@ -51,17 +51,17 @@ class AirRag {
                               .solve = o.until_spent,
                               .budget = o.budget};
     Mcts engine(options, AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
-                Uct({.w = o.w}), AirBackup(o.terminal_reward, answers));
+                Uct({.w = o.w}), detail::AirBackup(o.terminal_reward, answers));
     rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
     if (tree.ledger.refused) tree.ending = Ending::budget;
-    add_candidates(tree, self->environment_.loop());
+    detail::add_candidates(tree, self->environment_.loop());
     co_return tree;
   }
 
   AirRagOptions options_;
   AirRagEnvironment environment_;
-  AirRagJudge judge_;
-  AirRagChoice choice_;
+  detail::AirRagJudge judge_;
+  detail::AirRagChoice choice_;
   rag::AnyReward reward_;
   std::optional<EncoderPort> encoder_;
 };

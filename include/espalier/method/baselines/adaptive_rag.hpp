@@ -6,6 +6,8 @@
 /// and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet adaptive_rag_prompts() {
   Protocol protocol{"adaptive-rag", {}, {}};
   rag::PromptSet::Texts texts;
@@ -27,7 +29,7 @@ template <class = void>
 Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> route = co_await path->ask("route", Path::Slots(), rag::SegmentKind::own_answer);
   if (!route) co_return;
-  const char level = *rag::read_choice(route->text);
+  const char level = *rag::detail::read_choice(route->text);
   if (level == 'A') {
     co_await path->ask("direct");
   } else if (level == 'B') {
@@ -38,9 +40,11 @@ Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   }
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline adaptive_rag() {
-  return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}};
+  return {"adaptive-rag", detail::adaptive_rag_prompts, detail::run_adaptive_rag, {.rounds = 5, .documents = 6}};
 }
 
 }  // namespace espalier::method::baselines

@@ -6,6 +6,8 @@
 /// When its searches are used up, it writes passages itself. The published results need trained weights.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet auto_rag_prompts() {
   rag::PromptSet::Texts texts;
   texts["step"] =
@@ -62,9 +64,12 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline auto_rag() {
-  return {"auto-rag", auto_rag_prompts, run_auto_rag, {.rounds = 10, .documents = 2}, false, {.max_tokens = 200}};
+  return {"auto-rag", detail::auto_rag_prompts, detail::run_auto_rag, {.rounds = 10, .documents = 2},
+          false,      {.max_tokens = 200}};
 }
 
 }  // namespace espalier::method::baselines

@@ -14,6 +14,8 @@
 /// of their protocols.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 /// A question that was solved in two steps.
 struct Demonstration {
   struct Step {
@@ -43,8 +45,12 @@ inline constexpr std::array<Demonstration, 4> demonstrations{{
      "no"},
 }};
 
+}  // namespace detail
+
 /// Writes a demonstration in the form of a protocol.
-using Demonstrate = std::string (*)(const Demonstration&);
+using Demonstrate = std::string (*)(const detail::Demonstration&);
+
+namespace detail {
 
 /// Follow-up questions with their answers, as in Self-Ask.
 inline std::string as_follow_ups(const Demonstration& shown) {
@@ -74,5 +80,7 @@ inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, Demonstrate fo
     }
   return {prompts.protocol(), std::move(texts)};
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method::baselines

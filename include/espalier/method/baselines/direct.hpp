@@ -5,6 +5,8 @@
 /// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet direct_prompts() {
   rag::PromptSet::Texts texts;
   texts["answer"] =
@@ -17,9 +19,11 @@ Task<void> run_direct(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline direct() {
-  return {"direct", direct_prompts, run_direct};
+  return {"direct", detail::direct_prompts, detail::run_direct};
 }
 
 }  // namespace espalier::method::baselines

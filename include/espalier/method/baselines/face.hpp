@@ -41,6 +41,8 @@ std::vector<Baseline> all() {
 
 }  // namespace baselines
 
+namespace detail {
+
 /// A baseline as a run sees it. It grows the same path for `expand` and for `answer`.
 class BaselineFace final : public RagMethod {
  public:
@@ -65,12 +67,13 @@ class BaselineFace final : public RagMethod {
   }
 
   [[nodiscard]] rag::PromptSet prompts() const override {
-    return shots_ > 0 ? baselines::demonstrated(baseline_.prompts(), baseline_.examples, shots_) : RagMethod::prompts();
+    return shots_ > 0 ? baselines::detail::demonstrated(baseline_.prompts(), baseline_.examples, shots_)
+                      : RagMethod::prompts();
   }
 
   void check() const override {
     RagMethod::check();
-    if (shots_ > baselines::demonstrations.size()) bad_option("shots", shots_, "0 to 4");
+    if (shots_ > baselines::detail::demonstrations.size()) bad_option("shots", shots_, "0 to 4");
     if (baseline_.defaults.rounds > 0 && options_.rounds == 0) bad_option("rounds", options_.rounds, "1 or more");
     if (options_.threshold < 0 || options_.threshold > 1) bad_option("threshold", options_.threshold, "0 to 1");
     if (options_.mask < 0 || options_.mask > 1) bad_option("mask", options_.mask, "0 to 1");
@@ -98,11 +101,11 @@ class BaselineFace final : public RagMethod {
   std::optional<rag::Environment> loop_;
 };
 
-namespace detail {
 inline const bool baselines_registered = [] {
   for (const Baseline& one : baselines::all()) Registered<BaselineFace>(one.name, one);
   return true;
 }();
+
 }  // namespace detail
 
 }  // namespace espalier::method

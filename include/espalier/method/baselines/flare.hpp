@@ -14,6 +14,8 @@
 /// exp(mean log-probability) is compared, and the query is the whole sentence.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet flare_prompts() {
   Protocol protocol{"flare", {}, {}};
   rag::PromptSet::Texts texts;
@@ -54,7 +56,7 @@ inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Act
     least = std::min(least, p);
     kept += p > mask ? token.text : " ";
   }
-  kept = rag::join_blanks(kept);
+  kept = rag::detail::join_blanks(kept);
   return {least, kept.empty() ? sentence : kept};
 }
 
@@ -80,13 +82,19 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
-  return {"flare",      flare_prompts,
-          run_flare,    options,
-          true,         {},
-          as_sentences, "a sentence with a token of less probability is searched for and written again"};
+  return {"flare",
+          detail::flare_prompts,
+          detail::run_flare,
+          options,
+          true,
+          {},
+          detail::as_sentences,
+          "a sentence with a token of less probability is searched for and written again"};
 }
 
 }  // namespace espalier::method::baselines

@@ -2,7 +2,7 @@
 
 #include <espalier/method/baseline.hpp>
 
-namespace espalier::method::baselines {
+namespace espalier::method::baselines::detail {
 
 /// The marks of Self-Ask and of the systems derived from it.
 inline std::vector<Tag> follow_up_tags() {
@@ -28,4 +28,4 @@ inline const std::string final_text =
     "answer\n" +
     words::brief + words::question + words::history + "\n### Final answer\n";
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -5,6 +5,8 @@
 /// Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet generate_then_retrieve_prompts() {
   Protocol protocol{"generate-then-retrieve", {}, {{"answer", "Answer:", "\n"}}, words::document};
   rag::PromptSet::Texts texts;
@@ -20,9 +22,14 @@ Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline generate_then_retrieve() {
-  return {"generate-then-retrieve", generate_then_retrieve_prompts, run_generate_then_retrieve, {.documents = 3}};
+  return {"generate-then-retrieve",
+          detail::generate_then_retrieve_prompts,
+          detail::run_generate_then_retrieve,
+          {.documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -6,6 +6,8 @@
 /// two replies. The published results need trained weights.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet hiprag_prompts() {
   rag::PromptSet::Texts texts;
   texts["step"] =
@@ -42,9 +44,12 @@ Task<void> run_hiprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline hiprag() {
-  return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 10, .documents = 3}, false, {.max_tokens = 1024}};
+  return {"hiprag", detail::hiprag_prompts, detail::run_hiprag, {.rounds = 10, .documents = 3},
+          false,    {.max_tokens = 1024}};
 }
 
 }  // namespace espalier::method::baselines

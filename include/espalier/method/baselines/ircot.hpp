@@ -7,6 +7,8 @@
 /// prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"sentence", {"documents", "question", "history"}, {"answer", "sub_answer"}});
   protocol.purposes.push_back({"forced_answer", {"documents", "question", "history"}, {"answer"}});
@@ -50,9 +52,12 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline ircot() {
-  return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
+  return {"ircot", detail::ircot_prompts, detail::run_ircot, {.rounds = 5, .documents = 6}, false,
+          {},      detail::as_sentences};
 }
 
 }  // namespace espalier::method::baselines

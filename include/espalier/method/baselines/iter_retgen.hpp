@@ -6,6 +6,8 @@
 /// output. Each prompt shows only the newest documents. The last output is the answer.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 template <class = void>
 Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   std::string query = path->question();
@@ -20,9 +22,11 @@ Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline iter_retgen() {
-  return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}};
+  return {"iter-retgen", detail::standard_rag_prompts, detail::run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

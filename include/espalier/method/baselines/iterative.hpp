@@ -8,6 +8,8 @@
 /// answered, and one call combines the answers.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet iterative_prompts() {
   rag::PromptSet::Texts texts;
   texts["split"] =
@@ -43,9 +45,11 @@ Task<void> run_iterative(Path* path, BaselineOptions options) {
   co_await path->ask("combine");
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline iterative() {
-  return {"iterative", iterative_prompts, run_iterative, {.rounds = 5, .documents = 3}};
+  return {"iterative", detail::iterative_prompts, detail::run_iterative, {.rounds = 5, .documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -7,15 +7,20 @@
 /// `--match-budget`.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 template <class = void>
 Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await path->search(path->question());
   co_await run_self_ask(path, options);
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline iterdrag() {
-  return {"iterdrag", self_ask_prompts, run_iterdrag, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
+  return {"iterdrag", detail::self_ask_prompts, detail::run_iterdrag, {.rounds = 5, .documents = 3}, false,
+          {},         detail::as_follow_ups};
 }
 
 }  // namespace espalier::method::baselines

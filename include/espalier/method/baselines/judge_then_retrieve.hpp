@@ -5,6 +5,8 @@
 /// Judge-then-retrieve: one call says whether documents are needed, and the answer is given with or without them.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline void add_two_answers(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
   protocol.purposes.push_back({"answer", {"documents", "question"}, {"answer"}});
@@ -32,7 +34,7 @@ template <class = void>
 Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> verdict = co_await path->ask("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
-  if (!*rag::read_verdict(verdict->text)) {
+  if (!*rag::detail::read_verdict(verdict->text)) {
     co_await path->ask("direct");
     co_return;
   }
@@ -40,9 +42,12 @@ Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline judge_then_retrieve() {
-  return {"judge-then-retrieve", judge_then_retrieve_prompts, run_judge_then_retrieve, {.documents = 3}};
+  return {
+      "judge-then-retrieve", detail::judge_then_retrieve_prompts, detail::run_judge_then_retrieve, {.documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

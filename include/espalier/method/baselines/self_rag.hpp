@@ -10,6 +10,8 @@
 /// and the decision has the probability 0 or 1.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet self_rag_prompts() {
   Protocol protocol{
       "self-rag",
@@ -43,7 +45,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
       co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
   co_await path->take(verdict->action);
-  const bool yes = *rag::read_verdict(verdict->action.text);
+  const bool yes = *rag::detail::read_verdict(verdict->action.text);
   if (!(probability_of_yes(yes, static_cast<double>(verdict->logprob)) > options.threshold)) {
     co_await path->ask("direct");
     co_return;
@@ -58,7 +60,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
     Path::Slots slots = path->showing(one, Path::with("step", answer->reply->content));
     const std::optional<rag::Reply> critique = co_await path->consult("critique", std::move(slots));
     if (!critique) continue;
-    const std::vector<double> s = *rag::read_scores(critique->content, {0, 1, 3});
+    const std::vector<double> s = *rag::detail::read_scores(critique->content, {0, 1, 3});
     const double logprob = answer->logprob && answer->tokens > 0 ? *answer->logprob / answer->tokens : std::nan("");
     const double score = self_rag_score(logprob, s[0], s[1], s[2]);
     if (best && score <= highest) continue;
@@ -69,10 +71,18 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline self_rag() {
-  return {"self-rag", self_rag_prompts,    run_self_rag, {.documents = 3, .threshold = 0.2},
-          true,       {.max_tokens = 100}, nullptr,      "probability of a needed search above which it searches"};
+  return {"self-rag",
+          detail::self_rag_prompts,
+          detail::run_self_rag,
+          {.documents = 3, .threshold = 0.2},
+          true,
+          {.max_tokens = 100},
+          nullptr,
+          "probability of a needed search above which it searches"};
 }
 
 }  // namespace espalier::method::baselines

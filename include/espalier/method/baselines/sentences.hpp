@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::method::baselines {
+namespace espalier::method::baselines::detail {
 
 /// The first sentence of a text. A full stop ends it if white space and then no lower-case letter follow. It does not
 /// end at initials, titles and words with inner full stops: "U.S. Steel", "St. Louis" and "J. R. Smith" stay whole.
@@ -31,4 +31,4 @@ inline std::string first_sentence(std::string_view text) {
   return std::string(text);
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

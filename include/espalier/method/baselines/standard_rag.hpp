@@ -5,6 +5,8 @@
 /// Standard RAG: one search with the question, then one call that sees what was found.
 namespace espalier::method::baselines {
 
+namespace detail {
+
 inline rag::PromptSet standard_rag_prompts() {
   rag::PromptSet::Texts texts;
   texts["answer"] = "Answer the question from the documents. Write nothing but the answer.\n" + words::brief +
@@ -20,9 +22,11 @@ Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace detail
+
 template <class = void>
 Baseline standard_rag() {
-  return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}};
+  return {"standard-rag", detail::standard_rag_prompts, detail::run_standard_rag, {.documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// DecEx-RAG as a run sees it. `expand` grows its trees. `answer` runs its policy loop, or its expansion under a reward
 /// without gold.
@@ -100,8 +100,6 @@ class DecExRagFace final : public RagMethod {
   PolicyLoop policy_;
 };
 
-namespace detail {
 inline const Registered<DecExRagFace> decex("decex");
-}  // namespace detail
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

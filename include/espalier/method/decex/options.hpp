@@ -27,9 +27,11 @@ struct DecExRagOptions {
   bool stop_at_root = false;         ///< the first round may stop too (Fig. 1)
   bool compare_across = false;       ///< own knowledge below the threshold still competes with the queries
   std::uint32_t rollout_rounds = 8;  ///< rounds on a rollout's path from the root, then its answer is forced
-  std::string refusals{rag::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
-  Budget budget{};                             ///< per question
+  std::string refusals{rag::detail::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
+  Budget budget{};                                     ///< per question
 };
+
+namespace detail {
 
 /// Throws std::invalid_argument that names the option.
 inline const DecExRagOptions& checked(const DecExRagOptions& o) {
@@ -40,5 +42,7 @@ inline const DecExRagOptions& checked(const DecExRagOptions& o) {
   if (o.rollout_rounds == 0) bad_option("rollout_rounds", o.rollout_rounds, "1 or more");
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

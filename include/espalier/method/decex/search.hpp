@@ -94,6 +94,8 @@ class DecExRagEnvironment {
   bool stop_at_root_, pruned_;
 };
 
+namespace detail {
+
 /// Cuts decisions before their executions are valued. An answer that lives and has its value has won an earlier vote.
 struct DecExRagFilter {
   DecExRagOptions options;
@@ -154,6 +156,8 @@ struct DecExRagKeep {
   }
 };
 
+}  // namespace detail
+
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.
 template <class Reward>
 struct DecExRagValue : Rollout<Reward, rag::Environment> {
@@ -174,8 +178,9 @@ class DecExRag {
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options),
         engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                DecExRagValue<Reward>(checked(options), std::move(reward), loop), DecExRagFilter{options},
-                DecExRagDecide{options}, DecExRagKeep{options.search}) {}
+                DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
+                detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
+                detail::DecExRagKeep{options.search}) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -186,7 +191,7 @@ class DecExRag {
 
  private:
   DecExRagEnvironment environment_;
-  Layered<DecExRagValue<Reward>, DecExRagFilter, DecExRagDecide, DecExRagKeep> engine_;
+  Layered<DecExRagValue<Reward>, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
 };
 
 }  // namespace espalier::method

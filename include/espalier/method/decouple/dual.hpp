@@ -28,6 +28,8 @@ inline std::array<std::pair<const char*, double>, 2> parts(const Dual& value) {
 
 using DualTree = Tree<rag::State, rag::Action, Dual>;
 
+namespace detail {
+
 /// The tree with search values as its values and mean plan values as the annotation "plan".
 inline rag::Tree to_rag_tree(DualTree&& tree) {
   rag::Tree out(std::move(tree.state(0)), tree.seed);
@@ -37,7 +39,7 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
     if (id > 0) out.add(from.parent, tree.action(id), std::move(tree.state(id)), from.kind, from.prior);
     auto& to = out[id];
     to.total = from.total.search;
-    take_findings(to, from);
+    espalier::detail::take_findings(to, from);
     if (from.visits > 0) out.annotate("plan", id, from.mean().plan);
   }
   for (auto& rollout : tree.rollouts)
@@ -55,5 +57,7 @@ inline Budget showing_rag_trees(Budget budget) {
     };
   return budget;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

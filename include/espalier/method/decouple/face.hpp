@@ -5,7 +5,7 @@
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
-#include <espalier/backend/dense_head.hpp>
+#include <espalier/backend/value_head.hpp>
 #endif
 
 #include <memory>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// Values of texts from a port that returns two numbers, such as a value server.
 inline ValueSource value_source(EncoderPort values) {
@@ -147,9 +147,7 @@ class DecoupleRagFace final : public RagMethod {
   std::unique_ptr<DecoupleRagBeam> beam_;
 };
 
-namespace detail {
 inline const Registered<DecoupleRagFace> decouple("decouple", false);
 inline const Registered<DecoupleRagFace> greedy_agent("greedy-agent", true);
-}  // namespace detail
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -48,6 +48,8 @@ struct DecoupleRagOptions {
   Budget budget{};
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument that names the option.
 inline const DecoupleRagOptions& checked(const DecoupleRagOptions& o) {
   if (!(o.w >= 0)) bad_option("w", o.w, "0 or more");
@@ -58,5 +60,7 @@ inline const DecoupleRagOptions& checked(const DecoupleRagOptions& o) {
     if (n == 0 || n > 255) bad_option(name, n, "1 to 255");
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

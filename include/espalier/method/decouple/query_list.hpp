@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// The queries of one search. A text in square brackets is a list: its items stand between commas, with or without
 /// quotes, and equal ones are one query. Any other text is one query.
 inline std::vector<std::string> query_list(std::string_view text) {
-  std::string_view rest = rag::strip(text);
+  std::string_view rest = rag::detail::strip(text);
   if (rest.size() < 2 || rest.front() != '[' || rest.back() != ']') return {std::string(text)};
   rest = rest.substr(1, rest.size() - 2);
   std::vector<std::string> queries;
   while (!rest.empty()) {
-    rest = rag::strip(rest);
+    rest = rag::detail::strip(rest);
     const char quote = rest.empty() ? ' ' : rest.front();
     std::size_t begin = 0, end = rest.find(',');
     if (quote == '"' || quote == '\'')
@@ -26,7 +26,7 @@ inline std::vector<std::string> query_list(std::string_view text) {
         begin = 1;
         end = closed;
       }
-    std::string query(rag::strip(rest.substr(begin, end == rest.npos ? end : end - begin)));
+    std::string query(rag::detail::strip(rest.substr(begin, end == rest.npos ? end : end - begin)));
     const std::size_t comma = end == rest.npos ? end : rest.find(',', end);
     rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
     if (!query.empty() && std::find(queries.begin(), queries.end(), query) == queries.end())
@@ -36,4 +36,4 @@ inline std::vector<std::string> query_list(std::string_view text) {
   return queries;
 }
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -34,6 +34,8 @@ class DecoupleUct {
   bool divide_again_;
 };
 
+namespace detail {
+
 /// Ends a tree after a given number of right answers.
 class EnoughCorrect {
  public:
@@ -48,33 +50,35 @@ class EnoughCorrect {
   std::uint32_t enough_, correct_ = 0;
 };
 
+}  // namespace detail
+
 /// Labels states with both values (section 3.3, Eq. 3, 6 and 7).
 class DecoupleRag {
  public:
   DecoupleRag(const DecoupleRagOptions& options, const rag::Environment& loop)
       : environment_(loop, false, std::numeric_limits<std::uint32_t>::max()),
-        engine_({.simulations = checked(options).simulations,
+        engine_({.simulations = detail::checked(options).simulations,
                  .width = options.children,
                  .max_depth = options.max_depth,
                  .window = options.window,
                  .values = options.judge_all ? MctsOptions::Values::all : MctsOptions::Values::each,
                  .solve = true,
                  .range = {-1, 1},
-                 .budget = showing_rag_trees(options.budget)},
+                 .budget = detail::showing_rag_trees(options.budget)},
                 DecoupleRagValue(options, true), DecoupleUct(options.w, options.divide_again), MeanBackup(),
-                EnoughCorrect(options.stop_correct)) {}
+                detail::EnoughCorrect(options.stop_correct)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
     DualTree tree = co_await engine_(environment_, std::move(root), seed);
-    co_return to_rag_tree(std::move(tree));
+    co_return detail::to_rag_tree(std::move(tree));
   }
 
  private:
   DecoupleRagEnvironment environment_;
-  Mcts<DecoupleRagValue, DecoupleUct, MeanBackup, EnoughCorrect> engine_;
+  Mcts<DecoupleRagValue, DecoupleUct, MeanBackup, detail::EnoughCorrect> engine_;
 };
 
 /// Answers by a beam over plans, and for each kept plan a beam over its queries (section 3.4). Of the terminal answers,
@@ -82,7 +86,7 @@ class DecoupleRag {
 class DecoupleRagBeam {
  public:
   DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, ValueSource source = nullptr)
-      : environment_(loop, true, checked(options).max_depth),
+      : environment_(loop, true, detail::checked(options).max_depth),
         engine_({.levels = {{DecoupleRagEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
                             {DecoupleRagEnvironment::query,
                              {.width = options.B2,
@@ -90,7 +94,7 @@ class DecoupleRagBeam {
                               .oversample = options.oversample,
                               .diversity = options.diversity}}},
                  .max_depth = 2 * options.max_depth + 1,
-                 .budget = showing_rag_trees(options.budget)},
+                 .budget = detail::showing_rag_trees(options.budget)},
                 DecoupleRagValue(options, false, std::move(source)), Rank(), Text()) {}
 
   template <class = void>
@@ -103,7 +107,7 @@ class DecoupleRagBeam {
           (best == no_node || tree[id].mean().plan > tree[best].mean().plan))
         best = id;
     if (best == no_node) best = co_await force(&environment_, &tree);
-    rag::Tree out = to_rag_tree(std::move(tree));
+    rag::Tree out = detail::to_rag_tree(std::move(tree));
     if (best != no_node) out.annotate("selected", best, 1);
     co_return out;
   }

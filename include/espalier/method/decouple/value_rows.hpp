@@ -23,10 +23,12 @@ struct ValueRowOptions {
   bool skip_yes_no = false;  ///< yes/no questions give no rows, as in the published code
 };
 
+namespace detail {
+
 /// Answer recall: the largest share of a gold answer's words that the path's answer contains.
 inline double answer_recall(const rag::State& end) {
   const auto words = [](const std::string& normal) {
-    std::vector<std::string_view> sorted = rag::split(normal);
+    std::vector<std::string_view> sorted = rag::detail::split(normal);
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   };
@@ -84,6 +86,8 @@ inline std::vector<NodeId> labelled_paths(const rag::Tree& tree, const ValueRowO
   return right;
 }
 
+}  // namespace detail
+
 /// Appends the chosen paths as chat messages: the policy's turns with the plan value after the thought, the documents
 /// with the search value at their end. `value_at` counts code points of `content`. If `values` is false, only right
 /// paths are written, without values, as data for the policy alone.
@@ -92,7 +96,7 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
   const rag::Tree& tree = record.tree;
   const Protocol& protocol = *prompts.protocol();
   const rag::Question& question = tree.state(tree.root()).question();
-  for (const NodeId end : labelled_paths(tree, options)) {
+  for (const NodeId end : detail::labelled_paths(tree, options)) {
     const bool correct = tree[end].mean() > 0;
     if (!values && !correct) continue;
     JsonWriter json(out);
@@ -110,13 +114,14 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
       const std::string thought = rag::neutralise(action.thought);
       say("assistant", thought + (thought.empty() ? "" : "\n") + tag.open + rag::neutralise(action.text) + tag.close);
       last_plan = tree.annotation("plan", id);
-      if (values) json.field("q_value_thought", last_plan).field("value_at", output::code_points(thought));
+      if (values) json.field("q_value_thought", last_plan).field("value_at", output::detail::code_points(thought));
       json.end_object();
       const rag::Segment* last = tree.state(id).transcript().last();
       if (!last->documents()) continue;
       const std::string observation = rag::render_documents(*last->documents(), protocol).text;
       say("function", observation);
-      if (values) json.field("q_value_search", tree[id].mean()).field("value_at", output::code_points(observation));
+      if (values)
+        json.field("q_value_search", tree[id].mean()).field("value_at", output::detail::code_points(observation));
       json.end_object();
     }
     json.end_array().key("ext").begin_object().key("golden_answer").begin_array();

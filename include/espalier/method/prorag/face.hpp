@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// ProRAG as a run sees it. `expand` runs its search or samples groups of trajectories, and annotates what its products
 /// need. `answer` follows the policy, with guidance by process rewards if chosen.
@@ -198,8 +198,6 @@ class ProRagFace final : public RagMethod {
   std::unique_ptr<ColdStart> cold_start_;
 };
 
-namespace detail {
 inline const Registered<ProRagFace> prorag("prorag");
-}  // namespace detail
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

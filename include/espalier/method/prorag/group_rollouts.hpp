@@ -37,12 +37,12 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     Rollout one{first, {}, {}, 0, false};
     TrajectoryReward rewards;
     for (NodeId id = first; id != no_node; id = tree[id].first_child) {
-      const bool unread = closed_at_birth(tree[id]);
-      const std::string text = unread ? tree.action(id).text : step_text(tree.action(id), protocol);
-      const std::size_t begin = output::code_points(one.response), length = output::code_points(text);
+      const bool unread = espalier::detail::closed_at_birth(tree[id]);
+      const std::string text = unread ? tree.action(id).text : detail::step_text(tree.action(id), protocol);
+      const std::size_t begin = output::detail::code_points(one.response), length = output::detail::code_points(text);
       one.steps.push_back({id, begin, begin + length});
       rewards.steps.push_back(
-          {step_reward(options, tree.annotation("process_reward", id), well_formed(tree, id)), length});
+          {step_reward(options, tree.annotation("process_reward", id), detail::well_formed(tree, id)), length});
       one.response += text + '\n';
       one.end = id;
       if (unread) break;
@@ -51,7 +51,7 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     }
     const rag::State& end = tree.state(one.end);
     one.f1 = rag::score(profile, end.answer(), end.gold()).f1;
-    one.keeps_schema = well_formed_path(tree, one.end);
+    one.keeps_schema = detail::well_formed_path(tree, one.end);
     rewards.outcome = outcome_reward(options, one.f1, one.keeps_schema);
     rollouts.push_back(std::move(one));
     group.push_back(std::move(rewards));
@@ -78,13 +78,14 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     for (std::size_t t = 0; t < one.steps.size(); ++t) {
       const Step& step = one.steps[t];
       json.begin_object()
-          .field("type", closed_at_birth(tree[step.node]) ? "malformed" : rag::name(tree.action(step.node).kind))
+          .field("type", espalier::detail::closed_at_birth(tree[step.node]) ? "malformed"
+                                                                            : rag::name(tree.action(step.node).kind))
           .key("span")
           .begin_array()
           .value(step.begin)
           .value(step.end)
           .end_array();
-      json.field("well_formed", well_formed(tree, step.node))
+      json.field("well_formed", detail::well_formed(tree, step.node))
           .field("process_reward", tree.annotation("process_reward", step.node));
       json.field("step_reward", group[i].steps[t].reward).field("advantage", advantage[i][t]).end_object();
     }

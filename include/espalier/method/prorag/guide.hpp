@@ -30,6 +30,8 @@ struct ProGuideOptions {
   }
 };
 
+namespace detail {
+
 /// Annotates the complete path with the highest mean "process_reward" with "selected", the oldest of equals. Steps
 /// without a score do not count. Paths without any score rank last.
 inline void select_by_process_reward(rag::Tree& tree) {
@@ -46,6 +48,8 @@ inline void select_by_process_reward(rag::Tree& tree) {
   }
   if (best != no_node) tree.annotate("selected", best, 1);
 }
+
+}  // namespace detail
 
 /// Answers without gold.
 class ProRagGuide {
@@ -79,7 +83,7 @@ class ProRagGuide {
       tree = co_await self->beam_(self->steps_, std::move(root), seed);
       note_own_values(tree);
     }
-    select_by_process_reward(tree);
+    detail::select_by_process_reward(tree);
     co_return tree;
   }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.

@@ -60,7 +60,7 @@ class ProRagJudge {
     }
     const auto verdicts = co_await gather(std::move(draws));
     forget(*tree);
-    for (std::size_t i = 0; i < asked.size(); ++i) enter(*tree, asked[i], verdicts[i].front());
+    for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
   }
   /// Removes what an earlier judge said.
   static void forget(rag::Tree& tree) {
@@ -68,9 +68,9 @@ class ProRagJudge {
                   [](const auto& named) { return named.first.starts_with(annotation) || named.first == "judged"; });
     std::erase_if(tree.remarks, [](const Remark& remark) { return remark.name.starts_with(annotation); });
   }
-  static void enter(rag::Tree& tree, const Asked& asked, const rag::Sample& sample) {
+  static void record(rag::Tree& tree, const Asked& asked, const rag::Sample& sample) {
     if (!sample.reply) return;
-    const rag::Preference said = *rag::read_preference(sample.reply->content);
+    const rag::detail::Preference said = *rag::detail::read_preference(sample.reply->content);
     if (said.better > asked.candidates.size() || said.worse > asked.candidates.size()) return;
     const double before = tree.annotation("judged", asked.parent);
     tree.annotate("judged", asked.parent, (std::isnan(before) ? 0 : before) + (said.better > 0));
@@ -91,7 +91,7 @@ class ProRagJudge {
       open.pop_back();
       std::uint64_t ordinal = 0;
       for (const NodeId child : tree.children(one.parent)) {
-        if (tree[child].visits > 0 && well_formed(tree, child)) one.candidates.push_back(child);
+        if (tree[child].visits > 0 && detail::well_formed(tree, child)) one.candidates.push_back(child);
         if (tree[child].visits >= options_.min_visits) open.push_back({child, one.seed.child(ordinal), {}});
         ++ordinal;
       }
@@ -116,7 +116,7 @@ class ProRagJudge {
       if (options_.sees_stats)
         candidates.text += "(mean value " + shown(node.mean()) + ", visits " + std::to_string(node.visits) + ")\n";
       const auto begin = static_cast<std::uint32_t>(candidates.text.size());
-      candidates.text += step_text(tree.action(one.candidates[i]), protocol);
+      candidates.text += detail::step_text(tree.action(one.candidates[i]), protocol);
       candidates.spans.push_back({"candidate", begin, static_cast<std::uint32_t>(candidates.text.size())});
       candidates.text += '\n';
     }

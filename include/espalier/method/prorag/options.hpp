@@ -43,6 +43,8 @@ struct ProRagOptions {
   Budget budget{};             ///< per question
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument that names the option.
 inline const ProRagOptions& checked(const ProRagOptions& o) {
   if (o.simulations == 0) bad_option("simulations", o.simulations, "1 or more");
@@ -57,5 +59,7 @@ inline const ProRagOptions& checked(const ProRagOptions& o) {
   o.prior.check();
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -52,7 +52,7 @@ class ProcessReward {
       seeds[id] = seeds[parent].child(children[parent]++);
       const Context context(seeds[id], 0, &tree->ledger);
       nodes.push_back(id);
-      auto shown = closed_at_birth((*tree)[id])
+      auto shown = espalier::detail::closed_at_birth((*tree)[id])
                        ? self->slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)
                        : self->slots(tree->state(id));
       draws.push_back(self->sampler_.draw("process_reward", std::move(shown), 1, context));
@@ -63,7 +63,8 @@ class ProcessReward {
       if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], self->score(samples[i].front()));
   }
   [[nodiscard]] double score(const rag::Sample& sample) const {
-    return rag::read_scores(sample.reply->content, sampler_.prompts().protocol()->purpose("process_reward")->scores)
+    return rag::detail::read_scores(sample.reply->content,
+                                    sampler_.prompts().protocol()->purpose("process_reward")->scores)
         ->front();
   }
   /// The history before the last step, and that step without its documents.
@@ -81,7 +82,7 @@ class ProcessReward {
     }
     rag::Transcript before;
     for (const rag::Segment* segment : segments) before = before.append(*segment);
-    return slots(state, before, step_text(last, *sampler_.prompts().protocol()));
+    return slots(state, before, detail::step_text(last, *sampler_.prompts().protocol()));
   }
   [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& state,
                                                                           const rag::Transcript& before,

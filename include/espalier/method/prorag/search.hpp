@@ -17,6 +17,8 @@
 /// outcomes discounted by the number of steps, and process rewards learnt from siblings that a judge compares.
 namespace espalier::method {
 
+namespace detail {
+
 /// The number of steps on a path: queries, conclusions and the answer.
 inline std::uint32_t steps_of(const rag::State& state) {
   std::uint32_t steps = 0;
@@ -24,6 +26,8 @@ inline std::uint32_t steps_of(const rag::State& state) {
     steps += segment->model_text() != nullptr && segment->kind() != rag::SegmentKind::thought;
   return steps;
 }
+
+}  // namespace detail
 
 /// Steps in sequence, until there is an answer or the path reaches its largest depth.
 class ProRagEnvironment {
@@ -41,11 +45,11 @@ class ProRagEnvironment {
 
   [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
     static constexpr std::array<Kind, 1> step{16};
-    return std::span<const Kind>(step).first(state.answer() || steps_of(state) >= options_.max_depth ? 0 : 1);
+    return std::span<const Kind>(step).first(state.answer() || detail::steps_of(state) >= options_.max_depth ? 0 : 1);
   }
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
-    const bool last = options_.force_answer && steps_of(state) + 1 >= options_.max_depth;
+    const bool last = options_.force_answer && detail::steps_of(state) + 1 >= options_.max_depth;
     const std::string purpose = last ? "forced_answer" : options_.purpose;
     auto proposals =
         co_await loop_.draw(purpose, loop_.slots(state.view()), n, context, rag::SegmentKind::answer, last);
@@ -89,7 +93,7 @@ class ProRagValue {
     Result result = co_await self->rollouts_(*env, state, context);
     result.value = 0;
     for (const auto& [end, outcome] : result.terminals)
-      result.value += std::pow(self->gamma_, steps_of(end) - steps_of(state)) * outcome /
+      result.value += std::pow(self->gamma_, detail::steps_of(end) - detail::steps_of(state)) * outcome /
                       static_cast<double>(result.terminals.size());
     co_return result;
   }
@@ -101,7 +105,7 @@ class ProRagValue {
 class ProRag {
  public:
   ProRag(const ProRagOptions& options, const rag::Environment& loop, const rag::AnyReward& outcome)
-      : grow_(checked(options).grow),
+      : grow_(detail::checked(options).grow),
         nodes_(loop, {"step", options.max_depth, false, options.distinct, options.simulate}),
         policy_(loop.drawing_once(), {"step", options.answer_depth}),
         search_({.simulations = options.simulations,

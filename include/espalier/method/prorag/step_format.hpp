@@ -15,6 +15,8 @@
 /// The step schema (ProRAG, section 3.1): (thought and query, documents, thought and conclusion)* thought and answer.
 namespace espalier::method {
 
+namespace detail {
+
 /// A step in the protocol's marks, as histories show it, without the final line end.
 inline std::string step_text(const rag::Action& action, const Protocol& protocol) {
   rag::Transcript step;
@@ -45,6 +47,8 @@ inline bool well_formed_path(const rag::Tree& tree, NodeId end) {
   return tree.state(end).answer() &&
          std::all_of(path.begin() + 1, path.end(), [&](NodeId id) { return well_formed(tree, id); });
 }
+
+}  // namespace detail
 
 /// Checks texts in a protocol's marks, for trajectories that no tree holds. The content of an information block is
 /// skipped, so marks inside it do not count.

@@ -48,19 +48,19 @@ inline std::vector<NodeId> right_ends(const rag::Tree& tree, rag::Profile profil
   return ends;
 }
 
-}  // namespace detail
-
 /// A span [begin, end) of a completion in code points, and the weight of its tokens in the loss.
 struct WeightedSpan {
   std::size_t begin, end;
   double weight;
 };
 
+}  // namespace detail
+
 /// The weights of a completion (ProRAG, Eq. 1): lambda for all its marks, 1 for the rest. With lambda = 0 they are
 /// those of the published code: 5 for the marks of an answer, 3 for those of a query or conclusion, 2 for the mark that
 /// closes a thought, 1 for the one that opens it. The spans are in order and cover the completion.
-inline std::vector<WeightedSpan> token_weights(std::string_view completion, const Protocol& protocol,
-                                               double lambda = 0) {
+inline std::vector<detail::WeightedSpan> token_weights(std::string_view completion, const Protocol& protocol,
+                                                       double lambda = 0) {
   struct Weights {
     std::string_view role;
     double open, close;
@@ -72,10 +72,10 @@ inline std::vector<WeightedSpan> token_weights(std::string_view completion, cons
       marks.emplace_back(tag->open, lambda > 0 ? lambda : own.open);
       marks.emplace_back(tag->close, lambda > 0 ? lambda : own.close);
     }
-  std::vector<WeightedSpan> spans;
+  std::vector<detail::WeightedSpan> spans;
   std::size_t written = 0;
   const auto put = [&](std::size_t bytes, double weight) {
-    const std::size_t end = written + output::code_points(completion.substr(0, bytes));
+    const std::size_t end = written + output::detail::code_points(completion.substr(0, bytes));
     if (!spans.empty() && spans.back().weight == weight) spans.back().end = end;
     else if (end > written) spans.push_back({written, end, weight});
     written = end;
@@ -118,7 +118,7 @@ inline void append_step_sft_rows(const output::TreeRecord& record, const rag::Pr
                                  const output::SftOptions& options, double lambda, std::string& out) {
   const rag::Tree& tree = record.tree;
   const std::optional<NodeId> end = output::correct_chain(tree, options.choice, options.profile);
-  if (!end || !well_formed_path(tree, *end)) return;
+  if (!end || !detail::well_formed_path(tree, *end)) return;
   for (const NodeId id : tree.path(*end)) {
     if (id == tree.root()) continue;
     detail::write_sft_row(tree.state(tree[id].parent), tree.action(id),
@@ -149,7 +149,7 @@ inline std::size_t append_rft_rows(const output::TreeRecord& record, const rag::
     json.begin_object()
         .field("id", tree.state(0).question().id + '#' + std::to_string(id))
         .field("input", detail::step_prompt(tree.state(tree[id].parent), prompts));
-    json.field("output", step_text(tree.action(id), *prompts.protocol()));
+    json.field("output", detail::step_text(tree.action(id), *prompts.protocol()));
     detail::write_provenance(json, record, id);
     json.end_object();
     out += '\n';
@@ -179,7 +179,7 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
     const auto side = [&](const char* name, NodeId id) {
       json.key(name)
           .begin_object()
-          .field("new_step", step_text(tree.action(id), *prompts.protocol()))
+          .field("new_step", detail::step_text(tree.action(id), *prompts.protocol()))
           .key("mcts_stats")
           .begin_object();
       json.field("q", tree[id].mean()).field("n", tree[id].visits).end_object().end_object();

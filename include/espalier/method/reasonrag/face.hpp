@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// ReasonRAG as a run sees it. `expand` searches and makes preference pairs, `answer` follows the policy.
 class ReasonRagFace final : public RagMethod {
@@ -93,8 +93,6 @@ class ReasonRagFace final : public RagMethod {
   PolicyLoop policy_;
 };
 
-namespace detail {
 inline const Registered<ReasonRagFace> reasonrag("reasonrag");
-}  // namespace detail
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

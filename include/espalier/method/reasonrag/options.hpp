@@ -25,6 +25,8 @@ struct ReasonRagOptions {
   Budget budget{};      ///< per question
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument that names the option.
 inline const ReasonRagOptions& checked(const ReasonRagOptions& o) {
   if (o.max_rounds == 0) bad_option("max_rounds", o.max_rounds, "1 or more");
@@ -32,5 +34,7 @@ inline const ReasonRagOptions& checked(const ReasonRagOptions& o) {
   if (!(o.decay > 0 && o.decay <= 1)) bad_option("decay", o.decay, "above 0, up to 1");
   return o;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -78,7 +78,7 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
         json.begin_object().field("id", id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected));
         const bool forced = tree.action(chosen).forced;
         const std::string prompt =
-            prompts.render(next_purpose(from, forced), next_slots(from), {})->messages.back().content;
+            prompts.render(detail::next_purpose(from, forced), detail::next_slots(from), {})->messages.back().content;
         json.field("instruction", prompt).field("input", "").field("prompt", prompt);
         json.field("chosen", better).field("rejected", worse);
         json.field("chosen_action_type", rag::name(tree.action(chosen).kind))

@@ -29,6 +29,8 @@ inline std::shared_ptr<const Protocol> reasonrag_protocol() {
   return protocol;
 }
 
+namespace detail {
+
 /// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
 /// `forced` is true for an answer that must be given.
 inline std::string next_purpose(const rag::State& state, bool forced) {
@@ -48,6 +50,8 @@ inline std::vector<std::pair<std::string, rag::Rendering>> next_slots(const rag:
   slots.emplace_back("documents", rag::render_documents(*segments.back()->documents(), protocol));
   return slots;
 }
+
+}  // namespace detail
 
 /// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {

@@ -16,6 +16,8 @@
 /// evidence drawn from what a query found. Its rewards prefer short paths.
 namespace espalier::method {
 
+namespace detail {
+
 /// The number of steps on a path: queries, evidence and the answer.
 inline std::uint32_t reasoning_steps(const rag::State& state) {
   std::uint32_t steps = 0;
@@ -24,6 +26,8 @@ inline std::uint32_t reasoning_steps(const rag::State& state) {
              segment->kind() == rag::SegmentKind::answer;
   return steps;
 }
+
+}  // namespace detail
 
 /// Alternates reasoning and evidence until there is an answer.
 class ReasonRagEnvironment {
@@ -46,7 +50,8 @@ class ReasonRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     const bool forced = kind == reasoning && state.iterations() >= max_rounds_;
-    return loop_.draw(next_purpose(state, forced), next_slots(state), n, context, rag::SegmentKind::answer, forced);
+    return loop_.draw(detail::next_purpose(state, forced), detail::next_slots(state), n, context,
+                      rag::SegmentKind::answer, forced);
   }
 
   template <class = void>
@@ -58,6 +63,8 @@ class ReasonRagEnvironment {
   rag::Environment loop_;
   std::uint32_t max_rounds_;
 };
+
+namespace detail {
 
 /// A terminal state's reward, discounted for every step: r * decay^steps.
 class ShortPath {
@@ -79,6 +86,8 @@ class ShortPath {
   double decay_;
 };
 
+}  // namespace detail
+
 /// Values a state by a judge that sees the gold answer, or by rollouts, whose ends are worth their rewards. The judge
 /// values ends too, so that one scale steers the search. Their rewards are noted beside it.
 class ReasonRagValue {
@@ -88,7 +97,7 @@ class ReasonRagValue {
       : judged_(options.value == ReasonRagOptions::Value::judge),
         sampler_(std::move(sampler)),
         rollouts_({.n = options.n, .max_steps = 2 * options.max_rounds + 2},
-                  ShortPath(std::move(reward), options.decay)) {}
+                  detail::ShortPath(std::move(reward), options.decay)) {}
 
   template <class = void>
   Task<Result> operator()(ReasonRagEnvironment& env, const rag::State& state, const Context& context) {
@@ -110,20 +119,21 @@ class ReasonRagValue {
     result.known = samples.front().reply.has_value();
     if (result.known)
       result.value =
-          rag::read_scores(samples.front().reply->content, reasonrag_protocol()->purpose("judge")->scores)->front() /
+          rag::detail::read_scores(samples.front().reply->content, reasonrag_protocol()->purpose("judge")->scores)
+              ->front() /
           100;
     co_return result;
   }
   bool judged_;
   rag::Sampler sampler_;
-  Rollout<ShortPath> rollouts_;
+  Rollout<detail::ShortPath> rollouts_;
 };
 
 /// ReasonRAG's search.
 class ReasonRag {
  public:
   ReasonRag(const ReasonRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
-      : environment_(loop, checked(options).max_rounds),
+      : environment_(loop, detail::checked(options).max_rounds),
         engine_({.simulations = options.simulations,
                  .width = options.children,
                  .window = options.window,

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <espalier/backend/chat/detail/openai_reply.hpp>
+#include <espalier/backend/chat/detail/stop_text.hpp>
+#include <espalier/backend/chat/detail/usage.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/server_error.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace espalier::backend::detail {
+
+/// The completion in a reply of Ollama's /api/chat or /api/generate. If the reply says why it ended, its text may be
+/// null: the model wrote nothing. Throws BackendError for an error sent as a reply, and for a reply that has no text or
+/// is incomplete.
+inline Completion read_ollama(simdjson::dom::element root, const Prompt& prompt, UsageReader& counts) {
+  throw_if_error(root);
+  std::string_view text, thought;
+  simdjson::dom::element message = root;
+  const bool chat = !root["message"].get(message);
+  if (message["thinking"].get(thought)) thought = {};
+  const auto reason = field<std::string_view>(root, "done_reason").value_or("");
+  const auto written = message[chat ? "content" : "response"];
+  const bool silent = absent(written) && !reason.empty();
+  if (written.get(text) && thought.empty() && !silent) throw BackendError("a reply without a text");
+  if (!field<bool>(root, "done").value_or(false)) throw BackendError("a reply that is not done");
+  Completion completion(with_thought(thought, text));
+  completion.finish = reason == "length" ? Finish::length : reason == "stop" ? Finish::stop : Finish::other;
+  if (completion.finish == Finish::stop) completion.text += missing_stop(text, prompt.body(), std::nullopt);
+  const Usage usage = counts.read(root["prompt_eval_count"], root["eval_count"]);
+  completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
+  completion.completion_tokens = static_cast<std::uint32_t>(usage.completion);
+  simdjson::dom::array tokens;
+  if (!prompt.sampling().logprobs || root["logprobs"].get(tokens) || tokens.size() < completion.completion_tokens)
+    return completion;
+  double sum = 0;
+  std::vector<TokenLogprob> each;
+  for (const auto token : tokens) {
+    double logprob = 0;
+    std::string_view named;
+    if (token["logprob"].get(logprob)) return completion;
+    if (!token["token"].get(named)) each.push_back({std::string(named), logprob});
+    sum += logprob;
+  }
+  completion.logprob = sum;
+  if (prompt.sampling().token_logprobs && each.size() == tokens.size()) completion.tokens = std::move(each);
+  return completion;
+}
+
+}  // namespace espalier::backend::detail

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <espalier/backend/chat/detail/refusal.hpp>
+#include <espalier/backend/chat/detail/stop_text.hpp>
+#include <espalier/backend/chat/detail/usage.hpp>
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/server_error.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// Why a choice ended. Servers use several names for it.
+inline Finish read_finish(simdjson::dom::element choice) {
+  const auto reason = field<std::string_view>(choice, "finish_reason").value_or("");
+  if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Finish::length;
+  const bool stop = reason == "stop" || reason == "eos_token" || reason == "stop_sequence" || reason == "end_turn";
+  return stop ? Finish::stop : Finish::other;
+}
+
+/// True if the value is null or missing.
+inline bool absent(simdjson::simdjson_result<simdjson::dom::element> place) {
+  return place.error() != simdjson::SUCCESS || place.is_null();
+}
+
+/// The sum of the natural log-probabilities of a text's tokens, and each of them where the reply names the tokens.
+struct LogprobSum {
+  double sum = 0;
+  std::uint64_t tokens = 0;
+  std::vector<TokenLogprob> each{};
+};
+
+/// The sum for a choice, in chat or plain form, and with `each` its tokens. Nothing if a token has no log-probability.
+inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice, bool each) {
+  simdjson::dom::array tokens;
+  const bool chat = !choice["logprobs"]["content"].get(tokens);
+  if (!chat && choice["logprobs"]["token_logprobs"].get(tokens)) return std::nullopt;
+  LogprobSum all;
+  simdjson::dom::array names;
+  const bool named = !chat && !choice["logprobs"]["tokens"].get(names) && names.size() == tokens.size();
+  auto name = named ? names.begin() : tokens.begin();
+  for (const auto token : tokens) {
+    double logprob = 0;
+    if (chat ? token["logprob"].get(logprob) : token.get(logprob)) return std::nullopt;
+    std::string_view text;
+    if (each && (chat ? !token["token"].get(text) : named && !(*name).get(text)))
+      all.each.push_back({std::string(text), logprob});
+    ++name;
+    all.sum += logprob;
+    ++all.tokens;
+  }
+  if (all.each.size() != all.tokens) all.each.clear();
+  return all;
+}
+
+/// A text with the separate thought of a reasoning model in front, as a `<think>` block.
+inline std::string with_thought(std::string_view thought, std::string_view text) {
+  std::string out;
+  if (!thought.empty()) out.append("<think>\n").append(thought).append("\n</think>\n");
+  return out += text;
+}
+
+/// The text of a choice, without the assistant's message that it continues, and with the stop string that the server
+/// removed (stop_text.hpp). If the choice says why it ended, its text may be null: the model wrote nothing, for
+/// instance because it thought until its limit. Throws BackendError (transport) if both are missing.
+inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish,
+                             const Dialect& dialect) {
+  std::string_view text, thought;
+  simdjson::dom::element message = choice;
+  const bool chat = !choice["message"].get(message);
+  if (chat && message["reasoning_content"].get(thought) && message["reasoning"].get(thought)) thought = {};
+  const auto written = message[chat ? "content" : "text"];
+  const bool silent = absent(written) && field<std::string_view>(choice, "finish_reason");
+  if (written.get(text) && thought.empty() && !silent) throw BackendError("a choice without text");
+  const std::string& begun = body.messages.back().content;
+  if (chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun))
+    text.remove_prefix(begun.size());
+  std::string out = with_thought(thought, text);
+  auto reported = field<std::string_view>(choice, "stop_reason");
+  if (!reported) reported = field<std::string_view>(choice, "matched_stop");
+  const bool end_token = field<std::int64_t>(choice, "stop_reason") || field<std::int64_t>(choice, "matched_stop");
+  if (finish == Finish::stop && !end_token) out += missing_stop(text, body, reported);
+  return out;
+}
+
+/// The number of a choice's tokens, from its token ids or log-probabilities. 0 = not given.
+inline std::uint32_t listed_tokens(simdjson::dom::element choice) {
+  simdjson::dom::array list;
+  if (!choice["token_ids"].get(list) || !choice["logprobs"]["content"].get(list) ||
+      !choice["logprobs"]["token_logprobs"].get(list))
+    return static_cast<std::uint32_t>(list.size());
+  return 0;
+}
+
+/// Distributes the tokens of a message over its choices. Usage gives only the sum. If `listed` adds up to that sum,
+/// each choice gets its own number, so nothing depends on who shared the message. Otherwise they get equal parts, the
+/// first ones one more. `listed` holds listed_tokens of each choice, by index.
+inline void count_tokens(std::vector<std::optional<Completion>>& completions, const std::vector<std::uint32_t>& listed,
+                         std::uint32_t sum) {
+  const auto count = static_cast<std::uint32_t>(
+      std::count_if(completions.begin(), completions.end(), [](const auto& c) { return c.has_value(); }));
+  const bool told = std::accumulate(listed.begin(), listed.end(), std::uint64_t(0)) == sum;
+  std::uint32_t nth = 0;
+  for (std::size_t i = 0; i < completions.size(); ++i)
+    if (completions[i]) {
+      completions[i]->completion_tokens = told ? listed[i] : sum / count + (nth < sum % count ? 1 : 0);
+      ++nth;
+    }
+}
+
+/// The completions of a reply, one place per sample, by choice index. A place stays empty if the server sent fewer.
+/// Each completion counts the whole prompt's tokens, as if it was asked alone. Log-probabilities are left out if they
+/// cover fewer tokens than usage counts. Throws BackendError for an error sent as a reply, and for missing, surplus or
+/// repeated choices.
+inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root,
+                                                               std::span<const Prompt> samples, const Dialect& dialect,
+                                                               UsageReader& counts) {
+  throw_if_error(root);
+  simdjson::dom::array choices;
+  if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");
+  const Usage usage = counts.read(root["usage"]["prompt_tokens"], root["usage"]["completion_tokens"]);
+  std::vector<std::optional<Completion>> completions(samples.size());
+  std::vector<std::uint32_t> listed(samples.size());
+  std::uint64_t position = 0, scored = 0;
+  for (const auto choice : choices) {
+    std::uint64_t index = position++;
+    const auto error = choice["index"].get(index);  // without an index, choices are in order
+    if ((error && error != simdjson::NO_SUCH_FIELD) || index >= samples.size())
+      throw BackendError("a choice that was not asked for");
+    if (completions[index]) throw BackendError("two choices under one index");
+    Completion completion;
+    completion.finish = read_finish(choice);
+    completion.text = read_text(choice, samples[index].body(), completion.finish, dialect);
+    completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
+    const Sampling& sampling = samples[index].sampling();
+    if (auto logprobs = sampling.logprobs ? read_logprobs(choice, sampling.token_logprobs) : std::nullopt) {
+      completion.logprob = logprobs->sum;
+      completion.tokens = std::move(logprobs->each);
+      scored += logprobs->tokens;
+    }
+    completions[index] = std::move(completion);
+    listed[index] = listed_tokens(choice);
+  }
+  for (auto& completion : completions)
+    if (completion && scored < usage.completion) completion->logprob.reset(), completion->tokens.clear();
+  count_tokens(completions, listed, static_cast<std::uint32_t>(usage.completion));
+  return completions;
+}
+
+}  // namespace espalier::backend::detail

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace espalier::backend::detail {
+
+/// True for a raw prompt: token ids, or one message without a role.
+inline bool is_raw(const PromptBody& body) {
+  return !body.ids.empty() || (body.messages.size() == 1 && body.messages[0].role.empty());
+}
+
+/// True if the answer continues the last message, which is the assistant's.
+inline bool is_prefill(const PromptBody& body) { return body.messages.back().role == "assistant"; }
+
+/// The error for a request that a kind of server does not support.
+inline BackendError refusal(const Dialect& dialect, std::string_view field, std::string_view why) {
+  std::string what = "a server of the sort '" + std::string(dialect.name) + "' cannot be asked for " +
+                     std::string(field) + ": " + std::string(why);
+  if (dialect.server == Server::other)
+    what += "; name its sort by the option 'server', or send the field by 'extra_body'";
+  return BackendError(what, BackendError::Kind::permanent);
+}
+
+/// Throws BackendError (permanent) if the prompt needs something that the server lacks. The message names the kind of
+/// server and the field. `chat`: the prompt goes to the chat route.
+inline void refuse_unfit(const PromptBody& body, bool chat, const Dialect& dialect) {
+  const Sampling& sampling = body.sampling;
+  const auto refuse = [&](bool unfit, std::string_view field, std::string_view why) {
+    if (unfit) throw refusal(dialect, field, why);
+  };
+  const bool whole = sampling.temperature == 0 || sampling.temperature == 1;
+  refuse(sampling.logprobs && dialect.logprobs == Dialect::Logprobs::unknown, "logprobs",
+         "what they mean there is not known");
+  refuse(sampling.logprobs && dialect.logprobs == Dialect::Logprobs::scaled && !whole, "logprobs",
+         "they are those after temperature there; only temperature 0 and 1 leave the model's own");
+  refuse(sampling.top_k != 0 && !dialect.top_k_off, "top_k", "it is not known there");
+  refuse(sampling.min_p != 0 && !dialect.top_k_off, "min_p", "it is not known there");
+  refuse(dialect.max_stops > 0 && sampling.stop.size() > dialect.max_stops, "stop",
+         "it takes at most " + std::to_string(dialect.max_stops) + " stop strings");
+  refuse(chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::absent,
+         "a continued message of the assistant", "it would begin another one, or may do so");
+  refuse(!body.ids.empty() && !dialect.ids, "a prompt of token ids", "it takes text alone");
+}
+
+}  // namespace espalier::backend::detail

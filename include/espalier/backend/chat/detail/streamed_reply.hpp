@@ -1,0 +1,111 @@
+#pragma once
+
+#include <espalier/backend/chat/detail/event_stream.hpp>
+#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/server_error.hpp>
+#include <espalier/core/json_writer.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace espalier::backend::detail {
+
+/// Joins a reply that came as a stream of chunks into one that reads like a complete reply.
+class StreamedReply {
+ public:
+  /// The reply's JSON. Throws BackendError for an error among the chunks. Throws BackendError (transport) for a stream
+  /// that is damaged or ends before its "[DONE]".
+  static std::string whole(std::string_view stream, JsonReader& json) {
+    StreamedReply reply;
+    bool done = false;
+    for_each_event(stream, [&](std::string_view data) {
+      done = done || data == "[DONE]";
+      if (done) return;
+      std::string text(data);
+      const simdjson::dom::element chunk = json.read(text);
+      throw_if_error(chunk);
+      reply.add(chunk);
+    });
+    if (!done) throw BackendError("the stream ends before its end");
+    return reply.json();
+  }
+
+ private:
+  struct Choice {
+    std::string text, thought, finish, stop, logprobs, ids;
+    bool chat = false;
+  };
+
+  void add(simdjson::dom::element chunk) {
+    simdjson::dom::element usage;
+    if (!chunk["usage"].get(usage) && usage.is_object()) usage_ = simdjson::minify(usage);
+    simdjson::dom::array choices;
+    if (chunk["choices"].get(choices)) return;
+    for (const auto part : choices) {
+      Choice& choice = choices_[field<std::uint64_t>(part, "index").value_or(0)];
+      simdjson::dom::element delta = part;
+      if (!part["delta"].get(delta)) choice.chat = true;
+      const std::size_t before = choice.text.size();
+      for (const char* name : {"content", "text"}) choice.text += field<std::string_view>(delta, name).value_or("");
+      if (choice.text.size() > before && !choice.finish.empty())
+        throw BackendError("a choice that goes on after its end");
+      for (const char* name : {"reasoning_content", "reasoning"})
+        choice.thought += field<std::string_view>(delta, name).value_or("");
+      if (const auto finish = field<std::string_view>(part, "finish_reason")) choice.finish = *finish;
+      for (const char* name : {"stop_reason", "matched_stop"}) {
+        simdjson::dom::element stop;
+        if (!part[name].get(stop) && !stop.is_null()) choice.stop = simdjson::minify(stop);
+      }
+      add_logprobs(part, choice.logprobs);
+      simdjson::dom::array ids;
+      if (!part["token_ids"].get(ids))
+        for (const auto id : ids) choice.ids.append(choice.ids.empty() ? "" : ",").append(simdjson::minify(id));
+    }
+  }
+  /// Appends log-probabilities of further tokens, in the form of the chat route.
+  static void add_logprobs(simdjson::dom::element part, std::string& list) {
+    simdjson::dom::array tokens;
+    const bool chat = !part["logprobs"]["content"].get(tokens);
+    if (!chat && part["logprobs"]["token_logprobs"].get(tokens)) return;
+    simdjson::dom::array names;
+    const bool named = !chat && !part["logprobs"]["tokens"].get(names) && names.size() == tokens.size();
+    auto name = named ? names.begin() : tokens.begin();
+    for (const auto token : tokens) {
+      list += list.empty() ? "" : ",";
+      const std::string label = named ? "\"token\":" + std::string(simdjson::minify(*name)) + ',' : "";
+      list +=
+          chat ? simdjson::minify(token) : '{' + label + "\"logprob\":" + std::string(simdjson::minify(token)) + '}';
+      ++name;
+    }
+  }
+  [[nodiscard]] std::string json() const {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object().key("choices").begin_array();
+    for (const auto& [index, choice] : choices_) {
+      json.begin_object().field("index", index).field("finish_reason", choice.finish);
+      if (!choice.stop.empty()) json.key("stop_reason").raw(choice.stop);
+      if (!choice.logprobs.empty()) json.key("logprobs").raw("{\"content\":[" + choice.logprobs + "]}");
+      if (!choice.ids.empty()) json.key("token_ids").raw("[" + choice.ids + "]");
+      if (choice.chat) {
+        json.key("message").begin_object().field("content", choice.text);
+        if (!choice.thought.empty()) json.field("reasoning_content", choice.thought);
+        json.end_object();
+      } else {
+        json.field("text", choice.text);
+      }
+      json.end_object();
+    }
+    json.end_array();
+    if (!usage_.empty()) json.key("usage").raw(usage_);
+    json.end_object();
+    return out;
+  }
+
+  std::map<std::uint64_t, Choice> choices_;
+  std::string usage_;
+};
+
+}  // namespace espalier::backend::detail

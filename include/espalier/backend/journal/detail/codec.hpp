@@ -1,0 +1,127 @@
+#pragma once
+
+#include <espalier/backend/journal/detail/bytes.hpp>
+#include <espalier/backend/journal/store.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
+#include <espalier/core/score.hpp>
+
+#include <string_view>
+
+namespace espalier::backend::detail {
+
+/// Converts a response to bytes and back without loss: kind, write(value, writer), read(reader).
+template <class T>
+struct Codec;
+
+template <>
+struct Codec<Completion> {
+  static constexpr RecordKind kind = RecordKind::generation;
+  static void write(const Completion& c, ByteWriter& out) {
+    out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
+    out.add(std::uint8_t(c.logprob.has_value() ? (c.tokens.empty() ? 1 : 2) : 0));
+    if (!c.logprob) return;
+    out.add(*c.logprob);
+    if (c.tokens.empty()) return;
+    out.add_count(c.tokens.size());
+    for (const TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+  }
+  static Completion read(ByteReader& in) {
+    Completion c(in.take_string());
+    const auto finish = in.take<std::uint8_t>();
+    if (finish > static_cast<std::uint8_t>(Finish::other))
+      throw Error("unknown finish reason " + std::to_string(finish));
+    c.finish = static_cast<Finish>(finish);
+    c.prompt_tokens = in.take<std::uint32_t>();
+    c.completion_tokens = in.take<std::uint32_t>();
+    const auto scored = in.take<std::uint8_t>();
+    if (scored > 2) throw Error("a flag is " + std::to_string(scored));
+    if (scored) c.logprob = in.take_double();
+    if (scored < 2) return c;
+    const std::size_t count = in.take_count(sizeof(std::uint32_t) + sizeof(double));
+    if (count == 0) throw Error("a list of tokens is empty");
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string text = in.take_string();
+      c.tokens.push_back({std::move(text), in.take_double()});
+    }
+    return c;
+  }
+};
+
+/// Passages are stored whole, so that a replay needs no index.
+template <>
+struct Codec<Passages> {
+  static constexpr RecordKind kind = RecordKind::retrieval;
+  static void write(const Passages& passages, ByteWriter& out) {
+    out.add_count(passages.size());
+    for (const Passage& p : passages) out.add(p.id()).add(p.title()).add(p.text()).add(p.score());
+  }
+  static Passages read(ByteReader& in) {
+    const std::size_t count = in.take_count(3 * sizeof(std::uint32_t) + sizeof(double));
+    Passages passages;
+    passages.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string id = in.take_string(), title = in.take_string(), text = in.take_string();
+      passages.emplace_back(std::move(id), std::move(title), std::move(text), in.take_double());
+    }
+    return passages;
+  }
+};
+
+template <>
+struct Codec<Embedding> {
+  static constexpr RecordKind kind = RecordKind::embedding;
+  static void write(const Embedding& embedding, ByteWriter& out) {
+    out.add_count(embedding.size());
+    for (float x : embedding) out.add(x);
+  }
+  static Embedding read(ByteReader& in) {
+    Embedding embedding(in.take_count(sizeof(float)));
+    for (float& x : embedding) x = in.take_float();
+    return embedding;
+  }
+};
+
+template <>
+struct Codec<Score> {
+  static constexpr RecordKind kind = RecordKind::score;
+  static void write(const Score& score, ByteWriter& out) {
+    out.add(score.logprob).add(score.tokens).add(score.prompt_tokens);
+  }
+  static Score read(ByteReader& in) {
+    Score score;
+    score.logprob = in.take_double();
+    score.tokens = in.take<std::uint32_t>();
+    score.prompt_tokens = in.take<std::uint32_t>();
+    return score;
+  }
+};
+
+inline constexpr std::uint8_t codec_version = 1;
+
+/// A response as bytes: codec version, kind, fields.
+template <class T>
+std::string encode(const T& value) {
+  ByteWriter out;
+  out.add(codec_version).add(static_cast<std::uint8_t>(Codec<T>::kind));
+  Codec<T>::write(value, out);
+  return std::move(out).bytes();
+}
+
+/// The response from its bytes. Throws Error that describes the damage. All accepted bytes encode to the same bytes
+/// again.
+template <class T>
+T decode(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto version = in.take<std::uint8_t>();
+  if (version != codec_version)
+    throw Error("the record has version " + std::to_string(version) + ", this build reads " +
+                std::to_string(codec_version));
+  const auto kind = in.take<std::uint8_t>();
+  if (kind != static_cast<std::uint8_t>(Codec<T>::kind)) throw Error("the record is of kind " + std::to_string(kind));
+  T value = Codec<T>::read(in);
+  in.finish();
+  return value;
+}
+
+}  // namespace espalier::backend::detail

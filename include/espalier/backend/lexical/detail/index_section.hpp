@@ -1,0 +1,71 @@
+#pragma once
+
+#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/core/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// A section of an index, from a CheckedFile or an IndexMemory. Wrong sizes and damage throw Error.
+class IndexSection {
+ public:
+  explicit IndexSection(std::shared_ptr<const std::string> memory) : bytes_(std::move(memory)) {}
+  IndexSection(CheckedFile::Section section) : bytes_(std::move(section)) {}  // NOLINT: it is one
+
+  [[nodiscard]] std::uint64_t size() const {
+    const auto* const memory = std::get_if<Memory>(&bytes_);
+    return memory ? (*memory)->size() : std::get<CheckedFile::Section>(bytes_).size();
+  }
+  /// `count` numbers or records from `first` on, valid as long as a copy of the section lives.
+  template <class T>
+  [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
+    const auto* const memory = std::get_if<Memory>(&bytes_);
+    if (!memory) return std::get<CheckedFile::Section>(bytes_).items<T>(first, count);
+    if (const std::uint64_t most = (*memory)->size() / sizeof(T); first > most || count > most - first)
+      throw Error("an index in memory reaches behind its end");
+    return {reinterpret_cast<const T*>((*memory)->data()) + first, static_cast<std::size_t>(count)};
+  }
+
+ private:
+  using Memory = std::shared_ptr<const std::string>;
+  std::variant<Memory, CheckedFile::Section> bytes_;
+};
+
+/// The sections of an index in memory. Written like those of a CheckedWriter, read like those of a CheckedFile.
+class IndexMemory {
+ public:
+  void begin(std::string_view section) { sections_.push_back({std::string(section), std::make_shared<std::string>()}); }
+  template <class T>
+  void write(std::span<const T> items) {
+    write(std::string_view(reinterpret_cast<const char*>(items.data()), items.size_bytes()));
+  }
+  void write(std::string_view text) { *sections_.back().bytes += text; }
+  [[nodiscard]] std::uint64_t position() const { return sections_.back().bytes->size(); }
+
+  [[nodiscard]] IndexSection section(std::string_view name) const {
+    const auto found = std::ranges::find(sections_, name, &Section::name);
+    if (found == sections_.end()) throw Error("an index has no section '" + std::string(name) + "'");
+    return IndexSection(found->bytes);
+  }
+
+ private:
+  struct Section {
+    std::string name;
+    std::shared_ptr<std::string> bytes;
+  };
+  std::vector<Section> sections_;
+};
+
+}  // namespace espalier::backend::detail

@@ -1,0 +1,211 @@
+#pragma once
+
+#include <espalier/backend/chat/detail/extra_body.hpp>
+#include <espalier/method/match_budget.hpp>
+#include <espalier/method/registry.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/output/report.hpp>
+#include <espalier/output/work_folder.hpp>
+#include <espalier/run/annotate.hpp>
+#include <espalier/run/configure.hpp>
+#include <espalier/run/describe.hpp>
+#include <espalier/run/harvest.hpp>
+#include <espalier/run/ordered_files.hpp>
+#include <espalier/run/outputs.hpp>
+#include <espalier/run/run_record.hpp>
+#include <espalier/run/services.hpp>
+#include <espalier/run/stops.hpp>
+#include <espalier/version.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// The result of a run besides its files.
+class RunResult {
+ public:
+  RunResult(std::string json, std::size_t open_questions, bool finished_before)
+      : summary(std::move(json)), open(open_questions), recognised(finished_before) {}
+  std::string summary;   ///< the content of summary.json
+  std::size_t open;      ///< questions that a failed backend left open; running again goes on with them
+  std::string why_open;  ///< the first of them, in their order
+  bool recognised;       ///< the folder held this run already, finished
+  std::vector<std::string>
+      rebuilt;  ///< outputs of a run that had ended which were not as it left them, and were made again
+};
+
+/// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
+/// any time. Started again with the same search options, it continues.
+class Run {
+ public:
+  /// Throws std::invalid_argument for unknown or bad options.
+  explicit Run(Settings settings) : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
+    output::detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
+    detail::check_searchable(settings_, *method_);
+    backend::detail::check_extra_body(settings_.extra_body);  // run.json will hold it
+    if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
+    if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
+    if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
+  }
+
+  /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
+  /// options that do not match the folder's earlier run.
+  RunResult operator()(const ProgressHook& hook = nullptr) {
+    return output::detail::with_files([&] { return run(hook); });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  RunResult run(const ProgressHook& hook) {
+    const auto start = Clock::now();
+    // A simulated model always knows the questions of the whole file, so that it stays the same model under any limit.
+    const std::vector<rag::Example> known = output::read_questions(
+        settings_.questions,
+        {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding() && method_->needs_gold()});
+    examples_ = known;
+    if (settings_.limit > 0 && examples_.size() > settings_.limit) examples_.resize(settings_.limit);
+    const rag::PromptSet prompts =
+        settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
+    output::detail::WorkFolder folder(settings_.out, annotating()  ? "espalier annotate"
+                                                     : expanding() ? "espalier expand"
+                                                                   : "espalier answer");
+    const detail::RunRecord record = describe(settings_, *method_, prompts);
+    const bool in_place = annotating() && take_recorded(folder);
+    detail::EarlierRun earlier;
+    bool finished_before = false;
+    if (!settings_.overwrite && !in_place) {
+      record.compare_with(folder / "run.json");
+      if (!annotating()) earlier = detail::EarlierRun::in(folder.path());
+      if (settings_.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
+      if (earlier.summary) return RunResult(std::move(*earlier.summary), 0, true);
+      earlier.check_mendable(
+          folder.path(), settings_.journal && std::filesystem::exists(detail::journal_file(settings_, folder.path())));
+    }
+    const bool kept = in_place || finished_before;  // until the new files are whole
+    if (!kept) {
+      std::filesystem::remove(folder / "summary.json");
+      detail::write_record(folder / "run.json", record.fields(version));
+    }
+
+    Scheduler scheduler;
+    std::function<void(const std::string&)> tell = [](const std::string&) {};
+    settings_.watch =
+        std::make_shared<backend::HttpWatch>(settings_.contact, [&](const std::string& news) { tell(news); });
+    Services services(scheduler, settings_, known, skills_, lexical_,
+                      detail::RunJournal(settings_, folder.path(), record.identity()));
+    harvest_.emplace(settings_, examples_, *method_);
+    detail::Summary& summary = harvest_->summary;
+    summary.method = settings_.method;
+    summary.model = services.model_label;
+    summary.retriever = services.retriever_label;
+    summary.oracle =
+        expanding() && std::any_of(known.begin(), known.end(), [](const rag::Example& e) { return !e.gold.empty(); });
+    services.ports.timeout = detail::remembered_stops(settings_, folder.path(), method_->options().json());
+    method_->prepare(services.ports, prompts);
+    if (hook) {
+      tell = [&](const std::string& news) {
+        hook(harvest_->progress(services.calls(), seconds_since(start),
+                                news.empty() ? settings_.watch->trouble() : news));
+      };
+      tell("");  // the start may take a while, and no question's clock runs yet
+      scheduler.on_turn([&] { tell(""); });
+    }
+    grow_all(scheduler, folder.next());
+
+    write_file(folder.next() / "accounts.json", services.accounts());
+    summary.notes = method_->notes();
+    for (const auto& [server, remark] : settings_.watch->remarks())
+      summary.notes["answers.jsonl"] += (summary.notes["answers.jsonl"].empty() ? "" : "; ") + remark;
+    summary.seconds = seconds_since(start);
+    tell("");
+    RunResult result = sum_up(folder.next());
+    result.rebuilt = std::move(earlier.changed);
+    if (kept && result.open > 0) return result;  // the files of the run stay as they are
+    output::detail::FlatFields fields =
+        in_place ? output::detail::read_flat_fields((folder / "run.json").string()) : record.fields(version);
+    if (annotating()) detail::mark_annotated(fields);
+    detail::note_outputs(fields, folder.next());
+    detail::write_record(folder.next() / "run.json", fields);
+    folder.commit();
+    return result;
+  }
+
+  [[nodiscard]] bool simulated() const {
+    return settings_.model == "simulated" ||
+           std::any_of(settings_.models.begin(), settings_.models.end(),
+                       [](const ModelFor& other) { return other.model == "simulated"; });
+  }
+  [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
+  [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }
+
+  Task<rag::Tree> search(const rag::Example& example) {
+    if (annotating()) return recorded_.annotate(*method_, example, settings_.with);
+    return expanding() ? method_->grow(rag::State(example), settings_.seed)
+                       : method::answer(*method_, rag::State(example.question), settings_.seed);
+  }
+
+  void grow_all(Scheduler& scheduler, const std::filesystem::path& folder) {
+    detail::OrderedFiles files(folder, harvest_->files());
+    std::vector<Clock::time_point> starts(examples_.size());
+    scheduler.for_each(
+        examples_.size(), settings_.open_questions,
+        [&](std::size_t i) {
+          starts[i] = Clock::now();
+          return search(examples_[i]);
+        },
+        [&](std::size_t i, Outcome<rag::Tree> outcome) {
+          files.put(i, harvest_->take(i, std::move(outcome), seconds_since(starts[i])));
+        });
+    files.commit();
+  }
+
+  /// Reads the trees that are to be annotated, whose files may be those of the run's own folder; true if they are.
+  bool take_recorded(const output::detail::WorkFolder& folder) {
+    const std::filesystem::path source = std::filesystem::absolute(settings_.trees).parent_path();
+    const bool own = std::filesystem::equivalent(source, folder.path());
+    if (!own) output::detail::settle(source);
+    detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
+    recorded_ = detail::RecordedTrees(settings_.trees);
+    if (settings_.retriever == "bm25") settings_.corpus = settings_.index = "";  // nothing is looked up
+    return own;
+  }
+
+  /// Writes the summary and the page of the files in a folder.
+  RunResult sum_up(const std::filesystem::path& folder) const {
+    const std::string json = harvest_->summary.json();
+    output::write_report(folder, json, folder / "report.html");
+    write_file(folder / "summary.json", json + '\n');
+    RunResult result(json, harvest_->summary.open(), false);
+    result.why_open = harvest_->why_open();
+    return result;
+  }
+
+  static void write_file(const std::filesystem::path& path, const std::string& text) {
+    output::detail::AtomicFile file(path.string());
+    file.write(text);
+    file.commit();
+  }
+
+  Settings settings_;
+  std::unique_ptr<method::Method> method_;
+  sim::Skills skills_;
+  Lexical lexical_;
+  std::vector<rag::Example> examples_;
+  detail::RecordedTrees recorded_;  ///< the trees to annotate
+  std::optional<detail::Harvest> harvest_;
+};
+
+}  // namespace espalier::run

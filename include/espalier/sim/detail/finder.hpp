@@ -1,0 +1,154 @@
+#pragma once
+
+#include <espalier/sim/detail/knowledge.hpp>
+#include <espalier/sim/detail/reader.hpp>
+#include <espalier/sim/detail/request.hpp>
+#include <espalier/sim/detail/wording.hpp>
+#include <espalier/sim/skills.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::sim::detail {
+
+/// The result of looking for an answer.
+struct Finding {
+  std::string thought;
+  std::string asked;                 ///< the question it answers, in the form for statement()
+  std::optional<std::string> value;  ///< nothing if the model says that it does not know
+  bool sure = true;                  ///< read or recalled, not invented
+
+  /// The value, or the text that says it is not known.
+  [[nodiscard]] std::string answer() const { return value.value_or(std::string(not_known)); }
+  /// The same as a sentence that can stand alone.
+  [[nodiscard]] std::string sentence() const {
+    return value ? statement(asked) + *value + "." : std::string(not_known) + ": the documents do not say this.";
+  }
+};
+
+/// States what was found for step k, if the prompt does not say it yet.
+inline std::string news(const Reader& reader, std::size_t k) {
+  const auto& belief = reader.value(k);
+  return belief && !belief->said ? statement(reader.question(k)) + belief->text + ".\n" : std::string();
+}
+
+/// Looks for the answer to one question: in what the prompt shows, in memory, and sometimes by inventing it.
+class Finder {
+ public:
+  Finder(const Knowledge& knowledge, const Skills& skills, const Request& request)
+      : knowledge_(knowledge), skills_(skills), request_(request) {}
+
+  [[nodiscard]] Reader reader(const Chain& chain) const {
+    return {knowledge_, skills_, chain, request_.view, request_.draws};
+  }
+
+  /// The best final answer: to the whole question, or to a sub-question from memory. Of attempts that are shown with
+  /// their histories it is the most frequent answer.
+  [[nodiscard]] Finding recollect() const {
+    if (request_.view.has_history)
+      if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
+    if (const Chain* chain = knowledge_.chain(request_.question)) {
+      Reader reader = this->reader(*chain);
+      reader.look(true);
+      Finding found;
+      for (std::size_t k = 0; k < reader.steps(); ++k) found.thought += news(reader, k);
+      found.value = reader.answer();
+      if (!found.value) found.value = favourite();
+      if (found.value) return found;
+      if (!request_.view.has_history) return imagine(reader.guess());
+      found.value = reader.guess();
+      found.sure = false;
+      return found;
+    }
+    if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
+    return from_fact(knowledge_.find(content(request_.question)), request_.question);
+  }
+
+  /// What can be said about an open question: a step of the chain, the whole question, or any known fact. If it is none
+  /// of these, or has no answer yet, the first new fact.
+  [[nodiscard]] Finding settle(std::string_view asked) const {
+    const Chain* chain = knowledge_.chain(request_.question);
+    if (!chain) chain = knowledge_.chain(asked);
+    if (!chain) return from_fact(knowledge_.find_for(asked), asked);
+    Reader reader = this->reader(*chain);
+    reader.look(true);
+    const std::size_t step = reader.step_of(asked);
+    if (step < reader.steps() && reader.ready(step)) {
+      Finding found{.thought = {}, .asked = reader.question(step), .value = {}};
+      found.sure = reader.value(step).has_value();
+      if (!found.sure && request_.draws.happens("hallucinate", skills_.hallucinate, step)) reader.invent(step);
+      if (const auto& belief = reader.value(step)) found.value = belief->text;
+      return found;
+    }
+    if (step == reader.steps() && content(asked) != chain->content)
+      if (const Fact* fact = knowledge_.find_for(asked)) return from_fact(fact, asked);
+    if (auto answer = reader.answer()) return {.thought = {}, .asked = chain->question, .value = std::move(answer)};
+    for (std::size_t k = 0; k < reader.steps(); ++k)
+      if (const auto& belief = reader.value(k); belief && !belief->said)
+        return {.thought = {}, .asked = reader.question(k), .value = belief->text};
+    return {.thought = {}, .asked = {}, .value = {}, .sure = false};
+  }
+
+ private:
+  /// The most frequent candidate, the first of equals.
+  [[nodiscard]] std::optional<std::string> favourite() const {
+    const auto& candidates = request_.view.candidates;
+    std::optional<std::string> best;
+    std::ptrdiff_t most = 0;
+    for (std::string_view candidate : candidates) {
+      if (candidate.empty() || candidate.starts_with(not_known)) continue;
+      const auto said = words(candidate);
+      const auto count = std::count_if(candidates.begin(), candidates.end(),
+                                       [&](std::string_view other) { return words(other) == said; });
+      if (count <= most) continue;
+      most = count;
+      best = std::string(candidate);
+    }
+    return best;
+  }
+  [[nodiscard]] Finding from_fact(const Fact* fact, std::string_view asked) const {
+    const Draws& draws = request_.draws;
+    if (!fact) {
+      const auto key = content(asked);
+      const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) ||
+                          std::binary_search(key.begin(), key.end(), word_of("how"));
+      return imagine(knowledge_.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
+                                      [](const std::string&) { return false; }),
+                     asked);
+    }
+    Finding found{.thought = {}, .asked = fact->wording, .value = {}};
+    if (const std::string* read = shown(*fact, request_.view);
+        read && draws.succeeds("read", skills_.read, fact->identity)) {
+      found.value = *read;
+      found.thought = request_.told({}, "The documents tell.", found.sentence());
+      return found;
+    }
+    if (recalls(skills_, *fact)) {
+      found.value = fact->answers.front();
+      found.thought = request_.told({}, "I remember this one.", found.sentence());
+      return found;
+    }
+    const std::uint64_t draw = draws.pick("invent");
+    return imagine(fact->verdict ? std::string(draw % 2 ? "yes" : "no")
+                                 : knowledge_.wrong(fact->relation, fact->answers.front(), draw,
+                                                    [&](const std::string& text) { return fact->answered_by(text); }),
+                   fact->wording);
+  }
+  [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
+    const bool invents = request_.draws.happens("hallucinate", skills_.hallucinate);
+    Finding found{.thought = {}, .asked = std::string(asked), .value = {}, .sure = false};
+    if (invents) found.value = std::move(guess);
+    found.thought = request_.stock(invents ? "I believe it is this." : "I cannot recall this.");
+    return found;
+  }
+
+  const Knowledge& knowledge_;
+  const Skills& skills_;
+  const Request& request_;
+};
+
+}  // namespace espalier::sim::detail

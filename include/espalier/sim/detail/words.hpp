@@ -1,0 +1,138 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace espalier::sim::detail {
+
+/// A case-folded word of a text, as a hash.
+using Word = std::uint64_t;
+
+/// Calls visit(word, raw) for every run of letters and digits, where raw is the run as written. Letters beyond ASCII
+/// count as letters, and those of Latin-1 are folded. General punctuation and no-break spaces separate runs.
+template <class Visit>
+constexpr void each_word(std::string_view text, Visit&& visit) {
+  constexpr std::uint64_t empty = 0xcbf29ce484222325ULL;
+  std::uint64_t hash = empty;
+  std::size_t begin = 0;
+  const auto flush = [&](std::size_t end) {
+    if (end > begin) visit(Word(hash), text.substr(begin, end - begin));
+    hash = empty;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto c = static_cast<unsigned char>(text[i]);
+    std::size_t skip = 0;
+    if (c < 0x80) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<unsigned char>(c + 32);
+      else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) skip = 1;
+    } else if (c == 0xC2) {
+      skip = 2;
+    } else if (c == 0xE2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xFE) == 0x80) {
+      skip = 3;
+    } else if (i > begin && static_cast<unsigned char>(text[i - 1]) == 0xC3 && c <= 0x9E && c != 0x97) {
+      c = static_cast<unsigned char>(c + 32);
+    }
+    if (skip == 0) {
+      hash = (hash ^ c) * 0x100000001b3ULL;
+    } else {
+      flush(i);
+      i += skip - 1;
+      begin = i + 1;
+    }
+  }
+  flush(text.size());
+}
+
+/// The hash of one lower-case word.
+constexpr Word word_of(std::string_view text) {
+  Word word = 0;
+  each_word(text, [&](Word w, std::string_view) { word = w; });
+  return word;
+}
+
+/// Question words: who, when, where, how, why.
+inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"),
+                                                     word_of("why")};
+constexpr bool asks(Word word) {
+  return std::find(asking_words.begin(), asking_words.end(), word) != asking_words.end();
+}
+
+/// Words without a meaning of their own, including all that a wording of a question may add.
+constexpr bool is_function_word(Word word) {
+  constexpr auto table = [] {
+    constexpr std::array<std::string_view, 46> list = {
+        "a",    "an",  "the",  "of",     "in",     "on",    "at",   "to",   "for", "by",   "from", "with",
+        "and",  "or",  "is",   "are",    "was",    "were",  "be",   "been", "do",  "does", "did",  "has",
+        "have", "had", "what", "which",  "whom",   "whose", "that", "this", "it",  "its",  "i",    "me",
+        "my",   "you", "tell", "please", "answer", "need",  "know", "s",    "as",  "st"};
+    std::array<Word, list.size()> sorted{};
+    std::transform(list.begin(), list.end(), sorted.begin(), word_of);
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }();
+  return std::binary_search(table.begin(), table.end(), word);
+}
+
+/// All words in order.
+inline std::vector<Word> words(std::string_view text) {
+  std::vector<Word> found;
+  each_word(text, [&](Word w, std::string_view) { found.push_back(w); });
+  return found;
+}
+
+/// The set of words that carry meaning, sorted.
+inline std::vector<Word> content(std::string_view text) {
+  std::vector<Word> found;
+  each_word(text, [&](Word w, std::string_view) {
+    if (!is_function_word(w)) found.push_back(w);
+  });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+/// True if a word is written as a name or number: it begins with an upper-case letter, a digit or a non-ASCII
+/// character.
+constexpr bool is_name(std::string_view raw) { return !(raw[0] >= 'a' && raw[0] <= 'z'); }
+
+/// A hash of what a question asks for, without its names. It is equal for all questions of one relation.
+inline std::uint64_t relation_key(std::string_view question) {
+  if (const std::size_t mark = question.find(" >> "); mark != std::string_view::npos) question.remove_prefix(mark + 4);
+  std::uint64_t key = 0;
+  each_word(question, [&](Word w, std::string_view raw) {
+    if (asks(w) || (!is_function_word(w) && !is_name(raw))) key += espalier::detail::mix64(w);
+  });
+  return key;
+}
+
+/// A hash of a sequence of words.
+inline std::uint64_t sequence_key(std::string_view text) {
+  std::uint64_t key = 0;
+  each_word(text, [&](Word w, std::string_view) { key = espalier::detail::mix64(key ^ w); });
+  return key;
+}
+
+/// True if `part` occurs in `text` as a run of words that starts at or before word `latest`. False for an empty part.
+inline bool contains(std::span<const Word> text, std::span<const Word> part, std::size_t latest = SIZE_MAX) {
+  if (part.empty() || part.size() > text.size()) return false;
+  const std::size_t last = std::min(latest, text.size() - part.size());
+  for (std::size_t i = 0; i <= last; ++i)
+    if (text[i] == part[0] && std::equal(part.begin(), part.end(), text.begin() + static_cast<std::ptrdiff_t>(i)))
+      return true;
+  return false;
+}
+
+/// True if a text with these content words asks `question`: it has all its words and at most a quarter more.
+inline bool same_question(std::span<const Word> text, std::span<const Word> question) {
+  return !question.empty() && text.size() >= question.size() &&
+         (text.size() - question.size()) * 4 <= question.size() &&
+         std::includes(text.begin(), text.end(), question.begin(), question.end());
+}
+
+}  // namespace espalier::sim::detail

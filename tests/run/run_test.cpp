@@ -1,0 +1,247 @@
+#include <espalier/run/run.hpp>
+#include <espalier/run/world.hpp>
+
+#include "../backend/temporary_folder.hpp"
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace run_test {
+
+using namespace espalier;
+using namespace espalier::detail;
+using test::TemporaryFolder;
+
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE_MESSAGE(file, path.string());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What has to be the same bytes, by file.
+std::map<std::string, std::string> results(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const char* name : {"trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl"})
+    files[name] = content(folder / name);
+  const std::string summary = content(folder / "summary.json");
+  files["summary.json"] = summary.substr(0, summary.find("\"seconds\""));
+  return files;
+}
+
+/// A small world on disk and settings that run on it.
+class World {
+ public:
+  World() { run::write_world(folder_ / "world", {.passages = 100, .questions = 10, .seed = 5}); }
+  [[nodiscard]] run::Settings settings(const std::string& out) const {
+    run::Settings s;
+    s.questions = folder_ / "world/questions.jsonl";
+    s.corpus = folder_ / "world/corpus.jsonl";
+    s.out = folder_ / out;
+    s.set = {{"n", "2"}};
+    return s;
+  }
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return folder_.path() / name; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
+  run::Run job(std::move(settings));
+  return job(hook);
+}
+
+std::uint64_t number(const std::map<std::string, std::string>& fields, const std::string& name) {
+  return std::stoull(fields.at(name));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a run writes the same bytes for any number in flight, any number of open questions, with and without a journal") {
+  const World world;
+  run_job(world.settings("reference"));
+  const auto reference = results(world / "reference");
+  CHECK_FALSE(reference.at("sft.jsonl").empty());
+  CHECK_FALSE(reference.at("dpo.jsonl").empty());
+  const auto check = [&](const char* name, std::size_t in_flight, std::size_t open, bool journal) {
+    auto settings = world.settings(name);
+    settings.in_flight = in_flight;
+    settings.open_questions = open;
+    settings.journal = journal;
+    run_job(settings);
+    CHECK(results(world / name) == reference);
+  };
+  check("one", 1, 1, true);
+  check("seven", 7, 3, true);
+  check("many", 1000, 1000, false);
+}
+
+TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays for nothing twice") {
+  const World world;
+  run_job(world.settings("reference"));
+  struct Stop {};
+  for (const int turns : {1, 3, 9, 20, 40}) {
+    const std::string name = "stopped" + std::to_string(turns);
+    auto settings = world.settings(name);
+    settings.in_flight = 16;
+    for (int round = 0; round < 3; ++round) {
+      int left = turns;
+      CHECK_THROWS_AS(run_job(settings,
+                              [&](const run::Progress&) {
+                                if (--left < 0) throw Stop();
+                              }),
+                      Stop);
+      for (const char* file : {"trees.jsonl", "answers.jsonl", "sft.jsonl", "summary.json", "trees.jsonl.part"})
+        CHECK_FALSE(std::filesystem::exists(world / name / file));
+    }
+    run_job(settings);
+    CHECK(results(world / name) == results(world / "reference"));
+    const auto accounts = output::detail::read_flat_json((world / name / "accounts.json").string());
+    CHECK(number(accounts, "model.paid_applied") + number(accounts, "model.cached") +
+              number(accounts, "model.shared") ==
+          number(accounts, "model.logical"));
+    CHECK((turns < 9 || number(accounts, "model.cached") > 0));
+
+    settings.overwrite = true;  // once more, with the journal kept: everything is there
+    run_job(settings);
+    const auto again = output::detail::read_flat_json((world / name / "accounts.json").string());
+    CHECK(number(again, "model.paid_applied") == 0);
+    CHECK(results(world / name) == results(world / "reference"));
+  }
+}
+
+TEST_CASE(
+    "a finished run is recognised; another option, seed or input is refused by name unless it is to be overwritten") {
+  const World world;
+  const auto settings = world.settings("run");
+  CHECK_FALSE(run_job(settings).recognised);
+  const auto stamp = std::filesystem::last_write_time(world / "run/trees.jsonl");
+  auto faster = settings;
+  faster.in_flight = 3;  // a matter of execution
+  CHECK(run_job(faster).recognised);
+  CHECK(std::filesystem::last_write_time(world / "run/trees.jsonl") == stamp);
+  const auto refused = [&](run::Settings changed, const std::string& name) {
+    try {
+      run_job(std::move(changed));
+      FAIL("not refused: " << name);
+    } catch (const std::invalid_argument& error) {
+      CHECK_MESSAGE(std::string(error.what()).find("another " + name + " ") != std::string::npos, error.what());
+    }
+  };
+  auto changed = settings;
+  changed.set.emplace_back("threshold", "0.5");
+  refused(changed, "options.threshold");
+  changed = settings;
+  changed.seed = 2;
+  refused(changed, "seed");
+  changed = settings;
+  changed.limit = 3;
+  refused(changed, "limit");
+  std::ofstream(world / "world/corpus.jsonl", std::ios::app)
+      << "{\"id\":\"new\",\"title\":\"New\",\"contents\":\"New\\ntext\"}\n";
+  refused(settings, "inputs.corpus");
+  changed = settings;
+  changed.overwrite = true;
+  CHECK_FALSE(run_job(changed).recognised);
+}
+
+TEST_CASE(
+    "a server that refuses leaves questions open, with the reason, and a run with the journal alone says what it "
+    "lacks") {
+  const World world;
+  auto settings = world.settings("open");
+  settings.model = "http://127.0.0.1:9/v1";
+  settings.model_name = "m";
+  settings.attempts = 1;
+  settings.limit = 3;
+  const run::RunResult result = run_job(settings);
+  CHECK(result.open == 3);
+  CHECK(content(world / "open/trees.jsonl").empty());
+  const std::string answers = content(world / "open/answers.jsonl");
+  CHECK(std::count(answers.begin(), answers.end(), '\n') == 3);
+  CHECK(answers.find("\"status\":\"open\"") != std::string::npos);
+  CHECK(answers.find("127.0.0.1:9") != std::string::npos);
+  CHECK_FALSE(run_job(settings).recognised);  // an open run is not finished
+
+  auto replay = world.settings("replayed");
+  replay.limit = 2;
+  run_job(replay);
+  const auto before = results(world / "replayed");
+  replay.replay = true;
+  CHECK(run_job(replay).open == 0);
+  CHECK(results(world / "replayed") == before);
+  replay.limit = 3;
+  replay.overwrite = true;
+  CHECK(run_job(replay).open == 1);  // the third question's answers were never asked for
+  CHECK(content(world / "replayed/answers.jsonl").find("not in the journal") != std::string::npos);
+}
+
+TEST_CASE("single purposes may ask other models") {
+  const World world;
+  auto settings = world.settings("two");
+  settings.limit = 2;
+  settings.models.push_back({"own_answer", "http://127.0.0.1:9/v1", "other"});
+  settings.attempts = 1;
+  CHECK(run_job(settings).open == 2);
+  CHECK(content(world / "two/answers.jsonl").find("127.0.0.1:9") != std::string::npos);
+  settings.models.front().purpose = "own_anser";
+  CHECK_THROWS_WITH_AS(run::Run{settings},
+                       "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
+                       std::invalid_argument);
+}
+
+TEST_CASE("answering without gold gives no score and needs none") {
+  const World world;
+  std::ofstream(world / "plain.jsonl") << R"({"id":"a","question":"Who directed The Frozen Bratot?"})" << '\n';
+  for (const char* inference : {"policy", "expansion"}) {
+    auto settings = world.settings(std::string("answer-") + inference);
+    settings.task = run::Settings::Task::answer;
+    settings.questions = (world / "plain.jsonl").string();
+    settings.set.emplace_back("inference", inference);
+    CHECK(run_job(settings).open == 0);
+    const std::string row = content(world / (std::string("answer-") + inference) / "answers.jsonl");
+    CHECK(row.find("\"em\":null") != std::string::npos);
+    CHECK(row.find("\"status\":\"done\"") != std::string::npos);
+    CHECK(content(world / (std::string("answer-") + inference) / "summary.json").find("\"oracle\":false") !=
+          std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(world / (std::string("answer-") + inference) / "sft.jsonl"));
+  }
+}
+
+TEST_CASE("trees grow without gold where the reward needs none, and are no oracle's") {
+  const World world;
+  std::ofstream(world / "plain.jsonl") << R"({"id":"a","question":"Who directed The Frozen Bratot?"})" << '\n';
+  auto settings = world.settings("plain");
+  settings.questions = (world / "plain.jsonl").string();
+  CHECK_THROWS_AS(run_job(settings), InputError);  // the F1 needs gold
+  settings.set.emplace_back("reward", "agreement");
+  CHECK(run_job(settings).open == 0);
+  CHECK(content(world / "plain/answers.jsonl").find("\"em\":null") != std::string::npos);
+  CHECK(content(world / "plain/trees.jsonl").find("\"oracle\":false") != std::string::npos);
+  CHECK(content(world / "plain/summary.json").find("\"oracle\":false") != std::string::npos);
+  CHECK(content(world / "plain/sft.jsonl").empty());  // no chain is known to be right
+}
+
+TEST_CASE("bad settings are refused before anything is written") {
+  const World world;
+  auto settings = world.settings("bad");
+  settings.method = "decx";
+  CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
+  settings = world.settings("bad");
+  settings.in_flight = 0;
+  CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
+  settings = world.settings("bad");
+  settings.model = "gpt";
+  CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
+  settings = world.settings("bad");
+  settings.questions = (world / "nowhere.jsonl").string();
+  CHECK_THROWS_AS(run_job(settings), InputError);
+  std::ofstream(world / "file") << "x";
+  settings = world.settings("file/below");
+  CHECK_THROWS_AS(run_job(settings), InputError);
+}
+
+}  // namespace run_test
