@@ -21,8 +21,8 @@ Cost measure(const std::string& questions, const std::string& corpus, const std:
              std::size_t limit) {
   run::Settings settings;
   settings.questions = questions;
-  settings.corpus = corpus;
-  settings.out = out.string();
+  settings.retriever.corpus = corpus;
+  settings.output.folder = out.string();
   settings.limit = limit;
   run::Progress last;
   const double cpu = benchmarks::cpu_seconds();

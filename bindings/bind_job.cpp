@@ -1,6 +1,5 @@
-#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/run/settings.hpp>
+#include <espalier/run/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
@@ -17,109 +16,55 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
-#include <concepts>
-#include <functional>
 #include <map>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace espalier::python {
 
+namespace {
+
+using SettingRow = std::tuple<std::string_view, std::string_view, const char*, std::string, std::string_view,
+                              std::string_view, std::string_view, std::string_view, std::vector<std::string_view>>;
+
+/// Python's name for the type of a setting.
+const char* type_of(const run::SettingField& field) {
+  static constexpr const char* by_type[] = {"str", "bool", "float", "int", "int", "int", "list", "models", "options"};
+  return by_type[field.index()];
+}
+
+}  // namespace
+
 #ifdef ESPALIER_HAS_SIMDJSON
 
 namespace {
 
-/// Takes a Python object into the settings. `wanted` says what it must be.
-struct Field {
-  std::function<void(run::Settings&, const py::object&)> set;
-  std::string wanted;
-};
-
-template <class T>
-Field into(T run::Settings::* field) {
-  const char* wanted = std::same_as<T, std::string>                ? "a str"
-                       : std::same_as<T, bool>                     ? "True or False"
-                       : std::same_as<T, std::vector<std::string>> ? "a list of str"
-                       : std::floating_point<T>                    ? "a number"
-                       : std::integral<T>                          ? "a whole number from 0"
-                                                                   : "";
-  return {[field](run::Settings& settings, const py::object& value) { settings.*field = value.cast<T>(); }, wanted};
+/// What a setting of this type must be.
+const char* wanted(const run::SettingField& field) {
+  static constexpr const char* by_type[] = {"a str",
+                                            "True or False",
+                                            "a number",
+                                            "a whole number from 0",
+                                            "a whole number from 0",
+                                            "a whole number from 0",
+                                            "a list of str",
+                                            "a dict {purpose: (model, name)} of str",
+                                            "a dict {option: value}"};
+  return by_type[field.index()];
 }
 
-const std::map<std::string, Field>& fields() {
-  using S = run::Settings;
-  static const std::map<std::string, Field> table{
-      {"method", into(&S::method)},
-      {"preset", into(&S::preset)},
-      {"questions", into(&S::questions)},
-      {"corpus", into(&S::corpus)},
-      {"index", into(&S::index)},
-      {"model", into(&S::model)},
-      {"model_name", into(&S::model_name)},
-      {"endpoints", into(&S::endpoints)},
-      {"model_revision", into(&S::model_revision)},
-      {"server", Field{[](S& settings, const py::object& value) {
-                         settings.server = value.cast<std::string>();
-                         (void)backend::server_named(settings.server);  // reports a bad one before the run begins
-                       },
-                       "a str"}},
-      {"native_n", into(&S::native_n)},
-      {"stream", into(&S::stream)},
-      {"extra_body", into(&S::extra_body)},
-      {"ca_file", into(&S::ca_file)},
-      {"proxy", into(&S::proxy)},
-      {"api_key_file", into(&S::api_key_file)},
-      {"retriever", into(&S::retriever)},
-      {"retriever_name", into(&S::retriever_name)},
-      {"retriever_protocol", into(&S::retriever_protocol)},
-      {"reranker", into(&S::reranker)},
-      {"reranker_name", into(&S::reranker_name)},
-      {"rerank_depth", into(&S::rerank_depth)},
-      {"encoder", into(&S::encoder)},
-      {"encoder_profile", into(&S::encoder_profile)},
-      {"encoder_cut", into(&S::encoder_cut)},
-      {"encoder_name", into(&S::encoder_name)},
-      {"value_server", into(&S::value_server)},
-      {"value_name", into(&S::value_name)},
-      {"value_head", into(&S::value_head)},
-      {"out", into(&S::out)},
-      {"prompts", into(&S::prompts)},
-      {"limit", into(&S::limit)},
-      {"seed", into(&S::seed)},
-      {"in_flight", into(&S::in_flight)},
-      {"open_questions", into(&S::open_questions)},
-      {"timeout", into(&S::timeout)},
-      {"deadline", into(&S::deadline)},
-      {"attempts", into(&S::attempts)},
-      {"contact", into(&S::contact)},
-      {"hedge", into(&S::hedge)},
-      {"overwrite", into(&S::overwrite)},
-      {"journal", into(&S::journal)},
-      {"journal_file", into(&S::journal_file)},
-      {"batch_file", into(&S::batch_file)},
-      {"replay", into(&S::replay)},
-      {"trees", into(&S::trees)},
-      {"with", into(&S::with)},
-      {"models", Field{[](S& settings, const py::object& value) {
-                         for (const auto& [purpose, model] :
-                              value.cast<std::map<std::string, std::pair<std::string, std::string>>>())
-                           settings.models.push_back({purpose, model.first, model.second});
-                       },
-                       "a dict {purpose: (model, name)} of str"}},
-      {"api", Field{[](S& settings, const py::object& value) {
-                      const auto api = value.cast<std::string>();
-                      if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
-                      settings.chat = api == "chat";
-                    },
-                    "a str"}},
-      {"set", Field{[](S& settings, const py::object& value) {
-                      for (const auto& [name, text] : value.cast<std::vector<std::pair<std::string, std::string>>>())
-                        settings.set.emplace_back(name, text);
-                    },
-                    "a dict {option: value}"}}};
-  return table;
+/// Puts a Python object into a field of the settings.
+template <class T>
+void take(T& field, const py::object& value) {
+  field = value.cast<T>();
+}
+void take(std::vector<run::ModelFor>& field, const py::object& value) {
+  for (const auto& [purpose, model] : value.cast<std::map<std::string, std::pair<std::string, std::string>>>())
+    field.push_back({purpose, model.first, model.second});
 }
 
 }  // namespace
@@ -128,19 +73,23 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
   run::Settings settings;
   using Task = run::Settings::Task;
   settings.task = task == "answer" ? Task::answer : task == "annotate" ? Task::annotate : Task::expand;
-  for (const auto& [key, value] : values) {
+  const std::vector<run::SettingGroup> groups = run::settings_table(settings);
+  std::map<std::string, run::Setting> table;
+  for (const run::SettingGroup& group : groups)
+    for (const run::Setting& setting : group.settings) table.emplace(setting.name, setting);
+  for (const auto& [key, object] : values) {
     const auto name = key.cast<std::string>();
-    const auto field = fields().find(name);
-    if (field == fields().end()) {
-      std::vector<std::string> names;
-      for (const auto& entry : fields()) names.push_back(entry.first);
-      throw std::invalid_argument(fmt::format("unknown setting '{}'{}", name, espalier::detail::did_you_mean(name, names)));
-    }
+    const auto value = py::reinterpret_borrow<py::object>(object);
+    const auto found = table.find(name);
+    if (found == table.end())
+      throw std::invalid_argument(
+          fmt::format("unknown setting '{}'{}", name, espalier::detail::did_you_mean(name, table | std::views::keys)));
+    const run::Setting& setting = found->second;
     try {
-      field->second.set(settings, py::reinterpret_borrow<py::object>(value));
+      std::visit([&](auto* field) { take(*field, value); }, setting.field);
     } catch (const py::cast_error&) {
       throw std::invalid_argument(fmt::format("setting '{}' cannot be {}, it must be {}", name,
-                                              py::repr(value).cast<std::string>(), field->second.wanted));
+                                              py::repr(value).cast<std::string>(), wanted(setting.field)));
     }
   }
   return settings;
@@ -191,6 +140,20 @@ void bind_job(py::module_& m) {
   m.def(
       "method_options", [](const std::string& method) { return method::make_method(method)->options().help(); },
       py::arg("method"), "(name, default as JSON, allowed values, explanation) of each option.");
+  m.def(
+      "settings",
+      [] {
+        run::Settings defaults;
+        std::vector<SettingRow> rows;
+        for (const run::SettingGroup& group : run::settings_table(defaults))
+          for (const run::Setting& one : group.settings)
+            rows.emplace_back(group.name, one.name, type_of(one.field), run::setting_json(one), one.option, one.value,
+                              one.record, one.help, one.choices);
+        return rows;
+      },
+      "(group, keyword, type, default as JSON, option, what stands for its value, name in run.json, explanation, "
+      "allowed "
+      "values) of each setting of a run.");
   m.def("method_names", &method::method_names, "All methods, in alphabetical order.");
   m.def(
       "write_world",

@@ -15,19 +15,19 @@ int main(int argc, char** argv) {
     run::Settings settings;  // its model is the simulated one
     if (argc > 3) {
       settings.questions = argv[1];
-      settings.corpus = argv[2];
-      settings.out = argv[3];
+      settings.retriever.corpus = argv[2];
+      settings.output.folder = argv[3];
     } else {
       run::write_world("out/main_job/world", {.passages = 200, .questions = 5});
       settings.questions = "out/main_job/world/questions.jsonl";
-      settings.corpus = "out/main_job/world/corpus.jsonl";
-      settings.out = "out/main_job/run";
+      settings.retriever.corpus = "out/main_job/world/corpus.jsonl";
+      settings.output.folder = "out/main_job/run";
     }
     run::Run job(settings);
     const run::RunResult result = job();
     std::cout << "Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):\n"
-              << std::ifstream(settings.out + "/answers.jsonl").rdbuf();
-    std::cout << settings.out << "/report.html\n";
+              << std::ifstream(settings.output.folder + "/answers.jsonl").rdbuf();
+    std::cout << settings.output.folder << "/report.html\n";
     return result.open > 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -90,10 +90,10 @@ int main() {
   run::Settings settings;
   settings.method = "scout";
   settings.questions = "out/own_method/world/questions.jsonl";
-  settings.corpus = "out/own_method/world/corpus.jsonl";
-  settings.out = "out/own_method/run";
-  settings.overwrite = true;  // what Scout does may have changed
+  settings.retriever.corpus = "out/own_method/world/corpus.jsonl";
+  settings.output.folder = "out/own_method/run";
+  settings.output.overwrite = true;  // what Scout does may have changed
   run::Run job(settings);
   job();
-  std::cout << std::ifstream(settings.out + "/paths.txt").rdbuf();
+  std::cout << std::ifstream(settings.output.folder + "/paths.txt").rdbuf();
 }

@@ -35,8 +35,8 @@ class World {
     run::Settings s;
     s.method = "prorag";
     s.questions = folder_ / "world/questions.jsonl";
-    s.corpus = folder_ / "world/corpus.jsonl";
-    s.out = folder_ / out;
+    s.retriever.corpus = folder_ / "world/corpus.jsonl";
+    s.output.folder = folder_ / out;
     s.set = {{"simulations", "16"}, {"samples", "3"}};
     s.set.insert(s.set.end(), set.begin(), set.end());
     return s;
@@ -46,8 +46,8 @@ class World {
     run::Settings s = of;
     s.task = run::Settings::Task::annotate;
     s.with = std::move(with);
-    s.trees = std::filesystem::path(of.out) / "trees.jsonl";
-    s.out = folder_ / out;
+    s.trees = std::filesystem::path(of.output.folder) / "trees.jsonl";
+    s.output.folder = folder_ / out;
     return s;
   }
   [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return folder_.path() / name; }
@@ -176,7 +176,7 @@ TEST_CASE(
   CHECK_THROWS_WITH_AS(run_job(settings),
                        doctest::Contains("run/trees.jsonl: is not as `annotate` left it; --overwrite"), InputError);
   auto again = settings;
-  again.overwrite = true;
+  again.output.overwrite = true;
   run_job(again);
   CHECK(content(world / "run/trees.jsonl") == whole);
 }
@@ -205,7 +205,7 @@ TEST_CASE("questions that a run left open stay open, unknown annotations and met
   auto other = settings;
   other.method = "reasonrag";
   other.set = {{"simulations", "4"}};
-  other.out = (world / "reason").string();
+  other.output.folder = (world / "reason").string();
   run_job(other);
   CHECK_THROWS_WITH_AS(run_job(world.annotation(other, {"judge"}, "none")),
                        "option 'with' is judge, allowed: embedding", std::invalid_argument);

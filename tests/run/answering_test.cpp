@@ -27,7 +27,7 @@ class Asked {
     run::Settings s;
     s.task = run::Settings::Task::answer;
     s.questions = (folder_.path() / "questions.jsonl").string();
-    s.corpus = (folder_.path() / "corpus.jsonl").string();
+    s.retriever.corpus = (folder_.path() / "corpus.jsonl").string();
     return s;
   }
   std::vector<rag::Question> questions;

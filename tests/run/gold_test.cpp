@@ -37,12 +37,12 @@ std::pair<std::size_t, std::size_t> requests(const test::TemporaryFolder& folder
   run::Settings settings;
   settings.task = task;
   settings.method = name;
-  settings.model = server.url("/v1");
-  settings.model_name = "m";
+  settings.model.url = server.url("/v1");
+  settings.model.name = "m";
   settings.questions = folder / "questions.jsonl";
-  settings.corpus = folder / "corpus.jsonl";
-  settings.out = folder / (name + (task == run::Settings::Task::answer ? "-answer" : "-expand"));
-  settings.journal = false;
+  settings.retriever.corpus = folder / "corpus.jsonl";
+  settings.output.folder = folder / (name + (task == run::Settings::Task::answer ? "-answer" : "-expand"));
+  settings.journal.keep = false;
   run::Run job(settings);
   try {
     job(nullptr);

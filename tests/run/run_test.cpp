@@ -37,8 +37,8 @@ class World {
   [[nodiscard]] run::Settings settings(const std::string& out) const {
     run::Settings s;
     s.questions = folder_ / "world/questions.jsonl";
-    s.corpus = folder_ / "world/corpus.jsonl";
-    s.out = folder_ / out;
+    s.retriever.corpus = folder_ / "world/corpus.jsonl";
+    s.output.folder = folder_ / out;
     s.set = {{"n", "2"}};
     return s;
   }
@@ -68,9 +68,9 @@ TEST_CASE(
   CHECK_FALSE(reference.at("dpo.jsonl").empty());
   const auto check = [&](const char* name, std::size_t in_flight, std::size_t open, bool journal) {
     auto settings = world.settings(name);
-    settings.in_flight = in_flight;
-    settings.open_questions = open;
-    settings.journal = journal;
+    settings.execution.in_flight = in_flight;
+    settings.execution.open_questions = open;
+    settings.journal.keep = journal;
     run_job(settings);
     CHECK(results(world / name) == reference);
   };
@@ -86,7 +86,7 @@ TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays 
   for (const int turns : {1, 3, 9, 20, 40}) {
     const std::string name = "stopped" + std::to_string(turns);
     auto settings = world.settings(name);
-    settings.in_flight = 16;
+    settings.execution.in_flight = 16;
     for (int round = 0; round < 3; ++round) {
       int left = turns;
       CHECK_THROWS_AS(run_job(settings,
@@ -105,7 +105,7 @@ TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays 
           number(accounts, "model.logical"));
     CHECK((turns < 9 || number(accounts, "model.cached") > 0));
 
-    settings.overwrite = true;  // once more, with the journal kept: everything is there
+    settings.output.overwrite = true;  // once more, with the journal kept: everything is there
     run_job(settings);
     const auto again = output::detail::read_flat_json((world / name / "accounts.json").string());
     CHECK(number(again, "model.paid_applied") == 0);
@@ -120,7 +120,7 @@ TEST_CASE(
   CHECK_FALSE(run_job(settings).recognised);
   const auto stamp = std::filesystem::last_write_time(world / "run/trees.jsonl");
   auto faster = settings;
-  faster.in_flight = 3;  // a matter of execution
+  faster.execution.in_flight = 3;  // a matter of execution
   CHECK(run_job(faster).recognised);
   CHECK(std::filesystem::last_write_time(world / "run/trees.jsonl") == stamp);
   const auto refused = [&](run::Settings changed, const std::string& name) {
@@ -144,7 +144,7 @@ TEST_CASE(
       << "{\"id\":\"new\",\"title\":\"New\",\"contents\":\"New\\ntext\"}\n";
   refused(settings, "inputs.corpus");
   changed = settings;
-  changed.overwrite = true;
+  changed.output.overwrite = true;
   CHECK_FALSE(run_job(changed).recognised);
 }
 
@@ -153,9 +153,9 @@ TEST_CASE(
     "lacks") {
   const World world;
   auto settings = world.settings("open");
-  settings.model = "http://127.0.0.1:9/v1";
-  settings.model_name = "m";
-  settings.attempts = 1;
+  settings.model.url = "http://127.0.0.1:9/v1";
+  settings.model.name = "m";
+  settings.servers.attempts = 1;
   settings.limit = 3;
   const run::RunResult result = run_job(settings);
   CHECK(result.open == 3);
@@ -170,11 +170,11 @@ TEST_CASE(
   replay.limit = 2;
   run_job(replay);
   const auto before = results(world / "replayed");
-  replay.replay = true;
+  replay.journal.replay = true;
   CHECK(run_job(replay).open == 0);
   CHECK(results(world / "replayed") == before);
   replay.limit = 3;
-  replay.overwrite = true;
+  replay.output.overwrite = true;
   CHECK(run_job(replay).open == 1);  // the third question's answers were never asked for
   CHECK(content(world / "replayed/answers.jsonl").find("not in the journal") != std::string::npos);
 }
@@ -183,11 +183,11 @@ TEST_CASE("single purposes may ask other models") {
   const World world;
   auto settings = world.settings("two");
   settings.limit = 2;
-  settings.models.push_back({"own_answer", "http://127.0.0.1:9/v1", "other"});
-  settings.attempts = 1;
+  settings.model.others.push_back({"own_answer", "http://127.0.0.1:9/v1", "other"});
+  settings.servers.attempts = 1;
   CHECK(run_job(settings).open == 2);
   CHECK(content(world / "two/answers.jsonl").find("127.0.0.1:9") != std::string::npos);
-  settings.models.front().purpose = "own_anser";
+  settings.model.others.front().purpose = "own_anser";
   CHECK_THROWS_WITH_AS(run::Run{settings},
                        "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
                        std::invalid_argument);
@@ -231,10 +231,10 @@ TEST_CASE("bad settings are refused before anything is written") {
   settings.method = "decx";
   CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
   settings = world.settings("bad");
-  settings.in_flight = 0;
+  settings.execution.in_flight = 0;
   CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
   settings = world.settings("bad");
-  settings.model = "gpt";
+  settings.model.url = "gpt";
   CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
   settings = world.settings("bad");
   settings.questions = (world / "nowhere.jsonl").string();

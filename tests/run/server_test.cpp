@@ -62,11 +62,11 @@ class Files {
   [[nodiscard]] run::Settings settings(const FaultServer& server, const std::string& out) const {
     run::Settings s;
     s.questions = folder_ / "questions.jsonl";
-    s.corpus = folder_ / "corpus.jsonl";
-    s.model = server.url("/v1");
-    s.model_name = "m";
-    s.out = folder_ / out;
-    s.in_flight = 8;
+    s.retriever.corpus = folder_ / "corpus.jsonl";
+    s.model.url = server.url("/v1");
+    s.model.name = "m";
+    s.output.folder = folder_ / out;
+    s.execution.in_flight = 8;
     s.set = {{"n", "2"}, {"T_max", "2"}};
     return s;
   }
@@ -102,7 +102,7 @@ TEST_CASE(
 
   CHECK(run_job(files.settings(steady, "whole")).open == 0);
   auto settings = files.settings(flaky, "broken");
-  settings.attempts = 1;
+  settings.servers.attempts = 1;
   const run::RunResult first = run_job(settings);
   CHECK(first.open > 0);
   const std::string answers = files.content("broken/answers.jsonl");
@@ -127,7 +127,7 @@ TEST_CASE("a gold answer never reaches a model, neither where it steers the sear
   CHECK(files.content("expand/trees.jsonl").find("secret town") != std::string::npos);  // the record knows it
   settings.task = run::Settings::Task::answer;
   for (const char* inference : {"policy", "expansion"}) {
-    settings.out = settings.out.substr(0, settings.out.rfind('/')) + "/" + inference;
+    settings.output.folder = settings.output.folder.substr(0, settings.output.folder.rfind('/')) + "/" + inference;
     settings.set.emplace_back("inference", inference);
     CHECK(run_job(settings).open == 0);
     for (const char* file : {"/trees.jsonl", "/answers.jsonl", "/report.html"})

@@ -27,7 +27,7 @@ inline bool is_unseen(char32_t c) {
 }  // namespace detail
 
 /// The text as one line that a terminal may show. Control characters, line ends and format characters that hide or
-/// reorder text become escapes: \n, \r, \t, \x1b, \u202e, \U000e0041. Bytes that are not UTF-8 become U+FFFD.
+/// reorder text become escapes as in C, with a backslash. Bytes that are not UTF-8 become U+FFFD.
 inline std::string one_line(std::string_view text) {
   std::string out;
   out.reserve(text.size());

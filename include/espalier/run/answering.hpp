@@ -70,7 +70,7 @@ class Answering {
   void prepare() {
     detail::configure(settings_, *method_, skills_, lexical_);
     detail::check_searchable(settings_, *method_);
-    settings_.journal = !settings_.journal_file.empty();
+    settings_.journal.keep = !settings_.journal.file.empty();
     const auto known =
         settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
     services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_,

@@ -53,13 +53,13 @@ namespace detail {
 
 inline backend::HttpOptions http_options(const Settings& settings) {
   backend::HttpOptions http;
-  http.max_in_flight = settings.in_flight;
-  http.timeout_s = settings.timeout;
-  http.deadline_s = settings.deadline;
-  http.max_attempts = settings.attempts;
-  http.ca_file = settings.ca_file;
-  http.proxy = settings.proxy;
-  http.watch = settings.watch;
+  http.max_in_flight = settings.execution.in_flight;
+  http.timeout_s = settings.servers.timeout;
+  http.deadline_s = settings.servers.deadline;
+  http.max_attempts = settings.servers.attempts;
+  http.ca_file = settings.servers.ca_file;
+  http.proxy = settings.servers.proxy;
+  http.watch = settings.servers.watch;
   return http;
 }
 
@@ -76,7 +76,7 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
   options.url = url;
   options.model = model_name;
   options.task = task;
-  options.api_key_file = settings.api_key_file;
+  options.api_key_file = settings.servers.api_key_file;
   options.http = detail::http_options(settings);
   return std::make_unique<backend::HttpScorer>(std::move(options));
 }
@@ -95,7 +95,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated",
             true};
   }
-  const bool later = source == "batch" && !settings.batch_file.empty();
+  const bool later = source == "batch" && !settings.journal.batch_file.empty();
   if (!detail::is_url(source) && !later)
     bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
@@ -108,31 +108,33 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   backend::OpenAiOptions options;
   if (!later) options.url = source;
   options.model = model_name;
-  options.revision = settings.model_revision;
-  options.chat = settings.chat;
-  options.server = backend::server_named(source == settings.model ? settings.server : "auto");
+  options.revision = settings.model.revision;
+  options.chat = settings.model.api == "chat";
+  options.server = backend::server_named(source == settings.model.url ? settings.servers.kind : "auto");
   if (!options.server && !later) {
-    const std::filesystem::path folder = settings.out;  // `espalier serve` has none
+    const std::filesystem::path folder = settings.output.folder;  // `espalier serve` has none
     const detail::KnownServers known(folder.empty() ? folder : folder / "servers.json");
     const std::string address = backend::detail::Url(source).shown();
     options.server = known.at(address);
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
   }
-  options.native_n = settings.native_n;
-  options.stream = settings.stream;
-  options.extra_body = settings.extra_body;
-  options.api_key_file = settings.api_key_file;
+  options.native_n = settings.servers.native_n;
+  options.stream = settings.servers.stream;
+  options.extra_body = settings.model.extra_body;
+  options.api_key_file = settings.servers.api_key_file;
   options.http = detail::http_options(settings);
   for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::detail::read_replica(endpoint));
-  if (!endpoints.empty() || settings.endpoints.empty())
-    options.http.hedge = settings.hedge;  // refused without a second server
-  if (later && options.server == backend::Server::ollama) bad_option("server", settings.server, "one with a batch API");
+  if (!endpoints.empty() || settings.model.endpoints.empty())
+    options.http.hedge = settings.servers.hedge;  // refused without a second server
+  if (later && options.server == backend::Server::ollama)
+    bad_option("server", settings.servers.kind, "one with a batch API");
   const backend::Dialect& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    BatchRequests requests(backend::detail::OpenAiRequest(model_name, settings.chat, settings.extra_body), dialect,
-                           fingerprint, settings.batch_file);
+    BatchRequests requests(
+        backend::detail::OpenAiRequest(model_name, settings.model.api == "chat", settings.model.extra_body), dialect,
+        fingerprint, settings.journal.batch_file);
     return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint,
             model_name, true};
   }
@@ -178,22 +180,23 @@ class Blocking {
 
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
-  if (!detail::is_url(settings.encoder)) bad_option("encoder", settings.encoder, "the URL of an embeddings server");
+  if (!detail::is_url(settings.encoder.url))
+    bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (detail::is_scorer(settings.encoder)) {
-    auto hidden = make_scorer(settings.encoder, settings.encoder_name, "embed", settings);
+  if (detail::is_scorer(settings.encoder.url)) {
+    auto hidden = make_scorer(settings.encoder.url, settings.encoder.name, "embed", settings);
     const Hash fingerprint = hidden->fingerprint();
     return {std::move(hidden), fingerprint, "encoder", true};
   }
   backend::HttpEncoderOptions encoder;
-  encoder.url = settings.encoder;
-  encoder.model = settings.encoder_name;
-  encoder.profile = backend::encoder_profile(settings.encoder_profile);
-  encoder.cut = backend::detail::encoder_cut(settings.encoder_cut);
+  encoder.url = settings.encoder.url;
+  encoder.model = settings.encoder.name;
+  encoder.profile = backend::encoder_profile(settings.encoder.profile);
+  encoder.cut = backend::detail::encoder_cut(settings.encoder.cut);
   encoder.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, settings.encoder_name, true};
+  return {std::move(service), fingerprint, settings.encoder.name, true};
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -201,16 +204,16 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
-  if (!detail::is_url(settings.value_server))
-    bad_option("value-server", settings.value_server, "the URL of a value server");
+  if (!detail::is_url(settings.values.server))
+    bad_option("value-server", settings.values.server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
   backend::HttpValueOptions values;
-  values.url = settings.value_server;
-  values.name = settings.value_name;
+  values.url = settings.values.server;
+  values.name = settings.values.name;
   values.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpValue>(std::move(values));
   const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, settings.value_name, true};
+  return {std::move(service), fingerprint, settings.values.name, true};
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

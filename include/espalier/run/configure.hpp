@@ -1,10 +1,11 @@
 #pragma once
 
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/core/nearest.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/index_folder.hpp>
-#include <espalier/run/settings.hpp>
+#include <espalier/run/settings_table.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ namespace espalier::run::detail {
 /// Gives a method the preset and the options of the settings. The simulated model's skills and the lexical index's
 /// parameters are in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
 inline void configure(const Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
+  check_choices(settings);
   lexical = lexical_of(settings);
   const std::pair<const char*, double*> rates[] = {
       {"sim.recall", &skills.recall},       {"sim.decompose", &skills.decompose},
@@ -35,28 +37,30 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
   for (const auto& [name, value] : settings.set) method.options().set(name, value);
-  if (settings.in_flight == 0) bad_option("in-flight", settings.in_flight, "1 or more");
+  if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
+  (void)backend::server_named(settings.servers.kind);
   check_index(settings, lexical);
   skills.check();
   method.check();
   const std::shared_ptr<const Protocol> protocol = method.prompts().protocol();
-  for (const ModelFor& other : settings.models)
+  for (const ModelFor& other : settings.model.others)
     if (!protocol->purpose(other.purpose))
       throw std::invalid_argument(fmt::format(
           "option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
           espalier::detail::did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
-  for (const std::string& endpoint : settings.endpoints) {
+  for (const std::string& endpoint : settings.model.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
     const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
-    if (!purpose.empty() && std::none_of(settings.models.begin(), settings.models.end(), has_it))
+    if (!purpose.empty() && std::none_of(settings.model.others.begin(), settings.model.others.end(), has_it))
       throw std::invalid_argument(fmt::format("option 'endpoint': no model was given for the purpose '{}'", purpose));
   }
 }
 
 /// Throws std::invalid_argument where a method looks something up and there is nothing to search.
 inline void check_searchable(const Settings& settings, const method::Method& method) {
-  const bool searches_now = settings.task != Settings::Task::annotate && !settings.replay && method.retrieves();
-  if (searches_now && settings.corpus.empty() && settings.index.empty() && !is_url(settings.retriever))
+  const bool searches_now = settings.task != Settings::Task::annotate && !settings.journal.replay && method.retrieves();
+  if (searches_now && settings.retriever.corpus.empty() && settings.retriever.index.empty() &&
+      !is_url(settings.retriever.source))
     throw std::invalid_argument(fmt::format(
         "{} searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever",
         settings.method));

@@ -59,7 +59,7 @@ class Harvest {
       tokens_ += costs.prompt_tokens + costs.completion_tokens;
     } else {
       row = output::detail::open_row(example.question, outcome.error());
-      if (trouble_.empty() && settings_.batch_file.empty())
+      if (trouble_.empty() && settings_.journal.batch_file.empty())
         trouble_ = fmt::format("question '{}' is open: {}", example.question.id, row.error);
       errors_.emplace(index, row.error);
     }

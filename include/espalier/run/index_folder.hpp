@@ -156,15 +156,16 @@ class IndexFolder {
 
 /// The default BM25 options: those of the settings' index folder, if there is one.
 inline Lexical lexical_of(const Settings& settings) {
-  return settings.index.empty() ? Lexical() : IndexFolder(settings.index).lexical();
+  return settings.retriever.index.empty() ? Lexical() : IndexFolder(settings.retriever.index).lexical();
 }
 
 }  // namespace detail
 
 /// Throws std::invalid_argument if the settings' index folder was built with other options than the run wants.
 inline void check_index(const Settings& settings, const Lexical& wanted) {
-  if (settings.index.empty()) return;
-  if (!settings.corpus.empty()) throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
+  if (settings.retriever.index.empty()) return;
+  if (!settings.retriever.corpus.empty())
+    throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
   const Lexical built = detail::lexical_of(settings);
   if (wanted == built) return;
   const auto shown = [](const Lexical& lexical) {
@@ -174,8 +175,8 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
     return text;
   };
   throw std::invalid_argument(
-      fmt::format("option 'index': {} was built with {}, the run asks for {}: build another index", settings.index,
-                  shown(built), shown(wanted)));
+      fmt::format("option 'index': {} was built with {}, the run asks for {}: build another index",
+                  settings.retriever.index, shown(built), shown(wanted)));
 }
 
 /// A description of an index as a JSON object.

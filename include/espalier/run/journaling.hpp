@@ -35,7 +35,7 @@ class RunBackend {
 
 /// The path of a run's journal.
 inline std::string journal_file(const Settings& settings, const std::filesystem::path& folder) {
-  return settings.journal_file.empty() ? (folder / "journal.sqlite").string() : settings.journal_file;
+  return settings.journal.file.empty() ? (folder / "journal.sqlite").string() : settings.journal.file;
 }
 
 /// The journal of a run. All backends share one store.
@@ -44,7 +44,7 @@ class RunJournal {
   /// `run` is the name under which the journal notes the records in use. Throws MissingPart without SQLite, and
   /// InputError for a replay without a file.
   RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run)
-      : keep_(settings.journal), replay_(settings.replay) {
+      : keep_(settings.journal.keep), replay_(settings.journal.replay) {
     if (!keep_) return;
     const std::string file = journal_file(settings, folder);
     if (replay_ && !std::filesystem::exists(file)) throw InputError(file, 0, "", "there is no journal to replay");

@@ -58,7 +58,7 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pu
 /// unknown or bad options.
 inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<void()> on_turn = nullptr) {
   settings.set.emplace_back("resample", "0");
-  settings.journal = false;
+  settings.journal.keep = false;
   const auto made = method::make_method(settings.method);
   sim::Skills skills;
   Lexical lexical;

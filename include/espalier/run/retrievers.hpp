@@ -30,7 +30,7 @@ namespace detail {
 /// The file of vectors or the faiss index in the settings, "" = none.
 inline std::string retriever_file(const Settings& settings) {
   for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
-    if (settings.retriever.starts_with(kind)) return settings.retriever.substr(kind.size());
+    if (settings.retriever.source.starts_with(kind)) return settings.retriever.source.substr(kind.size());
   return "";
 }
 
@@ -58,7 +58,7 @@ namespace detail {
 
 /// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
-  return settings.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.corpus);
+  return settings.retriever.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.retriever.corpus);
 }
 
 }  // namespace detail
@@ -66,9 +66,9 @@ inline std::vector<Passage> read_corpus(const Settings& settings) {
 /// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
   backend::Bm25 index =
-      settings.index.empty()
+      settings.retriever.index.empty()
           ? backend::Bm25(detail::read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-          : detail::IndexFolder(settings.index).bm25();
+          : detail::IndexFolder(settings.retriever.index).bm25();
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
@@ -92,16 +92,17 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
 #ifdef ESPALIER_HAS_CURL
   EncoderBackend encoder = make_encoder(settings);
   if (file.empty()) {
-    const detail::IndexFolder index(settings.index);
+    const detail::IndexFolder index(settings.retriever.index);
     const backend::DenseFile vectors = index.dense();
-    index.check_encoder(settings.encoder_name, encoder.fingerprint);
+    index.check_encoder(settings.encoder.name, encoder.fingerprint);
     return make_dense(index.corpus(), vectors, std::move(encoder));
   }
   const backend::DenseFile vectors(file);
   if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
-    bad_option("encoder_name", settings.encoder_name, fmt::format("the encoder, with the profile, that made {}", file));
-  return settings.index.empty() ? make_dense(detail::read_corpus(settings), vectors, std::move(encoder))
-                                : make_dense(detail::IndexFolder(settings.index).corpus(), vectors, std::move(encoder));
+    bad_option("encoder_name", settings.encoder.name, fmt::format("the encoder, with the profile, that made {}", file));
+  return settings.retriever.index.empty()
+             ? make_dense(detail::read_corpus(settings), vectors, std::move(encoder))
+             : make_dense(detail::IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -111,9 +112,9 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
 inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
   backend::HttpRetrieverOptions options;
-  options.url = settings.retriever;
-  options.name = settings.retriever_name;
-  options.protocol = backend::detail::retrieval_protocol(settings.retriever_protocol);
+  options.url = settings.retriever.source;
+  options.name = settings.retriever.name;
+  options.protocol = backend::detail::retrieval_protocol(settings.retriever.protocol);
   options.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
   const Hash fingerprint = service->fingerprint();
@@ -130,18 +131,19 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
                                  [[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
   backend::HttpRerankerOptions options;
-  options.url = settings.reranker;
-  options.model = settings.reranker_name;
-  options.api_key_file = settings.api_key_file;
+  options.url = settings.retriever.reranker;
+  options.model = settings.retriever.reranker_name;
+  options.api_key_file = settings.servers.api_key_file;
   options.http = http_options(settings);
   auto service = std::make_unique<backend::HttpReranker>(std::move(options));
   const Hash fingerprint = Hasher()
                                .add(std::string_view("reranked"))
                                .add(*retriever.fingerprint)
                                .add(service->fingerprint())
-                               .add(std::uint64_t(settings.rerank_depth))
+                               .add(std::uint64_t(settings.retriever.rerank_depth))
                                .finish();
-  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), settings.rerank_depth),
+  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service),
+                                              settings.retriever.rerank_depth),
           fingerprint, fmt::format("{}, reranked", retriever.label), true};
 #else
   throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
@@ -150,11 +152,11 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
 
 /// The settings' retriever without a reranker. A local one searches the index folder or the corpus.
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
-  const std::size_t colon = settings.retriever.find(':');
-  const std::string kind = settings.retriever.substr(0, colon), file = retriever_file(settings);
-  const bool vectors = !file.empty() || (colon == std::string::npos && !settings.index.empty());
-  if (settings.retriever == "bm25") return make_bm25(settings, lexical);
-  if (settings.retriever.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
+  const std::size_t colon = settings.retriever.source.find(':');
+  const std::string kind = settings.retriever.source.substr(0, colon), file = retriever_file(settings);
+  const bool vectors = !file.empty() || (colon == std::string::npos && !settings.retriever.index.empty());
+  if (settings.retriever.source == "bm25") return make_bm25(settings, lexical);
+  if (settings.retriever.source.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
   if (kind == "dense" && vectors) return make_dense(settings, file);
   if (kind == "hybrid" && vectors) {
     RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file);
@@ -165,8 +167,8 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
     parts.push_back(std::move(densely.service));
     return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
   }
-  if (!is_url(settings.retriever))
-    bad_option("retriever", settings.retriever,
+  if (!is_url(settings.retriever.source))
+    bad_option("retriever", settings.retriever.source,
                "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that "
                "starts with http:// or https://");
   return make_remote(settings);
@@ -176,7 +178,7 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
 
 inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
   RetrieverBackend first = detail::make_first_retriever(settings, lexical);
-  return settings.reranker.empty() ? std::move(first) : detail::reranked(std::move(first), settings);
+  return settings.retriever.reranker.empty() ? std::move(first) : detail::reranked(std::move(first), settings);
 }
 
 }  // namespace espalier::run

@@ -50,10 +50,10 @@ class Run {
   explicit Run(Settings settings) : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
     output::detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
     detail::check_searchable(settings_, *method_);
-    backend::detail::check_extra_body(settings_.extra_body);  // run.json will hold it
-    if (settings_.out.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
-    if (settings_.replay && !settings_.journal) throw std::invalid_argument("a replay needs the journal");
-    if (settings_.open_questions == 0) settings_.open_questions = 4 * settings_.in_flight;
+    backend::detail::check_extra_body(settings_.model.extra_body);  // run.json will hold it
+    if (settings_.output.folder.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
+    if (settings_.journal.replay && !settings_.journal.keep) throw std::invalid_argument("a replay needs the journal");
+    if (settings_.execution.open_questions == 0) settings_.execution.open_questions = 4 * settings_.execution.in_flight;
   }
 
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
@@ -79,20 +79,20 @@ class Run {
     if (settings_.limit > 0 && examples_.size() > settings_.limit) examples_.resize(settings_.limit);
     const rag::PromptSet prompts =
         settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
-    output::detail::WorkFolder folder(settings_.out, annotating()  ? "espalier annotate"
-                                                     : expanding() ? "espalier expand"
-                                                                   : "espalier answer");
+    output::detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
+                                                               : expanding() ? "espalier expand"
+                                                                             : "espalier answer");
     const detail::RunRecord record = describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
     detail::EarlierRun earlier;
     bool finished_before = false;
-    if (!settings_.overwrite && !in_place) {
+    if (!settings_.output.overwrite && !in_place) {
       record.compare_with(folder / "run.json");
       if (!annotating()) earlier = detail::EarlierRun::in(folder.path());
-      if (settings_.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
+      if (settings_.journal.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
       if (earlier.summary) return RunResult(std::move(*earlier.summary), 0, true);
-      earlier.check_mendable(
-          folder.path(), settings_.journal && std::filesystem::exists(detail::journal_file(settings_, folder.path())));
+      earlier.check_mendable(folder.path(), settings_.journal.keep && std::filesystem::exists(detail::journal_file(
+                                                                          settings_, folder.path())));
     }
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
@@ -102,8 +102,8 @@ class Run {
 
     Scheduler scheduler;
     std::function<void(const std::string&)> tell = [](const std::string&) {};
-    settings_.watch =
-        std::make_shared<backend::HttpWatch>(settings_.contact, [&](const std::string& news) { tell(news); });
+    settings_.servers.watch =
+        std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
     Services services(scheduler, settings_, known, skills_, lexical_,
                       detail::RunJournal(settings_, folder.path(), record.identity()));
     harvest_.emplace(settings_, examples_, *method_);
@@ -118,7 +118,7 @@ class Run {
     if (hook) {
       tell = [&](const std::string& news) {
         hook(harvest_->progress(services.calls(), seconds_since(start),
-                                news.empty() ? settings_.watch->trouble() : news));
+                                news.empty() ? settings_.servers.watch->trouble() : news));
       };
       tell("");  // the start may take a while, and no question's clock runs yet
       scheduler.on_turn([&] { tell(""); });
@@ -127,7 +127,7 @@ class Run {
 
     write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();
-    for (const auto& [server, remark] : settings_.watch->remarks())
+    for (const auto& [server, remark] : settings_.servers.watch->remarks())
       summary.notes["answers.jsonl"] += (summary.notes["answers.jsonl"].empty() ? "" : "; ") + remark;
     summary.seconds = seconds_since(start);
     tell("");
@@ -144,8 +144,8 @@ class Run {
   }
 
   [[nodiscard]] bool simulated() const {
-    return settings_.model == "simulated" ||
-           std::any_of(settings_.models.begin(), settings_.models.end(),
+    return settings_.model.url == "simulated" ||
+           std::any_of(settings_.model.others.begin(), settings_.model.others.end(),
                        [](const ModelFor& other) { return other.model == "simulated"; });
   }
   [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
@@ -161,7 +161,7 @@ class Run {
     detail::OrderedFiles files(folder, harvest_->files());
     std::vector<Clock::time_point> starts(examples_.size());
     scheduler.for_each(
-        examples_.size(), settings_.open_questions,
+        examples_.size(), settings_.execution.open_questions,
         [&](std::size_t i) {
           starts[i] = Clock::now();
           return search(examples_[i]);
@@ -179,7 +179,8 @@ class Run {
     if (!own) output::detail::settle(source);
     detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
     recorded_ = detail::RecordedTrees(settings_.trees);
-    if (settings_.retriever == "bm25") settings_.corpus = settings_.index = "";  // nothing is looked up
+    if (settings_.retriever.source == "bm25")
+      settings_.retriever.corpus = settings_.retriever.index = "";  // nothing is looked up
     return own;
   }
 

@@ -22,19 +22,20 @@ class Services {
   /// `known` are the questions that a simulated model knows.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known,
            const sim::Skills& skills, const Lexical& lexical, const detail::RunJournal& journal)
-      : Services(scheduler, settings, journal,
-                 make_model(settings.model, settings.model_name, settings.endpoints_for(""), settings, known, skills),
-                 make_retriever(settings, lexical)) {
-    for (const ModelFor& other : settings.models) {
+      : Services(
+            scheduler, settings, journal,
+            make_model(settings.model.url, settings.model.name, settings.endpoints_for(""), settings, known, skills),
+            make_retriever(settings, lexical)) {
+    for (const ModelFor& other : settings.model.others) {
       auto backend =
           journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
     }
-    if (!settings.encoder.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
-    ports.value_head = settings.value_head;
-    if (!settings.value_server.empty())
+    if (!settings.encoder.url.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
+    ports.value_head = settings.values.head;
+    if (!settings.values.server.empty())
       ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }
 
@@ -66,7 +67,7 @@ class Services {
   Services(Scheduler& scheduler, const Settings& settings, detail::RunBackend<Prompt, Completion> model,
            detail::RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), at_once(settings)),
-              scheduler.retriever(std::move(retriever.service), settings.in_flight)),
+              scheduler.retriever(std::move(retriever.service), settings.execution.in_flight)),
         model_label(model.label),
         retriever_label(std::move(retriever.label)),
         main_label_(std::move(model.label)),
@@ -80,12 +81,12 @@ class Services {
   /// Requests to a model at once. A batch file takes all of them: requests waiting behind a limit would be lost with
   /// their trees.
   static std::size_t at_once(const Settings& settings) {
-    return settings.batch_file.empty() ? settings.in_flight : Scheduler::unlimited;
+    return settings.journal.batch_file.empty() ? settings.execution.in_flight : Scheduler::unlimited;
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
                       const detail::RunJournal& journal) {
     auto kept = journal(std::move(backend));
-    encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.in_flight), kept.accounts);
+    encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.execution.in_flight), kept.accounts);
     return encoders_.back().first;
   }
 

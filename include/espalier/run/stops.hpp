@@ -59,9 +59,9 @@ class Stops {
 inline Budget::Timeout remembered_stops(const Settings& settings, const std::filesystem::path& folder,
                                         const std::string& options) {
   const std::filesystem::path file =
-      settings.journal_file.empty() ? folder / "stops" : std::filesystem::path(settings.journal_file + ".stops");
+      settings.journal.file.empty() ? folder / "stops" : std::filesystem::path(settings.journal.file + ".stops");
   const Hash search = Hasher().add(settings.method).add(options).finish();
-  const auto stops = std::make_shared<Stops>(settings.journal ? file : std::filesystem::path(), search);
+  const auto stops = std::make_shared<Stops>(settings.journal.keep ? file : std::filesystem::path(), search);
   return [stops](Seed tree, std::uint64_t steps, bool late) { return (*stops)(tree, steps, late); };
 }
 

@@ -8,6 +8,7 @@ import json
 from ..runs.annotate import annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable
+from .shared.run_options import add_setting
 from .shared.task import tell_end
 from .shared.track import add_track_option, tracked
 
@@ -16,6 +17,7 @@ EXAMPLES = (
     "espalier annotate out/demo --with judge --out out/judged",
     "espalier annotate out/demo --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct --in-flight 128",
 )
+EXECUTION = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
-    parser.add_argument("--journal", dest="journal_file", metavar="FILE", help="keeps the answers (the run's journal)")
-    parser.add_argument("--in-flight", type=int, metavar="N", help="outstanding requests (64)")
-    parser.add_argument("--contact", type=float, metavar="S", help="say so when a server is silent for so long (30)")
-    parser.add_argument("--ca-file", metavar="FILE", help="PEM file of trusted authorities (else SSL_CERT_FILE)")
-    parser.add_argument("--api-key-file", metavar="FILE", help="file with the server's key")
+    add_setting(parser, "journal_file", "keeps the answers (the run's journal)")
+    for name in EXECUTION[1:]:
+        add_setting(parser, name)
     add_track_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         name, equals, model = text.partition("=")
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
-    names = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
-    execution = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    execution = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
     job = tracked(arguments.track)
     with shown_as(quiet=arguments.json) as view:
         result = job("annotate", annotation(arguments.run, with_, arguments.out, execution), view)

@@ -3,5 +3,6 @@
 from .._core import Progress
 from ..notebook.progress import progress_view
 from .job import RunResult
+from .settings import RunSettings
 
-__all__ = ["Progress", "RunResult", "progress_view"]
+__all__ = ["Progress", "RunResult", "RunSettings", "progress_view"]

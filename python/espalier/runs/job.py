@@ -7,11 +7,16 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._core import Progress
 from .progress import log, warning
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .settings import RunSettings
 
 
 @dataclass(frozen=True)
@@ -78,16 +83,11 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
     return RunResult(Path(settings["out"]), json.loads(summary), left_open, recognised, why_open)
 
 
-def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
+def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
-    Settings are the options of `espalier expand`, with underscores: questions, corpus or index, out, method, model,
-    model_name, endpoints=["URL*WEIGHT", "PURPOSE=URL", ...], model_revision, models={purpose: (model, name)}, api,
-    server, native_n, stream, extra_body, ca_file, proxy, api_key_file, retriever, retriever_name, retriever_protocol,
-    reranker, reranker_name, rerank_depth, encoder, encoder_name, encoder_profile, encoder_cut, value_server,
-    value_name, value_head, prompts, limit, seed, in_flight, open_questions, timeout, deadline, attempts, contact,
-    hedge, overwrite, journal_file (shared with other runs), journal (False = none), replay, and set={option: value} for
-    the search options. Run it again with the same settings to continue a stopped run.
+    The settings are listed by `espalier.runs.RunSettings`: the options of `espalier expand`. Run it again with the same
+    settings to continue a stopped run.
 
     The logger "espalier" warns at once of a server that has not replied for `contact` seconds (30), and of the first
     question that a backend leaves open. A view in `progress` shows this itself.
@@ -95,7 +95,7 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: An
     return run_job("expand", settings, warning(progress))
 
 
-def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Any) -> RunResult:
+def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
     """Answers a file of questions by the method's inference form, which sees no gold. Writes answers.jsonl and other
     files.
 

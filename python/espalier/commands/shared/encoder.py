@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..._core import HttpEncoder, Hybrid, Index, Retriever
+from .run_options import add_setting
 
 if TYPE_CHECKING:
     import argparse
@@ -12,17 +13,10 @@ if TYPE_CHECKING:
 RETRIEVERS = ("bm25", "dense", "hybrid")
 
 
-def add_encoder_options(parser: argparse.ArgumentParser, what: str = "an embeddings server, up to /v1") -> None:
-    parser.add_argument("--encoder", metavar="URL", help=what)
-    parser.add_argument("--encoder-name", metavar="NAME", help="the encoder's name at its server")
-    parser.add_argument(
-        "--encoder-profile",
-        metavar="NAME",
-        help="prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none)",
-    )
-    parser.add_argument(
-        "--encoder-cut", choices=["none", "vllm", "llamacpp"], help="how texts are cut to that length (not at all)"
-    )
+def add_encoder_options(parser: argparse.ArgumentParser) -> None:
+    add_setting(parser, "encoder", "an embeddings server, up to /v1")
+    for name in ("encoder_name", "encoder_profile", "encoder_cut"):
+        add_setting(parser, name)
 
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:

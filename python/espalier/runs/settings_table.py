@@ -1,0 +1,42 @@
+"""The table of a run's settings, as the compiled part has it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a run."""
+
+    group: str
+    name: str
+    """Python's keyword."""
+    type: str
+    """str, bool, float, int, list (of str), models ({purpose: (model, name)}) or options ({option: value})."""
+    default: Any
+    option: str
+    """The command's option without its dashes, '' = none."""
+    value: str
+    """What stands for its value in help."""
+    record: str
+    """Its name in run.json, '' = an execution option, which changes no tree."""
+    help: str
+    choices: tuple[str, ...]
+    """All allowed values, () = anything of its type."""
+
+    @property
+    def shown_default(self) -> str:
+        """The default for people, '' where the setting is off or empty by default."""
+        return str(self.default) if self.default and self.type != "bool" else ""
+
+
+SETTINGS = {
+    name: Setting(group, name, kind, json.loads(default), option, value, record, help, tuple(choices))
+    for group, name, kind, default, option, value, record, help, choices in _core.settings()
+}
+"""Every setting by its keyword, group by group."""

@@ -1,0 +1,98 @@
+"""The settings of a run: one table, from which the command, Python's keywords and the docs' page are made."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import needs_journal
+from espalier import cli
+from espalier.commands.shared.config import options_of
+from espalier.commands.shared.run_options import add_run_options
+from espalier.runs import RunSettings
+from espalier.runs.settings_table import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+
+
+def made() -> dict[Path, str]:
+    """What tools/make_settings.py would write."""
+    spec = importlib.util.spec_from_file_location("make_settings", ROOT / "tools/make_settings.py")
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool.files()
+
+
+def test_the_keywords_and_the_page_are_those_of_the_table():
+    pytest.importorskip("ruff")
+    for file, text in made().items():
+        assert file.read_text(encoding="utf-8") == text, "run tools/make_settings.py"
+
+
+def test_every_option_of_a_run_is_a_setting_with_the_same_name():
+    parser = argparse.ArgumentParser()
+    add_run_options(parser)
+    options = {action.dest: name for name, action in options_of(parser).items()}
+    beside = {"help", "config", "price", "match_budget", "json", "dry_run", "like"}
+    assert options.keys() - beside == {name for name, one in SETTINGS.items() if one.option} - {"method"}
+    assert all(options[name] == SETTINGS[name].option for name in options.keys() - beside)
+    assert RunSettings.__annotations__.keys() == {name for name, one in SETTINGS.items() if one.option}
+
+
+def test_options_say_their_types_choices_and_defaults():
+    parser = argparse.ArgumentParser()
+    add_run_options(parser)
+    options = options_of(parser)
+    assert options["timeout"].type is float and options["timeout"].help == "seconds per attempt (300)"
+    assert options["in-flight"].type is int and options["in-flight"].metavar == "N"
+    assert options["retriever-protocol"].choices == ["search-r1", "rerank", "pyserini", "elasticsearch"]
+    line = ["--questions", "q", "--out", "o", "--no-journal", "--stream", "--endpoint", "a", "--endpoint", "b"]
+    read = parser.parse_args(line)
+    assert (read.journal, read.stream, read.overwrite) == (False, True, None)
+    assert (read.endpoints, read.models, read.set) == (["a", "b"], [], [])
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--out", "o"])
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "said"),
+    [
+        ("api", "soap", "option 'api' is soap, allowed: chat, completions"),
+        ("preset", "papper", "option 'preset' is papper, allowed: paper, code"),
+        ("encoder_cut", "axe", "option 'encoder_cut' is axe, allowed: none, vllm, llamacpp"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused_with_those_there_are(tmp_path: Path, name: str, chosen: str, said: str):
+    with pytest.raises(ValueError) as told:
+        esp.expand(questions="q.jsonl", corpus="c.jsonl", out=tmp_path / "run", **{name: chosen})
+    assert str(told.value) == said
+
+
+@needs_journal
+def test_the_record_names_the_settings_that_decide_trees(files: Path, tmp_path: Path):
+    settings = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "out": tmp_path / "run"}
+    esp.expand(**settings, limit=1, set={"n": 1})
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    for one in SETTINGS.values():
+        if one.record and one.name != "index":
+            part = record
+            for step in one.record.split("."):
+                assert step in part, one.record
+                part = part[step]
+    assert esp.expand(**settings, limit=1, set={"n": 1}, in_flight=2, timeout=9.0, hedge=None).recognised
+    for changed in ({"seed": 2}, {"rerank_depth": 9, "reranker": "http://127.0.0.1:9/rerank"}, {"api": "completions"}):
+        with pytest.raises(ValueError, match="this folder holds a run with another"):
+            esp.expand(**settings, **{"limit": 1, "set": {"n": 1}, **changed})
+
+
+def test_the_command_shows_every_setting_in_its_help(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        cli.main(["expand", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for one in SETTINGS.values():
+        assert not one.option or f"--{one.option}" in shown

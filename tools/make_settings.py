@@ -1,0 +1,123 @@
+"""Writes what is said of a run's settings, from their table in include/espalier/run/settings_table.hpp:
+
+python/espalier/runs/settings.py, the keywords of `expand` and `answer` with their types, and docs/settings.md.
+
+Run it after a change of the table, with the package installed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from itertools import groupby
+from pathlib import Path
+
+from espalier.runs.settings_table import SETTINGS, Setting
+
+ROOT = Path(__file__).resolve().parent.parent
+TYPES = {
+    "bool": "bool",
+    "float": "float",
+    "int": "int",
+    "list": "Sequence[str]",
+    "models": "Mapping[str, tuple[str, str]]",
+    "options": "Mapping[str, object]",
+}
+
+HEAD = '''"""The keywords of `expand` and `answer`, from the table of settings by tools/make_settings.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+
+class RunSettings(TypedDict, total=False):
+    """The settings of a run, each with its default in brackets. None keeps the default.
+
+{listed}
+    """
+
+'''
+
+PAGE = """# Settings
+
+These are the settings of a run. `espalier expand` and `espalier answer` take them as options, `esp.expand` and
+`esp.answer` as keywords. `tools/make_settings.py` writes this page from the table that the command and Python read
+(`espalier/run/settings_table.hpp`). In C++ they are the groups of `run::Settings`.
+
+A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
+The others are execution options, which change no tree.
+"""
+COLUMNS = "| keyword | option | default | in `run.json` | meaning |\n|---|---|---|---|---|\n"
+
+
+def rows() -> dict[str, list[Setting]]:
+    """The settings that a command line can name, by group."""
+    named = [setting for setting in SETTINGS.values() if setting.option]
+    return {group: list(found) for group, found in groupby(named, lambda setting: setting.group)}
+
+
+def type_of(setting: Setting) -> str:
+    if setting.choices:
+        kind = f"Literal[{', '.join(map(repr, setting.choices))}]"
+    elif setting.name == "extra_body":
+        kind = "str | Mapping[str, Any]"
+    elif setting.value in ("FILE", "DIR"):
+        kind = "str | os.PathLike[str]"
+    else:
+        kind = TYPES.get(setting.type, setting.type)
+    return f"{kind} | None"
+
+
+def said(setting: Setting) -> str:
+    default = setting.shown_default or (str(setting.default) if setting.type == "bool" else "")
+    return setting.help + (f" ({default})" if default else "")
+
+
+def keywords() -> str:
+    """The text of runs/settings.py."""
+    listed, fields = [], []
+    for group, settings in rows().items():
+        listed.append(f"    {group.capitalize()}:\n")
+        for setting in settings:
+            line = f"{setting.name}: {said(setting)}."
+            listed.append(textwrap.fill(line, 118, initial_indent="    - ", subsequent_indent="      "))
+            fields.append(f"    {setting.name}: {type_of(setting)}\n")
+        listed.append("")
+    return HEAD.format(listed="\n".join(listed).rstrip()) + "".join(fields)
+
+
+def page() -> str:
+    """The text of docs/settings.md."""
+    text = PAGE
+    for group, settings in rows().items():
+        text += f"\n## {group.capitalize()}\n\n{COLUMNS}"
+        for one in settings:
+            value = f"{{{','.join(one.choices)}}}" if one.choices else one.value
+            option = f"`--{one.option}{' ' if value else ''}{value}`".replace("|", "\\|")
+            default = str(one.default) if one.type == "bool" else one.shown_default
+            record = f"`{one.record}`" if one.record else ""
+            text += f"| `{one.name}` | {option} | {default} | {record} | {one.help} |\n"
+    return text
+
+
+def formatted(text: str) -> str:
+    """Python as ruff sets it."""
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", "settings.py", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def files() -> dict[Path, str]:
+    """What is written, by file."""
+    return {
+        ROOT / "python/espalier/runs/settings.py": formatted(keywords()),
+        ROOT / "docs/settings.md": page(),
+    }
+
+
+if __name__ == "__main__":
+    for file, text in files().items():
+        file.write_text(text, encoding="utf-8")
