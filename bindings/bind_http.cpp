@@ -77,8 +77,8 @@ void bind_http(py::module_& m) {
   openai.def(
       py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge,
                   std::string revision, const std::string& api, const std::string& server, bool native_n, bool stream,
-                  std::string extra_body, std::string api_key_env, std::string api_key_file, std::size_t in_flight,
-                  double timeout, double deadline, int attempts, double contact) -> OpenAi {
+                  std::string extra_body, std::string thinking, std::string api_key_env, std::string api_key_file,
+                  std::size_t in_flight, double timeout, double deadline, int attempts, double contact) -> OpenAi {
         if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
         backend::OpenAiOptions options;
         options.url = std::move(url);
@@ -90,6 +90,7 @@ void bind_http(py::module_& m) {
         options.native_n = native_n;
         options.stream = stream;
         options.extra_body = std::move(extra_body);
+        options.thinking = std::move(thinking);
         options.api_key_env = std::move(api_key_env);
         options.api_key_file = std::move(api_key_file);
         options.http = http_options(in_flight, timeout, deadline, attempts);
@@ -106,7 +107,7 @@ void bind_http(py::module_& m) {
       }),
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
       py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
-      py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "",
+      py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "", py::arg("thinking") = "",
       py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg,
       attempts_arg, contact_arg,
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
@@ -114,7 +115,8 @@ void bind_http(py::module_& m) {
       "the "
       "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in "
       "seconds, over all attempts "
-      "of a request. After `contact` seconds without a reply the logger 'espalier' warns; 0 = never.");
+      "of a request. `thinking`: on, off, or the most tokens of a thought. After `contact` seconds without a reply the "
+      "logger 'espalier' warns; 0 = never.");
 
   retriever.def(py::init([](std::string url, std::string name, const std::string& protocol, std::uint32_t rerank_depth,
                             std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,

@@ -1,12 +1,14 @@
+#include <espalier/core/grammar.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/run/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
+#include "given.hpp"
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/core/nearest.hpp>
 #include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/renew_report.hpp>
 #include <espalier/run/run.hpp>
@@ -16,8 +18,11 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <ranges>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -80,6 +85,10 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
   for (const auto& [key, object] : values) {
     const auto name = key.cast<std::string>();
     const auto value = py::reinterpret_borrow<py::object>(object);
+    if (name == "given") {
+      settings.given = make_given(value);
+      continue;
+    }
     const auto found = table.find(name);
     if (found == table.end())
       throw std::invalid_argument(
@@ -156,6 +165,26 @@ void bind_job(py::module_& m) {
       "values) of each setting of a run.");
   m.def("method_names", &method::method_names, "All methods, in alphabetical order.");
   m.def(
+      "grammar",
+      [](const std::string& method, const std::string& purpose, std::uint32_t max_tokens, const std::string& dialect) {
+        const std::shared_ptr<const Protocol> protocol = method::make_method(method)->prompts().protocol();
+        const Purpose* found = protocol->purpose(purpose);
+        if (!found)
+          throw std::invalid_argument(fmt::format(
+              "{} has no purpose '{}'{}", method, purpose,
+              espalier::detail::did_you_mean(purpose, protocol->purposes | std::views::transform(&Purpose::name))));
+        if (max_tokens == 0) bad_option("max_tokens", max_tokens, "1 or more");
+        const Grammar grammar(*protocol, *found, max_tokens);
+        if (dialect == "gbnf") return grammar.gbnf();
+        if (dialect == "lark") return grammar.lark();
+        if (dialect == "regex") return grammar.regex();
+        if (dialect != "json_schema") bad_option("dialect", dialect, "gbnf, lark, regex, json_schema");
+        return grammar.json_schema();
+      },
+      py::arg("method"), py::arg("purpose"), py::kw_only(), py::arg("max_tokens") = 512, py::arg("dialect") = "gbnf",
+      "The grammar of a purpose's replies. `dialect`: gbnf (llama.cpp, vLLM, SGLang), lark (llguidance), regex or "
+      "json_schema.");
+  m.def(
       "write_world",
       [](const std::string& folder, std::size_t passages, std::size_t questions, std::uint64_t seed,
          unsigned max_hops) {
@@ -182,13 +211,15 @@ void bind_job(py::module_& m) {
             check_signals();
           });
         }
-        std::vector<std::tuple<std::string, bool, std::string, std::uint64_t, std::string>> rows;
-        for (const auto& one : tried) rows.emplace_back(one.purpose, one.read, one.reply, one.cut_at, one.error);
+        std::vector<std::tuple<std::string, bool, std::string, std::uint64_t, bool, std::string>> rows;
+        for (const auto& one : tried)
+          rows.emplace_back(one.purpose, one.read, one.reply, one.cut_at, one.in_thought, one.error);
         return rows;
       },
       py::arg("settings"),
-      "(purpose, whether its reply was read, an unread reply's beginning, the max_tokens that cut it or 0, error) of "
-      "each prompt.");
+      "(purpose, whether its reply was read, an unread reply's beginning, the max_tokens that cut it or 0, whether it "
+      "cut "
+      "a thought, error) of each prompt.");
   m.def(
       "write_report",
       [](const std::string& folder, const std::string& target, const std::string& other) {

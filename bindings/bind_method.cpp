@@ -14,6 +14,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,34 @@ namespace espalier::python {
 namespace {
 
 using Set = std::vector<std::pair<std::string, std::string>>;
+
+/// A method with its options, checked.
+std::unique_ptr<method::Method> configured(const std::string& name, const std::string& preset, const Set& set) {
+  auto made = method::make_method(name);
+  if (!preset.empty()) made->preset(preset);
+  for (const auto& [option, value] : set) made->options().set(option, value);
+  made->check();
+  return made;
+}
+
+/// (purpose, text, slots, (role, opening mark, closing mark) of each tag that it returns) of each prompt.
+std::vector<std::tuple<std::string, std::string, std::vector<std::string>,
+                       std::vector<std::tuple<std::string, std::string, std::string>>>>
+method_prompts(const std::string& name, const Set& set) {
+  const rag::PromptSet prompts = configured(name, "", set)->prompts();
+  decltype(method_prompts(name, set)) rows;
+  for (const Purpose& purpose : prompts.protocol()->purposes) {
+    auto& [own, text, slots, marks] = rows.emplace_back();
+    own = purpose.name;
+    text = prompts.texts().at(purpose.name);
+    slots = purpose.slots;
+    for (const std::string& role : purpose.returns) {
+      const Tag& tag = *prompts.protocol()->tag(role);
+      marks.emplace_back(tag.name, tag.open, tag.close);
+    }
+  }
+  return rows;
+}
 
 /// A method of the registry, ready to grow trees or to answer.
 class MethodEngine final : public Engine {
@@ -46,7 +75,7 @@ class MethodSearch final : public Search {
   MethodSearch(const std::string& name, std::string preset, bool answers, Set set,
                std::map<std::string, py::object> models, py::object encoder, py::object values, py::object reward,
                const std::string& prompts)
-      : Search(name, Loop({}, {}, prompts_of(name, prompts)), std::move(reward)),
+      : Search(name, Loop({}, {}, prompts_of(name, preset, set, prompts)), std::move(reward)),
         preset_(std::move(preset)),
         answers_(answers),
         set_(std::move(set)),
@@ -96,17 +125,12 @@ class MethodSearch final : public Search {
   }
 
  private:
-  static rag::PromptSet prompts_of(const std::string& name, const std::string& folder) {
-    rag::PromptSet texts = method::make_method(name)->prompts();
+  static rag::PromptSet prompts_of(const std::string& name, const std::string& preset, const Set& set,
+                                   const std::string& folder) {
+    rag::PromptSet texts = configured(name, preset, set)->prompts();
     return folder.empty() ? texts : texts.replaced_from(folder);
   }
-  [[nodiscard]] std::unique_ptr<method::Method> make() const {
-    auto made = method::make_method(method);
-    if (!preset_.empty()) made->preset(preset_);
-    for (const auto& [name, value] : set_) made->options().set(name, value);
-    made->check();
-    return made;
-  }
+  [[nodiscard]] std::unique_ptr<method::Method> make() const { return configured(method, preset_, set_); }
 
   std::string preset_;
   bool answers_;
@@ -118,6 +142,15 @@ class MethodSearch final : public Search {
 }  // namespace
 
 void bind_method(py::module_& m) {
+  m.def("method_prompts", &method_prompts, py::arg("method"), py::arg("set") = Set(),
+        "(purpose, text, slots, (role, opening mark, closing mark) of each returned tag) of each built-in prompt.");
+  m.def(
+      "copyable_texts",
+      [](const std::string& name, const std::string& purpose, const std::string& text) {
+        return method::make_method(name)->prompts().copyable(purpose, text);
+      },
+      py::arg("method"), py::arg("purpose"), py::arg("text"),
+      "The texts between returned marks in a prompt that would be read as a reply.");
   py::class_<MethodSearch, Search, std::shared_ptr<MethodSearch>>(
       m, "Method", "A method by its name, with options as on the command line.")
       .def(py::init([](const std::string& name, const std::optional<std::string>& preset, bool answer, const Set& set,

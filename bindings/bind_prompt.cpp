@@ -39,7 +39,8 @@ py::dict slots(const Prompt& prompt) {
 void bind_prompt(py::module_& m) {
   py::class_<Prompt>(m, "Prompt", "One request to a language model: one prompt, one sample.")
       .def(py::init([](std::string text, double temperature, int max_tokens, std::vector<std::string> stop,
-                       std::uint64_t seed, std::uint32_t sample, std::string prefill, std::vector<std::int32_t> ids) {
+                       std::uint64_t seed, std::uint32_t sample, std::string prefill, std::vector<std::int32_t> ids,
+                       std::string grammar) {
              PromptBody body;
              body.messages.push_back({ids.empty() ? "user" : "", std::move(text)});
              if (!prefill.empty() && !ids.empty())
@@ -49,14 +50,15 @@ void bind_prompt(py::module_& m) {
              body.sampling.temperature = temperature;
              body.sampling.max_tokens = max_tokens;
              body.sampling.stop = std::move(stop);
+             body.sampling.grammar = std::move(grammar);
              return Prompt(std::make_shared<const PromptBody>(std::move(body)), seed, sample);
            }),
            py::arg("text"), py::kw_only(), py::arg("temperature") = 0.0, py::arg("max_tokens") = 512,
            py::arg("stop") = std::vector<std::string>(), py::arg("seed") = 0, py::arg("sample") = 0,
-           py::arg("prefill") = "", py::arg("ids") = std::vector<std::int32_t>(),
+           py::arg("prefill") = "", py::arg("ids") = std::vector<std::int32_t>(), py::arg("grammar") = "",
            "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a "
            "raw "
-           "prompt as token ids, sent in place of the text.")
+           "prompt as token ids, sent in place of the text. `grammar`: GBNF that the text must follow.")
       .def_property_readonly("text", &Prompt::text, "The last message's content.")
       .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")
       .def_property_readonly(
@@ -84,6 +86,8 @@ void bind_prompt(py::module_& m) {
           "stop", [](const Prompt& p) { return p.sampling().stop; },
           "A stop string that ends a text belongs to the text.")
       .def_property_readonly(
+          "grammar", [](const Prompt& p) { return p.sampling().grammar; }, "GBNF that the text must follow, '' = none.")
+      .def_property_readonly(
           "logprobs", [](const Prompt& p) { return p.sampling().logprobs; },
           "True if the sum of token log-probabilities is asked for.")
       .def_property_readonly(
@@ -98,24 +102,27 @@ void bind_prompt(py::module_& m) {
 
   py::class_<Completion>(m, "Completion", "One sampled text.")
       .def(py::init([](std::string text, const std::string& finish, std::uint32_t prompt_tokens,
-                       std::uint32_t completion_tokens, std::optional<double> logprob,
+                       std::uint32_t completion_tokens, std::uint32_t thinking_tokens, std::optional<double> logprob,
                        const std::vector<std::pair<std::string, double>>& tokens) {
              Completion completion(std::move(text));
              completion.finish = finish_of(finish);
              completion.prompt_tokens = prompt_tokens;
              completion.completion_tokens = completion_tokens;
+             completion.thinking_tokens = thinking_tokens;
              completion.logprob = logprob;
              for (const auto& [token, each] : tokens) completion.tokens.push_back({token, each});
              return completion;
            }),
            py::arg("text"), py::kw_only(), py::arg("finish") = "stop", py::arg("prompt_tokens") = 0,
-           py::arg("completion_tokens") = 0, py::arg("logprob") = py::none(),
+           py::arg("completion_tokens") = 0, py::arg("thinking_tokens") = 0, py::arg("logprob") = py::none(),
            py::arg("tokens") = std::vector<std::pair<std::string, double>>())
       .def_readonly("text", &Completion::text)
       .def_property_readonly("finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; })
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
-      .def_readonly("logprob", &Completion::logprob, "Sum over the completion's tokens, or None.")
+      .def_readonly("thinking_tokens", &Completion::thinking_tokens,
+                    "Of completion_tokens, those of a thought aside. 0 = not reported.")
+      .def_readonly("logprob", &Completion::logprob, "Sum over the tokens up to the stop string, or None.")
       .def_property_readonly(
           "tokens",
           [](const Completion& c) {

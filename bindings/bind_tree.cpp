@@ -152,12 +152,19 @@ void bind_tree(py::module_& m) {
               entry["retrievals"] = costs.retrievals;
               entry["unread"] = costs.unread;
               entry["cut"] = costs.cut;
+              entry["cut_read"] = costs.cut_read;
+              entry["refused"] = costs.refused;
+              entry["repairs"] = costs.repairs;
+              entry["repaired"] = costs.repaired;
+              entry["constrained"] = costs.constrained;
               purposes[py::str(purpose)] = entry;
             }
             return purposes;
           },
           "Logical costs by purpose; `unread`: completions that could not be read, `cut`: those of them that "
-          "max_tokens ended.")
+          "max_tokens ended, `cut_read`: the others that it ended, `refused`: answers from memory that say they do not "
+          "know, `repairs` and `repaired`: replies that were asked again, and those of them that could be read then, "
+          "`constrained`: completions under a grammar.")
       .def_property_readonly(
           "first_unread",
           [](const GrownTree& t) {

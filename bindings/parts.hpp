@@ -45,6 +45,8 @@ class Part {
   [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const {
     return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_());
   }
+  /// The service for a thread that does not hold Python's lock.
+  [[nodiscard]] std::unique_ptr<Service<In, Out>> open_unlocked() const { return open_(); }
 
   /// Answers a list of requests. Raises the first error.
   std::vector<Out> operator()(const std::vector<In>& requests) const { return ask(*open(), requests); }

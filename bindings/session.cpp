@@ -2,6 +2,7 @@
 
 #include <espalier/backend/journal.hpp>
 
+#include "given.hpp"
 #include "signals.hpp"
 #include "watch.hpp"
 #ifdef ESPALIER_HAS_SQLITE
@@ -31,14 +32,6 @@ std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Ser
 #else
   throw MissingPart("the journal", "libsqlite3-dev");
 #endif
-}
-
-/// The fingerprint that a user gave, or that of a part.
-template <class In, class Out>
-std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
-  if (given) return Hasher().add("given").add(*given).finish();
-  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().fingerprint;
-  return std::nullopt;
 }
 
 void check_ids(const std::vector<rag::Example>& questions) {

@@ -19,8 +19,8 @@ rag::PromptSet scout_prompts() {
       {{"search", "<search>", "</search>"}, {"information", "<hits>", "</hits>"}, {"answer", "<answer>", "</answer>"}}};
   const std::string known = "\nQuestion: {question}\nSo far:\n{history}";
   return {std::make_shared<const Protocol>(protocol),
-          {{"look_up", "Write what to look up next: <search> query </search>." + known},
-           {"conclude", "Answer from what was found: <answer> a few words </answer>." + known}}};
+          {{"look_up", "Put what to look up next inside <search></search>." + known},
+           {"conclude", "Answer from what was found, in a few words inside <answer></answer>." + known}}};
 }
 
 // Which steps are legal, and how they are drawn and taken.

@@ -21,9 +21,16 @@ TYPES = {
     "float": "float",
     "int": "int",
     "list": "Sequence[str]",
-    "models": "Mapping[str, tuple[str, str]]",
+    "models": "Mapping[str, str | LanguageModelLike | tuple[str | LanguageModelLike, str]]",
     "options": "Mapping[str, object]",
 }
+BACKENDS = {
+    "model": "LanguageModelLike",
+    "retriever": "RetrieverLike",
+    "encoder": "EncoderLike",
+    "value_server": "EncoderLike",
+}
+"""Settings that take an object too, with its type."""
 
 HEAD = '''"""The keywords of `expand` and `answer`, from the table of settings by tools/make_settings.py."""
 
@@ -31,7 +38,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike
 
 
 class RunSettings(TypedDict, total=False):
@@ -50,6 +60,9 @@ These are the settings of a run. `espalier expand` and `espalier answer` take th
 
 A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
 The others are execution options, which change no tree.
+
+From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
+([local](local.md#functions-in-runs)). The name beside it (`model_name` ...) is then its fingerprint.
 """
 COLUMNS = "| keyword | option | default | in `run.json` | meaning |\n|---|---|---|---|---|\n"
 
@@ -69,6 +82,8 @@ def type_of(setting: Setting) -> str:
         kind = "str | os.PathLike[str]"
     else:
         kind = TYPES.get(setting.type, setting.type)
+    if setting.name in BACKENDS:
+        kind += f" | {BACKENDS[setting.name]}"
     return f"{kind} | None"
 
 

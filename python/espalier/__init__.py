@@ -48,6 +48,8 @@ from ._core import (
 from .bridge.attach import attach
 from .io.files import write_jsonl
 from .io.read import read_passages, read_questions, read_trees
+from .local.llama_cpp import LlamaCpp
+from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
@@ -75,6 +77,7 @@ __all__ = [
     "HttpScorer",
     "Hybrid",
     "Index",
+    "LlamaCpp",
     "Method",
     "Node",
     "OpenAi",
@@ -87,6 +90,7 @@ __all__ = [
     "Reranked",
     "Run",
     "Simulated",
+    "Transformers",
     "Tree",
     "World",
     "__version__",

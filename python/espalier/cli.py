@@ -22,6 +22,7 @@ from .commands import (
     index,
     journal,
     options,
+    prompts,
     questions,
     report,
     rescore,
@@ -51,7 +52,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
-        *(index, options, doctor, completion),
+        *(index, options, prompts, doctor, completion),
     )
 }
 

@@ -20,18 +20,24 @@ class DecExRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
+    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+      Default: False.
+    - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
+      Default: tags.
+    - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
     - temperature: of every purpose. Allowed: 0 or more. Default: 0.7.
     - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
     - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
     - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
-    - max_calls: budget a question in completions, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_tokens_total: budget a question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_seconds: budget a question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_usd: budget a question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_usd: budget per question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
     - match_budget: answer again until the budget is spent, and let the majority decide. Allowed: true, false.
       Default: False.
-    - price_in: of a million input tokens. Allowed: 0 or more. Default: 0.
-    - price_out: of a million output tokens. Allowed: 0 or more. Default: 0.
+    - price_in: price per million input tokens. Allowed: 0 or more. Default: 0.
+    - price_out: price per million output tokens. Allowed: 0 or more. Default: 0.
+    - shots: worked examples before the question. Allowed: 0 to 2. Default: 0.
     - k: samples per decision. Allowed: 1 or more. Default: 3.
     - n: rollouts per execution. Allowed: 1 or more. Default: 4.
     - T_max: rounds of a search and searches of the policy loop, then the answer is forced. Allowed: 1 or more.
@@ -40,6 +46,8 @@ class DecExRag(TypedMethod):
     - search: the modes of the paper's Table 2. Allowed: pruned, no_pruning, full_node. Default: pruned.
     - termination: what ends a search: the vote of the samples, the mean reward of their answers, or both. Allowed:
       vote, mean_f1, vote_and_f1. Default: vote.
+    - form: what the search asks: its own prompts, or the policy's next steps, so that a trained policy is expanded.
+      Allowed: prompts, policy. Default: prompts.
     - always_expand_both: expand retrieval also where own knowledge passes. Allowed: true, false. Default: False.
     - stop_pairs: value sub-questions also where the search stops, so that pairs can prefer to stop. Allowed: true,
       false. Default: False.
@@ -56,6 +64,8 @@ class DecExRag(TypedMethod):
       policy, expansion. Default: policy.
     - chain: which correct chain becomes SFT rows and preference pairs, by its number of retrievals. Allowed: best,
       most, least, random. Default: most.
+    - rows: what SFT rows teach: the policy, or also every prompt of the search along the chain. Allowed: policy, all.
+      Default: policy.
     - decision_value: what a decision is worth in preference pairs: its best execution or their mean. Allowed: best,
       mean. Default: best.
     - margin: least difference of two rewards that make a preference pair. Allowed: 0 or more. Default: 0.1.
@@ -78,6 +88,9 @@ class DecExRag(TypedMethod):
         dedup: Literal["exact", "normalised"] | None = None,
         reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
         resample: int | None = None,
+        repair: bool | None = None,
+        protocol: Literal["tags", "tools"] | None = None,
+        constrain: Literal["off", "on", "draft"] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         top_k: int | None = None,
@@ -89,12 +102,14 @@ class DecExRag(TypedMethod):
         match_budget: bool | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        shots: int | None = None,
         k: int | None = None,
         n: int | None = None,
         T_max: int | None = None,
         threshold: float | None = None,
         search: Literal["pruned", "no_pruning", "full_node"] | None = None,
         termination: Literal["vote", "mean_f1", "vote_and_f1"] | None = None,
+        form: Literal["prompts", "policy"] | None = None,
         always_expand_both: bool | None = None,
         stop_pairs: bool | None = None,
         stop_at_root: bool | None = None,
@@ -103,6 +118,7 @@ class DecExRag(TypedMethod):
         refusals: str | None = None,
         inference: Literal["policy", "expansion"] | None = None,
         chain: Literal["best", "most", "least", "random"] | None = None,
+        rows: Literal["policy", "all"] | None = None,
         decision_value: Literal["best", "mean"] | None = None,
         margin: float | None = None,
         sampling: Mapping[str, Mapping[str, float]] | None = None,
@@ -124,18 +140,24 @@ class DecoupleRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
+    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+      Default: False.
+    - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
+      Default: tags.
+    - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
     - temperature: of every purpose. Allowed: 0 or more. Default: 1.
     - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
     - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
     - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
-    - max_calls: budget a question in completions, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_tokens_total: budget a question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_seconds: budget a question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_usd: budget a question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_usd: budget per question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
     - match_budget: answer again until the budget is spent, and let the majority decide. Allowed: true, false.
       Default: False.
-    - price_in: of a million input tokens. Allowed: 0 or more. Default: 0.
-    - price_out: of a million output tokens. Allowed: 0 or more. Default: 0.
+    - price_in: price per million input tokens. Allowed: 0 or more. Default: 0.
+    - price_out: price per million output tokens. Allowed: 0 or more. Default: 0.
+    - shots: worked examples before the question. Allowed: 0 to 2. Default: 0.
     - simulations: simulations per labelled tree. Allowed: 1 or more. Default: 20.
     - children: samples per node. Allowed: 1 to 255. Default: 3.
     - w: exploration weight of UCT. Allowed: 0 or more. Default: 1.4.
@@ -159,6 +181,8 @@ class DecoupleRag(TypedMethod):
     - wrong: largest number of wrong paths per question. Allowed: 0 or more. Default: 10.
     - policy_plan: least last plan value of a path that trains the policy. Allowed: -1 to 1. Default: 0.7.
     - skip_yes_no: yes/no questions give no rows. Allowed: true, false. Default: False.
+    - rows: what SFT rows teach: right paths as dialogues, or also every prompt along them. Allowed: paths, all.
+      Default: paths.
     - sampling: options of single purposes, {purpose: {option: value}}.
     - preset: the values of the paper, or of its code.
     - answer: the inference form, which sees no gold answer, in place of growing trees.
@@ -179,6 +203,9 @@ class DecoupleRag(TypedMethod):
         dedup: Literal["exact", "normalised"] | None = None,
         reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
         resample: int | None = None,
+        repair: bool | None = None,
+        protocol: Literal["tags", "tools"] | None = None,
+        constrain: Literal["off", "on", "draft"] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         top_k: int | None = None,
@@ -190,6 +217,7 @@ class DecoupleRag(TypedMethod):
         match_budget: bool | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        shots: int | None = None,
         simulations: int | None = None,
         children: int | None = None,
         w: float | None = None,
@@ -213,6 +241,7 @@ class DecoupleRag(TypedMethod):
         wrong: int | None = None,
         policy_plan: float | None = None,
         skip_yes_no: bool | None = None,
+        rows: Literal["paths", "all"] | None = None,
         sampling: Mapping[str, Mapping[str, float]] | None = None,
         preset: Literal["paper", "code"] | None = None,
         answer: bool = False,
@@ -233,18 +262,24 @@ class AirRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
+    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+      Default: False.
+    - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
+      Default: tags.
+    - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
     - temperature: of every purpose. Allowed: 0 or more. Default: 0.7.
     - top_p: of every purpose. Allowed: above 0, up to 1. Default: 0.8.
     - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 50.
     - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
-    - max_calls: budget a question in completions, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_tokens_total: budget a question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_seconds: budget a question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_usd: budget a question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_usd: budget per question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
     - match_budget: answer again until the budget is spent, and let the majority decide. Allowed: true, false.
       Default: False.
-    - price_in: of a million input tokens. Allowed: 0 or more. Default: 0.
-    - price_out: of a million output tokens. Allowed: 0 or more. Default: 0.
+    - price_in: price per million input tokens. Allowed: 0 or more. Default: 0.
+    - price_out: price per million output tokens. Allowed: 0 or more. Default: 0.
+    - shots: worked examples before the question. Allowed: 0 to 2. Default: 0.
     - rollouts: simulations of a tree. Allowed: 1 or more. Default: 1.
     - w: exploration weight of UCT. Allowed: 0 or more. Default: 1.4142135623730951.
     - n_say: samples of the system analysis. Allowed: 1 to 255. Default: 1.
@@ -286,6 +321,9 @@ class AirRag(TypedMethod):
         dedup: Literal["exact", "normalised"] | None = None,
         reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
         resample: int | None = None,
+        repair: bool | None = None,
+        protocol: Literal["tags", "tools"] | None = None,
+        constrain: Literal["off", "on", "draft"] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         top_k: int | None = None,
@@ -297,6 +335,7 @@ class AirRag(TypedMethod):
         match_budget: bool | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        shots: int | None = None,
         rollouts: int | None = None,
         w: float | None = None,
         n_say: int | None = None,
@@ -334,18 +373,24 @@ class ProRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: em.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
+    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+      Default: False.
+    - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
+      Default: tags.
+    - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
     - temperature: of every purpose. Allowed: 0 or more. Default: 0.9.
     - top_p: of every purpose. Allowed: above 0, up to 1. Default: 0.95.
     - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
     - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
-    - max_calls: budget a question in completions, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_tokens_total: budget a question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_seconds: budget a question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_usd: budget a question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_usd: budget per question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
     - match_budget: answer again until the budget is spent, and let the majority decide. Allowed: true, false.
       Default: False.
-    - price_in: of a million input tokens. Allowed: 0 or more. Default: 0.
-    - price_out: of a million output tokens. Allowed: 0 or more. Default: 0.
+    - price_in: price per million input tokens. Allowed: 0 or more. Default: 0.
+    - price_out: price per million output tokens. Allowed: 0 or more. Default: 0.
+    - shots: worked examples before the question. Allowed: 0 to 2. Default: 0.
     - grow: trees of the search, groups of independent trajectories, or nothing but the question. Allowed: search,
       group, none. Default: search.
     - simulations: simulations per tree. Allowed: 1 or more. Default: 200.
@@ -409,6 +454,9 @@ class ProRag(TypedMethod):
         dedup: Literal["exact", "normalised"] | None = None,
         reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
         resample: int | None = None,
+        repair: bool | None = None,
+        protocol: Literal["tags", "tools"] | None = None,
+        constrain: Literal["off", "on", "draft"] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         top_k: int | None = None,
@@ -420,6 +468,7 @@ class ProRag(TypedMethod):
         match_budget: bool | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        shots: int | None = None,
         grow: Literal["search", "group", "none"] | None = None,
         simulations: int | None = None,
         samples: int | None = None,
@@ -486,18 +535,24 @@ class ReasonRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
+    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+      Default: False.
+    - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
+      Default: tags.
+    - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
     - temperature: of every purpose. Allowed: 0 or more. Default: 1.
     - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
     - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
     - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
-    - max_calls: budget a question in completions, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_tokens_total: budget a question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_seconds: budget a question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
-    - max_usd: budget a question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
+    - max_usd: budget per question in money at the prices below, 0 = none. Allowed: 0 or more. Default: 0.
     - match_budget: answer again until the budget is spent, and let the majority decide. Allowed: true, false.
       Default: False.
-    - price_in: of a million input tokens. Allowed: 0 or more. Default: 0.
-    - price_out: of a million output tokens. Allowed: 0 or more. Default: 0.
+    - price_in: price per million input tokens. Allowed: 0 or more. Default: 0.
+    - price_out: price per million output tokens. Allowed: 0 or more. Default: 0.
+    - shots: worked examples before the question. Allowed: 0 to 2. Default: 0.
     - simulations: simulations per tree. Allowed: 1 or more. Default: 64.
     - children: samples per node. Allowed: 1 to 255. Default: 2.
     - c: exploration weight of UCT. Allowed: 0 or more. Default: 1.4142135623730951.
@@ -533,6 +588,9 @@ class ReasonRag(TypedMethod):
         dedup: Literal["exact", "normalised"] | None = None,
         reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
         resample: int | None = None,
+        repair: bool | None = None,
+        protocol: Literal["tags", "tools"] | None = None,
+        constrain: Literal["off", "on", "draft"] | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         top_k: int | None = None,
@@ -544,6 +602,7 @@ class ReasonRag(TypedMethod):
         match_budget: bool | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        shots: int | None = None,
         simulations: int | None = None,
         children: int | None = None,
         c: float | None = None,

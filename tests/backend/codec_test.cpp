@@ -45,6 +45,13 @@ TEST_CASE("a completion comes back from its bytes without loss") {
   Completion spelt = c;
   spelt.tokens = {{"An", -0.5}, {" <", -1}};
   CHECK(decode<Completion>(encode(spelt)).tokens == spelt.tokens);
+  for (Completion one : {Completion("a"), c, spelt}) {
+    one.thinking_tokens = 513;
+    const auto read = decode<Completion>(encode(one));
+    CHECK(read.thinking_tokens == 513);
+    CHECK(read.logprob == one.logprob);
+    CHECK(read.tokens == one.tokens);
+  }
 }
 
 TEST_CASE("passages come back whole, with the bits of their scores") {
@@ -73,6 +80,8 @@ TEST_CASE("the bytes are the documented ones, on every machine") {
       "\x00",
       18);
   CHECK(encode(c) == expected);
+  c.thinking_tokens = 1;
+  CHECK(encode(c) == expected.substr(0, 17) + std::string("\x04\x01\x00\x00\x00", 5));
   CHECK(encode(Embedding{1.0F}) == std::string("\x01\x03\x01\x00\x00\x00\x00\x00\x80\x3F", 10));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dialects_test {
@@ -300,6 +301,72 @@ TEST_CASE("a usage beyond what the request allows is no usage, is said once, and
   ids.messages = {{"", ""}};
   ids.ids.assign(9000, 1);
   CHECK(told(Server::vllm, R"("prompt_tokens":9000,"completion_tokens":1)", ids).completion.prompt_tokens == 9000);
+}
+
+namespace {
+
+/// A prompt whose reply is "<a>" text "</a>", under its grammar.
+std::shared_ptr<const PromptBody> constrained(std::string role = "user") {
+  PromptBody body;
+  body.messages = {{std::move(role), "q"}};
+  body.protocol = std::make_shared<const Protocol>(Protocol{"m", {{"p", {}, {"answer"}}}, {{"answer", "<a>", "</a>"}}});
+  body.purpose = "p";
+  body.sampling.stop = {"</a>"};
+  body.sampling.grammar = Grammar(*body.protocol, body.protocol->purposes[0], 512).gbnf();
+  return std::make_shared<const PromptBody>(std::move(body));
+}
+
+}  // namespace
+
+TEST_CASE("a grammar goes into the field of each sort of server, and is refused by name where there is none") {
+  const auto asked = constrained();
+  std::string gbnf;
+  append_json_string(gbnf, asked->sampling.grammar);
+  const auto sent = [&](Server sort, const std::string& reply = chat_reply("<a>b</a>")) {
+    const Exchange got = exchange(sort, Prompt(asked, 0, 0), reply);
+    CHECK(got.outcome().value().text == "<a>b</a>");
+    return got.request.body;
+  };
+  const auto holds = [](const std::string& body, const std::string& field) { return body.find(field) != body.npos; };
+  CHECK(holds(sent(Server::vllm), R"("structured_outputs":{"grammar":)" + gbnf + "}"));
+  CHECK(holds(sent(Server::sglang), R"("ebnf":)" + gbnf));
+  for (const Server sort : {Server::llamacpp, Server::llamacpp_python})
+    CHECK(holds(sent(sort), R"(,"grammar":)" + gbnf));
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp})
+    CHECK(holds(sent(sort), R"("stop":["</a>"])"));
+  const std::string schema = Grammar(*asked->protocol, asked->protocol->purposes[0], 512).json_schema();
+  const std::string openai = sent(Server::openai, chat_reply(R"({"reply":"<a>b</a>"})"));
+  CHECK(
+      holds(openai, R"("response_format":{"type":"json_schema","json_schema":{"name":"reply","strict":true,"schema":)" +
+                        schema + "}}"));
+  const std::string ollama = sent(Server::ollama, R"({"message":{"content":"{\"reply\": \"<a>b</a>\"}"},"done":true})");
+  CHECK(holds(ollama, R"("format":)" + schema));
+  for (const std::string& body : {openai, ollama}) CHECK(!holds(body, "\"stop\""));  // it would cut the object
+  const std::string why = why_not(Server::other, asked);
+  CHECK(holds(why, "'other' cannot be asked for a grammar"));
+  CHECK(holds(why, "'server'"));
+  CHECK(
+      holds(why_not(Server::openai, constrained("")), "'openai' cannot be asked for a grammar: it takes one in chats"));
+  PromptBody own = *asked;
+  own.sampling.grammar = "root ::= \"yes\"";
+  CHECK(holds(why_not(Server::ollama, std::make_shared<const PromptBody>(own)),
+              "'ollama' cannot be asked for a grammar: it takes schemas"));
+}
+
+TEST_CASE("the object around a reply is taken away, and what is no such object stays as it is") {
+  const auto text = [](const std::string& content, Server sort = Server::openai) {
+    std::string json;
+    append_json_string(json, content);
+    const std::string reply = sort == Server::openai
+                                  ? chat_reply(content)
+                                  : R"({"message":{"content":)" + json + R"(},"done":true,"done_reason":"length"})";
+    return exchange(sort, Prompt(constrained(), 0, 0), reply).outcome().value().text;
+  };
+  for (const Server sort : {Server::openai, Server::ollama}) {
+    CHECK(text(R"({"reply":"so\n<a>\"b\"</a>"})", sort) == "so\n<a>\"b\"</a>");
+    for (const char* other : {"hello", "{\"reply\":\"cut", "{\"reply\":5}", "[1]", "{}", ""})
+      CHECK(text(other, sort) == other);
+  }
 }
 
 TEST_CASE("extra_body reaches Ollama's options by their name, and the rest stays outside") {
@@ -620,6 +687,212 @@ TEST_CASE("a service may go while its server is being asked") {
     CHECK(client->in_flight() == 1);
   }
   CHECK(client->in_flight() == 0);
+}
+
+TEST_CASE("log-probabilities are summed up to the stop string, whether the server lists its tokens or not") {
+  const auto asked = body({{"user", "q"}}, {.stop = {"</a>"}, .logprobs = true, .token_logprobs = true});
+  const auto read = [&](Server sort, const std::string& text, const std::string& tokens, int count) {
+    const std::string more = R"(,"logprobs":{"content":[)" + tokens + "]}";
+    return exchange(sort, Prompt(asked, 0, 0), chat_reply(text, more, count)).outcome().value();
+  };
+  const std::string before = R"({"token":"<a>","logprob":-0.5},{"token":"yes","logprob":-1})";
+  const std::string after = R"(,{"token":"</","logprob":-2},{"token":"a>","logprob":-4})";
+  // vLLM lists the stop's tokens, llama.cpp leaves them out of the list but not out of the count
+  for (const auto& [sort, tokens] : {std::pair(Server::vllm, before + after), std::pair(Server::llamacpp, before)}) {
+    const Completion one = read(sort, "<a>yes", tokens, 4);
+    CHECK(one.text == "<a>yes</a>");
+    CHECK(one.logprob == -1.5);
+    CHECK(one.tokens == std::vector<TokenLogprob>{{"<a>", -0.5}, {"yes", -1}});
+  }
+  // a token on both sides of the stop's beginning belongs to the text
+  CHECK(read(Server::vllm, "<a>yes", R"({"token":"<a>","logprob":-0.5},{"token":"yes</","logprob":-3})", 3).logprob ==
+        -3.5);
+  // tokens that do not spell the text, or too few of them: the count decides
+  CHECK(!read(Server::llamacpp, "<a>yes", R"({"token":"<a>","logprob":-0.5})", 4).logprob);
+  CHECK(!read(Server::llamacpp, "<a>yes", R"({"token":"<b>","logprob":-0.5},{"token":"yes","logprob":-1})", 4).logprob);
+  CHECK(read(Server::llamacpp, "<a>yes", R"({"token":"?","logprob":-0.5},{"token":"yes","logprob":-1})", 2).logprob ==
+        -1.5);
+  const std::string ollama = R"({"message":{"content":"<a>yes"},"done":true,"done_reason":"stop","eval_count":4,)";
+  CHECK(exchange(Server::ollama, Prompt(asked, 0, 0), ollama + R"("logprobs":[)" + before + "]}")
+            .outcome()
+            .value()
+            .logprob == -1.5);
+}
+
+TEST_CASE("thinking is asked for by each server's own field, or refused by name") {
+  const auto request = [](Server sort, const std::string& thinking) {
+    const std::string reply = sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a");
+    return test::exchange<OpenAi>(OpenAiOptions{.server = sort, .thinking = thinking}, "/v1",
+                                  std::vector{Prompt(body({{"user", "q"}}, {.max_tokens = 50}), 0, 0)}, reply);
+  };
+  const auto sends = [&](Server sort, const std::string& thinking, const std::string& field) {
+    return request(sort, thinking).request.body.find(field) != std::string::npos;
+  };
+  const std::string off = R"("chat_template_kwargs":{"enable_thinking":false})";
+  const std::string on = R"("chat_template_kwargs":{"enable_thinking":true})";
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp}) {
+    CHECK(sends(sort, "off", off));
+    CHECK(sends(sort, "on", on));
+    CHECK(sends(sort, "200", R"("max_tokens":250)"));  // the thought's tokens come on top of the reply's
+    CHECK_FALSE(sends(sort, "", "thinking"));
+  }
+  CHECK(sends(Server::vllm, "200", on + R"(,"thinking_token_budget":200)"));
+  CHECK(sends(Server::sglang, "200", R"("chat_template_kwargs":{"enable_thinking":true,"thinking_budget":200})"));
+  CHECK(sends(Server::llamacpp, "200", on + R"(,"thinking_budget_tokens":200)"));
+  CHECK(sends(Server::ollama, "off", R"("think":false)"));
+  CHECK(sends(Server::ollama, "on", R"("think":true)"));
+  CHECK(sends(Server::openai, "off", R"("reasoning_effort":"none")"));
+  CHECK(sends(Server::openai, "on", R"("reasoning_effort":"medium")"));
+  const auto why = [&](Server sort, const std::string& thinking) {
+    const auto refused = request(sort, thinking);
+    CHECK(refused.request.path == "");
+    return test::failure_of(refused.outcome()).message;
+  };
+  CHECK(why(Server::ollama, "200").find("'ollama' cannot be asked for a number of thinking tokens") !=
+        std::string::npos);
+  CHECK(why(Server::openai, "200").find("a number of thinking tokens") != std::string::npos);
+  CHECK(why(Server::llamacpp_python, "off").find("cannot be asked for thinking") != std::string::npos);
+  CHECK(why(Server::other, "on").find("'extra_body'") != std::string::npos);
+  for (const char* bad : {"yes", "0", "-1", "12a", " 5", "99999999999999"})
+    CHECK_THROWS_AS(OpenAi(OpenAiOptions{.model = "m", .thinking = bad}), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenAi(OpenAiOptions{.model = "m", .chat = false, .thinking = "on"}),
+                       "option 'thinking' is on, allowed: nothing where the server gets plain texts",
+                       std::invalid_argument);
+  CHECK(OpenAi(OpenAiOptions{.model = "m", .thinking = "on"}).fingerprint() !=
+        OpenAi(OpenAiOptions{.model = "m"}).fingerprint());
+}
+
+TEST_CASE("the tokens of a thought are counted apart where the server says them") {
+  const auto thought = [](const std::string& usage, const std::string& choices = R"({"message":{"content":"a"}})") {
+    return exchange(Server::vllm, Prompt(body({{"user", "q"}}), 0, 0),
+                    R"({"choices":[)" + choices + R"(],"usage":{"completion_tokens":9)" + usage + "}}")
+        .outcome()
+        .value()
+        .thinking_tokens;
+  };
+  CHECK(thought(R"(,"completion_tokens_details":{"reasoning_tokens":7})") == 7);
+  CHECK(thought(R"(,"completion_tokens_details":{"reasoning_tokens":70})") == 9);  // no more than there are
+  CHECK(thought(R"(,"completion_tokens_details":null)") == 0);
+  CHECK(thought("") == 0);
+}
+
+TEST_CASE("a gateway that wants max_completion_tokens is told the limit under that name, from then on") {
+  std::size_t refused = 0;
+  FaultServer server([&](const Received& got, std::size_t) {
+    if (got.body.find(R"("max_tokens")") == std::string::npos) return Answer{.body = chat_reply("a")};
+    ++refused;
+    return Answer{.body = R"({"error":{"message":"'max_tokens' is not supported: use 'max_completion_tokens'"}})",
+                  .status = 400};
+  });
+  OpenAi model(options(server, Server::other));
+  const auto prompts = [](const char* text) { return Prompt(std::string(text)); };
+  for (const auto& outcome : test::ask(model, {prompts("a"), prompts("b"), prompts("c")}))
+    CHECK(outcome.value().text == "a");
+  const std::size_t first = refused;
+  CHECK(first >= 1);
+  CHECK(test::ask(model, {prompts("d")})[0].value().text == "a");
+  CHECK(refused == first);
+  FaultServer always([&](const Received&, std::size_t) {
+    return Answer{.body = R"({"error":{"message":"max_completion_tokens is too large"}})", .status = 400};
+  });
+  OpenAi never(options(always, Server::other));
+  CHECK(test::failure_of(test::ask(never, {prompts("a")})[0]).kind == Kind::permanent);
+  CHECK(always.received().size() == 2);
+}
+
+namespace {
+
+/// A prompt of a purpose that returns a search or an answer, asked for as calls of tools.
+Prompt calling(std::vector<std::string> returns = {"search", "answer"}) {
+  PromptBody asked;
+  asked.messages = {{"user", "q"}};
+  asked.purpose = "step";
+  asked.sampling.tools = true;
+  asked.protocol = std::make_shared<const Protocol>(
+      Protocol{"m",
+               {{"step", {}, std::move(returns)}},
+               {{"search", "<search>", "</search>"}, {"answer", "Finish(", ")"}, {"thought", "", ""}}});
+  return Prompt(std::make_shared<const PromptBody>(std::move(asked)), 0, 0);
+}
+std::string calls_reply(const std::string& calls, const std::string& content = "null") {
+  return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(,"tool_calls":[)" + calls +
+         R"(]},"finish_reason":"tool_calls"}]})";
+}
+std::string call(const std::string& name, const std::string& arguments) {
+  return R"({"id":"1","type":"function","function":{"name":")" + name + R"(","arguments":)" + arguments + "}}";
+}
+
+}  // namespace
+
+TEST_CASE("tags are asked for as tools, one function each, where the server has tools") {
+  const std::string one =
+      R"({"type":"function","function":{"name":"search","description":"Looks a query up in the documents.",)"
+      R"("parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}})";
+  const std::string other =
+      R"({"type":"function","function":{"name":"answer","description":"Gives the answer.",)"
+      R"("parameters":{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}}})";
+  const std::string tools = R"("tools":[)" + one + "," + other + "]";
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::openai}) {
+    const std::string sent = exchange(sort, calling(), calls_reply("")).request.body;
+    CHECK(sent.find(tools) != std::string::npos);
+    CHECK(sent.find(R"("tool_choice":"required","parallel_tool_calls":false)") != std::string::npos);
+    const std::string free = exchange(sort, calling({"thought", "answer"}), calls_reply("")).request.body;
+    CHECK(free.find(R"("tools":[)" + other + R"(])") != std::string::npos);
+    CHECK(free.find(R"("tool_choice":"auto")") != std::string::npos);  // a whole reply needs no call
+  }
+  const std::string ollama =
+      exchange(Server::ollama, calling(), R"({"message":{"content":""},"done":true})").request.body;
+  CHECK(ollama.find(tools) != std::string::npos);
+  CHECK(ollama.find("tool_choice") == std::string::npos);
+  CHECK(exchange(Server::vllm, calling({}), chat_reply("a")).request.body.find("tool") == std::string::npos);
+  for (const Server sort : {Server::other, Server::llamacpp_python})
+    CHECK(why_not(sort, calling().shared_body()).find("cannot be asked for calls of tools") != std::string::npos);
+  const auto plain = test::exchange<OpenAi>(OpenAiOptions{.chat = false, .server = Server::vllm}, "/v1",
+                                            std::vector{calling()}, chat_reply("a"));
+  CHECK(test::failure_of(plain.outcome()).message.find("plain texts have none") != std::string::npos);
+  CHECK(calling().key() != Prompt("q").key());
+}
+
+TEST_CASE("calls of tools are read as the marks of their tags; a damaged one is shown and has none") {
+  const auto text = [](const std::string& calls, const std::string& content = "null") {
+    return exchange(Server::llamacpp, calling(), calls_reply(calls, content)).outcome().value().text;
+  };
+  CHECK(text(call("search", R"("{\"query\": \"who \\\"she\\\" is\"}")")) == R"(<search>who "she" is</search>)");
+  CHECK(text(call("answer", R"("{\"answer\":42}")"), "\"I know. \"") == "I know. Finish(42)");
+  CHECK(text(call("search", R"("{\"query\":[\"a\",\"b\"]}")")) == R"(<search>["a","b"]</search>)");
+  CHECK(text(call("search", R"({"query":"as an object"})")) == "<search>as an object</search>");
+  const std::vector<std::string> damaged = {call("search", R"("{\"query\": \"cut")"), call("search", R"("{}")"),
+                                            call("delete", R"("{\"query\":\"x\"}")"), call("search", "7")};
+  for (const std::string& one : damaged) {
+    CHECK(text(one).starts_with("damaged call: {"));
+    CHECK(text(one).find("<search>") == std::string::npos);
+  }
+  CHECK(text("7") == "");
+  const std::string ollama = R"({"message":{"content":"","tool_calls":[)" + call("search", R"({"query":"x"})") +
+                             R"(]},"done":true,"done_reason":"stop"})";
+  CHECK(exchange(Server::ollama, calling(), ollama).outcome().value().text == "<search>x</search>");
+}
+
+TEST_CASE("calls of tools in a stream are put together") {
+  const auto streamed = [](Server sort, const std::string& reply) {
+    return test::exchange<OpenAi>(OpenAiOptions{.server = sort, .stream = true}, "/v1", std::vector{calling()}, reply)
+        .outcome()
+        .value()
+        .text;
+  };
+  const auto chunk = [](const std::string& delta, const std::string& finish = "null") {
+    return R"(data: {"choices":[{"index":0,"delta":)" + delta + R"(,"finish_reason":)" + finish + "}]}\n\n";
+  };
+  CHECK(streamed(Server::vllm,
+                 chunk(R"({"content":"So. "})") +
+                     chunk(R"({"tool_calls":[{"index":0,"function":{"name":"search","arguments":""}}]})") +
+                     chunk(R"({"tool_calls":[{"index":0,"function":{"arguments":"{\"que"}}]})") +
+                     chunk(R"({"tool_calls":[{"index":0,"function":{"arguments":"ry\":\"x\"}"}}]})", "\"tool_calls\"") +
+                     "data: [DONE]\n\n") == "So. <search>x</search>");
+  CHECK(streamed(Server::ollama, R"({"message":{"content":"","tool_calls":[)" + call("search", R"({"query":"x"})") +
+                                     "]},\"done\":false}\n" +
+                                     R"({"message":{"content":""},"done":true,"done_reason":"stop"})" + "\n") ==
+        "<search>x</search>");
 }
 
 }  // namespace dialects_test

@@ -28,7 +28,7 @@ std::vector<std::optional<Completion>> completions(const std::string& stream, st
   std::vector<Prompt> prompts;
   for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
   std::string whole = StreamedReply::whole(stream, json);
-  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, ""));
+  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, prompts.front().sampling().max_tokens, ""));
   return backend::detail::read_completions(json.read(whole), prompts,
                                            backend::detail::dialect_of(backend::Server::vllm), counts);
 }

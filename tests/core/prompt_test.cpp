@@ -46,6 +46,10 @@ TEST_CASE("purpose, spans and protocol are not part of the key") {
   CHECK(plain.key() == with([](PromptBody& b) { b.protocol = std::make_shared<const Protocol>(); }).key());
 }
 
+TEST_CASE("a request without a grammar keeps the key that it had before there were grammars") {
+  CHECK(with([](PromptBody&) {}).key().hex() == "e1237e8e8fa57425a6fa1dac0c7a018d");
+}
+
 TEST_CASE("every field that is sent is part of the key") {
   const std::vector<std::function<void(PromptBody&)>> changes = {
       [](PromptBody&) {},
@@ -58,6 +62,8 @@ TEST_CASE("every field that is sent is part of the key") {
       [](PromptBody& b) { b.sampling.top_k = 20; },
       [](PromptBody& b) { b.sampling.min_p = 0.1; },
       [](PromptBody& b) { b.sampling.max_tokens = 1; },
+      [](PromptBody& b) { b.sampling.grammar = "root ::= \"a\""; },
+      [](PromptBody& b) { b.sampling.grammar = "root ::= \"b\""; },
       [](PromptBody& b) { b.sampling.stop.clear(); },
       [](PromptBody& b) { b.sampling.stop = {"</a>", "</b>"}; },
       [](PromptBody& b) { b.sampling.stop = {"</", "a>"}; },

@@ -13,6 +13,9 @@ TEST_CASE("costs print on one line, and unread completions where there are some"
         "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3");
   CHECK(fmt::format("{}", Costs{12, 3400, 500, 3, 2, 1}) ==
         "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3, unread 2 (cut 1)");
+  CHECK(fmt::format("{}", Costs{12, 3400, 500, 3, 2, 1, 4, 5, 6, 3, 7}) ==
+        "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3, unread 2 (cut 1), cut but read 4, "
+        "refused 5, repairs 6 (read 3), constrained 7");
 }
 
 TEST_CASE("a ledger prints its total and the completions of each purpose") {

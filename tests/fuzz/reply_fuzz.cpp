@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sampling.logprobs = true;
     return std::vector<Prompt>{Prompt("q", sampling, 1, 0), Prompt("q", sampling, 1, 1)};
   }();
-  static const backend::detail::Usage most = backend::detail::most_usage(prompts, "");
+  static const backend::detail::Usage most =
+      backend::detail::most_usage(prompts, prompts.front().sampling().max_tokens, "");
   backend::detail::UsageReader counts(most);
   std::string text = fuzz::text_of(data + 1, size - 1);
   try {

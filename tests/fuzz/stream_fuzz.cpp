@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t length = 0;
   backend::detail::for_each_event(stream, [&](std::string_view event) { length += event.size(); });
   fuzz::require(length <= stream.size(), "events are part of the stream");
-  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, ""));
+  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, prompts.front().sampling().max_tokens, ""));
   const auto says_why = [](auto read) {
     try {
       read();

@@ -422,6 +422,10 @@ TEST_CASE("L_max and budgets hold inside a rollout, by hand: 10 tokens a call") 
                                       script());
           CHECK(tree.ledger.total().completions <= calls);
           CHECK(output::best_answer(tree));
+          std::size_t valued = 0;
+          for (NodeId id = 0; id < tree.size(); ++id)
+            valued += tree[id].evaluated && tree[id].status != Status::pruned ? 1 : 0;
+          CHECK(valued <= tree.rollouts.size());  // a simulation that the budget cut has no value
         }
 }
 

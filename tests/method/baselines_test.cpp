@@ -125,9 +125,8 @@ TEST_CASE("each baseline follows its protocol, worked out by hand") {
        "query a | documents d-a | answer Paris {France}"},
       {"search-r1",
        {"<think>t</think><search>a</search>", "what?", "<answer>Paris</answer>"},
-       "thought t | query a | documents d-a | thought what? | notice That was neither a search between <search> and "
-       "</search> nor an answer between <answer> and "
-       "</answer>. Try again. | answer Paris"},
+       "thought t | query a | documents d-a | thought what? | notice That was neither a search inside "
+       "<search></search> nor an answer inside <answer></answer>. Try again. | answer Paris"},
       {"ikea",
        {"<search>a</search>", "<search>b</search>", "<search>c</search>", "<search>d</search>"},
        "query a | documents d-a | query b | documents d-b | query c | documents d-c | query d"},
@@ -341,7 +340,7 @@ TEST_CASE("worked examples stand before the question where a publication has the
     method->options().set("shots", "5");
     CHECK_THROWS_WITH_AS(method->check(), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   }
-  const auto& first = method::baselines::detail::demonstrations[0];
+  const auto& first = method::detail::demonstrations[0];
   CHECK(method::baselines::detail::as_sentences(first).ends_with("in Romania.\nSo the answer is: Romania\n"));
   CHECK(method::baselines::detail::as_follow_ups(first).ends_with("in Romania.\nSo the final answer is: Romania\n"));
   CHECK_THROWS_AS(method::make_method("search-o1")->options().set("shots", "1"), std::invalid_argument);
@@ -419,7 +418,7 @@ TEST_CASE("bad models cost a bounded number of calls, and give no answer of thei
       CHECK(tree.ledger.total().completions <= 60);
       const auto answer = tree.state(static_cast<NodeId>(tree.size() - 1)).answer();
       if (habit == Habit::says_nothing) CHECK_FALSE(answer);
-      if (answer) CHECK(answer->find("42") == std::string::npos);
+      if (answer) CHECK(*answer != "42");
     }
 }
 
@@ -470,6 +469,25 @@ TEST_CASE("with perfect skills and nothing known by heart, those that search ans
     if (short_of_rounds_or_documents.contains(baseline.name)) CHECK(right >= 26);
     if (baseline.name == "direct" || baseline.name == "cot") CHECK(right <= 4);
   }
+}
+
+TEST_CASE("a repair is a call of the budget, which ends a path at the step that spends it") {
+  const auto calls = [](const char* repair, const char* resample, const char* most) {
+    const rag::Tree tree =
+        follow("search-r1", Stubborn(Habit::rambles),
+               {{"temperature", "1"}, {"repair", repair}, {"resample", resample}, {"max_calls", most}});
+    CHECK(tree.ending == Ending::budget);
+    const Costs& costs = tree.ledger.by_purpose().at("step");
+    CHECK(costs.repairs * 2 == (std::string(repair) == "true" ? costs.completions : 0));
+    CHECK(costs.repaired == 0);
+    CHECK(costs.unread == costs.completions);
+    return tree.ledger.total().completions;
+  };
+  CHECK(calls("false", "0", "2") == 2);
+  CHECK(calls("true", "0", "2") == 2);   // one turn: a reply and its repair
+  CHECK(calls("true", "0", "3") == 4);   // the turn under way is finished
+  CHECK(calls("true", "2", "5") == 6);   // one turn: three replies and their repairs
+  CHECK(calls("true", "2", "7") == 12);  // two turns
 }
 
 }  // namespace baselines_test

@@ -335,6 +335,7 @@ TEST_CASE(
         "6<1 query 'good' 100 expanded\n"
         "7<6 answer 'Paris' 100 terminal\n");
   CHECK(closed[3].prior == doctest::Approx(2.0 / 3));  // equal refusals are one node
+  CHECK(closed.ledger.by_purpose().at("own_answer").refused == 2);
   CHECK(closed[3].visits == 0);
   CHECK(closed.ledger.by_purpose().at("rollout").completions == 20);  // 2 sub-questions, Lyon and 2 queries: 4 each
   const auto rows = [](const rag::Tree& tree) {

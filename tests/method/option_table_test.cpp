@@ -87,4 +87,19 @@ TEST_CASE("options of DecEx-RAG that make no sense are refused") {
   }
 }
 
+TEST_CASE("a choice without a default is shown only when it is set") {
+  enum class Size : std::uint8_t { small, large };
+  std::optional<Size> size;
+  method::OptionTable table;
+  table.add("size", size, "how large", std::vector<std::string>{"small", "large"});
+  CHECK(table.json() == "{}");
+  CHECK(table.help() ==
+        std::vector<std::array<std::string, 5>>{{"size", "null", "small, large", "how large", "choice"}});
+  table.set("size", "large");
+  CHECK(size == Size::large);
+  CHECK(table.json() == R"({"size":"large"})");
+  CHECK_THROWS_WITH(table.set("size", "huge"), "option 'size' is huge, allowed: small, large");
+  CHECK(size == Size::large);
+}
+
 }  // namespace option_table_test

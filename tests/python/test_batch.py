@@ -32,7 +32,7 @@ def job(files: Path, out: Path) -> list[object]:
 
 def finish(files: Path, out: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]]) -> int:
     """Rounds until the run is complete; returns their number."""
-    for round in range(60):
+    for round in range(200):  # how deep the trees grow depends on the prompts, which `sensible` hashes
         done = espalier("batch", "prepare", *job(files, out), "--most", 7, "--json")
         assert done.returncode in (0, 1), done.stderr
         told = json.loads(done.stdout)

@@ -111,8 +111,8 @@ def test_every_function_has_a_signature_that_is_understood():
         ({"corpus": 3}, "setting 'corpus' cannot be 3, it must be a str"),
         ({"set": ["k=1"]}, "setting 'set' cannot be ['k=1'], it must be a dict {option: value}"),
         (
-            {"models": {"judge": "x"}},
-            "setting 'models' cannot be {'judge': 'x'}, it must be a dict {purpose: (model, name)} of str",
+            {"models": {"judge": ("x",)}},
+            "setting 'models' cannot be {'judge': ('x',)}, it must be a dict {purpose: (model, name)} of str",
         ),
         ({"method": "zzzzzzz"}, "unknown method 'zzzzzzz'"),
         ({"method": "decx"}, "unknown method 'decx', did you mean 'decex'?"),

@@ -91,12 +91,12 @@ def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Pa
         done = espalier("answer", *inputs(files), *words, "--out", tmp_path)
         assert done.returncode == 4
         last = done.stderr.splitlines()[-1]
-        assert "cut by max_tokens" in last and "cut at max_tokens=17" in last
+        assert "cut by max_tokens" in last and "cut in its thought at max_tokens=17" in last
         assert {request["max_tokens"] for request in server.requests} >= {17}
     summary = json.loads((tmp_path / "summary.json").read_text())
     step = summary["by_purpose"]["step"]
     assert step["cut"] == step["calls"] - step["readable"] > 0
-    assert summary["first_unread"]["step"]["cut_at"] == 17
+    assert summary["first_unread"]["step"]["cut_at"] == 17 and summary["first_unread"]["step"]["in_thought"]
     assert "--set sampling.step.max_tokens=N" in _summary.readable(summary)
 
 
@@ -188,8 +188,8 @@ def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
     untagged, thinking, empty = (found[f"prompt {name}"] for name in ("sub_question", "rollout", "own_answer"))
     assert untagged["state"] == thinking["state"] == empty["state"] == "warning"
     assert untagged["found"] == f'the reply could not be read; it begins "{SHOWN}"'
-    assert "cut at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
-    assert "sampling.rollout.max_tokens" in thinking["advice"]
+    assert "cut in its thought at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
+    assert "sampling.rollout.max_tokens" in thinking["advice"] and "--thinking" in thinking["advice"]
     assert empty["found"].endswith("it is empty")
 
 
@@ -209,3 +209,42 @@ def test_doctor_can_fill_every_prompt_of_every_method(capsys, server: ModelServe
     assert prompts and not any("error" in finding["found"] for finding in prompts)
     slot = re.compile(r"\{(question|history|documents|query|step|candidates|gold|answer)\}")
     assert not any(slot.search(str(request["messages"])) for request in server.requests if "messages" in request)
+
+
+@needs_http
+def test_a_repair_shows_the_model_its_reply_and_is_counted_and_told(files: Path, tmp_path: Path):
+    asked: list[list[dict[str, str]]] = []
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        asked.append(request["messages"])
+        return completion(sensible(request) if len(request["messages"]) == 3 else SAID)
+
+    with ModelServer(respond) as server:
+        words = ["--method", "reasonrag", *model(server), "--limit", "2", "--set", "repair=true"]
+        done = espalier("expand", *inputs(files), *words, "--set", "simulations=3", "--out", tmp_path)
+    repairs = [messages for messages in asked if len(messages) == 3]
+    assert repairs and all([m["role"] for m in messages] == ["user", "assistant", "user"] for messages in repairs)
+    assert all(messages[1]["content"] == SAID for messages in repairs)
+    line = next(m[2]["content"] for m in repairs if "<query></query>" in m[2]["content"])
+    assert line.startswith("Your reply had no <query></query> or <answer></answer> that could be read. Write again: ")
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    begun = summary["by_purpose"]["begin_reasoning"]
+    assert begun["calls"] == 2 * begun["repairs"] and begun["repaired"] == begun["readable"] == begun["repairs"] > 0
+    header = next(line for line in done.stdout.splitlines() if "readable" in line)
+    assert header.split()[-3:] == ["repairs", "repaired", "readable"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="col">repaired</th>' in page and '<th scope="col">constrained</th>' not in page
+    costs = [json.loads(line)["costs"] for line in (tmp_path / "trees.jsonl").read_text().splitlines()]
+    assert sum(cost["begin_reasoning"]["repairs"] for cost in costs) == begun["repairs"]
+
+
+def test_an_evaluation_tells_what_became_of_the_replies_of_each_purpose(files: Path, tmp_path: Path):
+    words = ["--methods", "direct,decex", *inputs(files), "--limit", "4", "--set", "decex.repair=true"]
+    done = espalier("eval", *words, "--set", "decex.sim.malformed=0.5", "--out", tmp_path)
+    assert done.returncode in (0, 4), done.stderr
+    runs = {run["name"]: run["replies"] for run in json.loads((tmp_path / "eval.json").read_text())["runs"]}
+    assert runs["direct"].keys() == {"answer", "all"} and runs["direct"]["all"]["repairs"] == 0
+    every = runs["decex"]["all"]
+    assert every["repairs"] >= every["repaired"] > 0
+    assert every["calls"] == sum(group["calls"] for name, group in runs["decex"].items() if name != "all")
+    assert "Replies by purpose" in (tmp_path / "table.md").read_text(encoding="utf-8")

@@ -109,6 +109,11 @@ def of_texts(requests: list[str]) -> Floats:
     return np.zeros((len(requests), 2))
 
 
+esp.answer(
+    model=model, retriever=retriever, models={"judge": (model, "mine"), "rollout": model, "own_answer": "simulated"}
+)
+
+
 def words(states: list[State]) -> list[str]:
     return [str(state.answer) for state in states]
 
@@ -122,6 +127,7 @@ class NoSteps:
         return [[] for _ in states]
 
 
+esp.answer(model=one_prompt)  # type: ignore[arg-type]  # not a batch
 esp.run(search, questions, model=one_prompt)  # type: ignore[arg-type]  # not a batch
 esp.run(search, questions, model=model, retriever=no_passages)  # type: ignore[arg-type]  # not passages
 esp.Dense([], of_texts)  # type: ignore[arg-type]  # takes other requests

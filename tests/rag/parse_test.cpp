@@ -77,6 +77,9 @@ TEST_CASE(
   CHECK(two->content == "Paris");
   CHECK(two->thought == "a\nperhaps <answer>b</answer>\nc");
   CHECK_FALSE(read("<think> never ends", "rollout"));
+  for (const char* thought : {"<think> never ends", "<think>a</think>\n", "<think>a</think><think>b"})
+    CHECK(rag::detail::only_thinks(thought));
+  for (const char* more : {"", "a", "<think>a</think> b", "a <think>"}) CHECK_FALSE(rag::detail::only_thinks(more));
   CHECK_FALSE(read("<think> never ends <answer>Ro", "rollout"));
   CHECK_FALSE(read("<think> a query", "sub_query"));  // a bare reply has no mark
   const Protocol lines{

@@ -1,7 +1,12 @@
 #include "bench.hpp"
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <map>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace sampler_test {
 
@@ -154,6 +159,208 @@ TEST_CASE("stop strings are the closing marks that a purpose returns, unless one
   CHECK(stops.at("termination") == std::vector<std::string>{"</answer>", "</question>"});
   CHECK(stops.at("forced_answer") == std::vector<std::string>{"###"});
   CHECK(stops.at("sub_query").empty());
+}
+
+TEST_CASE("with tools a prompt says which to call, and stops at no mark; purposes without marks stay as they are") {
+  std::map<std::string, std::string> asked;
+  Scripted model;
+  const auto note = [&](const Prompt& p) {
+    CHECK(p.sampling().tools == (p.purpose() == "termination"));
+    CHECK(p.sampling().stop.empty());
+    return asked[p.purpose()] = p.text(), "<answer>x</answer>";
+  };
+  model.on("termination", note).on("sub_query", note);
+  Bench bench(model, {.sampling = {.temperature = 1}, .resample = 0, .tools = true});
+  for (const char* purpose : {"termination", "sub_query"})
+    (void)bench.scheduler.run(bench.sampler.draw(
+        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  CHECK(asked.at("termination")
+            .ends_with("\nWrite no marks. In place of <answer> </answer> call the tool answer, in place of <question> "
+                       "</question> call the tool question.\n"));
+  CHECK(asked.at("sub_query").find("tool") == std::string::npos);
+}
+
+TEST_CASE("a repair shows the model its reply and names the marks; only what it cannot mend is drawn again") {
+  std::vector<std::tuple<bool, std::uint64_t, std::uint32_t>> asked;
+  std::vector<Message> repair;
+  Scripted model;
+  model.on("rollout", [&](const Prompt& p) -> std::string {
+    const bool again = p.body().messages.size() == 3;
+    asked.emplace_back(again, p.seed(), p.sample());
+    CHECK(p.slot("question") == "Who?");
+    if (!again) return p.sample() == 0 ? "<search> a </search>" : "no tag";
+    if (repair.empty()) repair = p.body().messages;
+    return p.sample() % 4 == 1 ? "<answer> x </answer>" : "still none";
+  });
+  Bench bench(model, {.sampling = {.temperature = 1}, .resample = 1, .repair = true});
+  const auto drawn = bench.scheduler.run(bench.sampler.draw(
+      "rollout", {{"question", rag::render_text("Who?")}, {"history", rag::render_text("h")}}, 3, bench.context()));
+  CHECK(drawn[0].reply->content == "a");
+  CHECK(drawn[1].reply->content == "x");  // mended, so it is not drawn again
+  CHECK(drawn[1].raw.str() == "<answer> x </answer>");
+  CHECK_FALSE(drawn[2].reply);
+  CHECK(drawn[2].raw.str() == "still none");
+
+  REQUIRE(asked.size() == 7);  // three, two repairs, one again, and its repair
+  const std::uint64_t seed = std::get<1>(asked[0]), repair_seed = std::get<1>(asked[3]);
+  CHECK(seed != repair_seed);
+  constexpr std::uint32_t again = 1U << 20, mended = 1U << 19;
+  CHECK(asked == decltype(asked){{false, seed, 0},
+                                 {false, seed, 1},
+                                 {false, seed, 2},
+                                 {true, repair_seed, mended + 1},
+                                 {true, repair_seed, mended + 2},
+                                 {false, seed, again + 2},
+                                 {true, repair_seed, again + mended + 2}});
+  REQUIRE(repair.size() == 3);
+  CHECK(repair[0].role == "user");
+  CHECK(repair[1].role == "assistant");
+  CHECK(repair[1].content == "no tag");
+  CHECK(repair[2].role == "user");
+  CHECK(repair[2].content ==
+        "Your reply had no <search></search> or <answer></answer> that could be read. Write again: one query inside "
+        "<search></search>, or the answer, as short as it can be, inside <answer></answer>.");
+
+  const Costs& costs = bench.ledger.by_purpose().at("rollout");  // a repair is a completion of the same purpose
+  CHECK(bench.ledger.by_purpose().size() == 1);
+  CHECK(costs.completions == 7);
+  CHECK(costs.completion_tokens == 14);
+  CHECK(costs.unread == 5);
+  CHECK(costs.repairs == 3);
+  CHECK(costs.repaired == 1);
+  CHECK(bench.ledger.first_unread().at("rollout").text == "no tag");
+}
+
+TEST_CASE("a greedy reply is repaired, because the repair is another request, and an empty one without a message") {
+  std::vector<std::string> texts;
+  Scripted model;
+  model.on("sub_query", [&](const Prompt& p) -> std::string {
+    texts.push_back(p.text());
+    CHECK(p.body().messages.size() == 1);
+    return texts.size() == 1 ? " \n" : "good";
+  });
+  Bench bench(model, {.sampling = {.temperature = 0}, .repair = true});
+  const auto drawn = bench.scheduler.run(
+      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 1, bench.context()));
+  CHECK(drawn.front().reply->content == "good");
+  REQUIRE(texts.size() == 2);
+  CHECK(texts[1] == texts[0] + "\nYour reply could not be read. Write again: one line, without any tags.");
+  CHECK(bench.sampler.drawing_once().prompts().texts() == bench.sampler.prompts().texts());
+  texts.clear();
+  const auto once = bench.scheduler.run(
+      bench.sampler.drawing_once().draw("sub_query", {{"question", rag::render_text("Where?")}}, 1, bench.context()));
+  CHECK_FALSE(once.front().reply);  // the policy's own text, never mended
+  CHECK(texts.size() == 1);
+}
+
+TEST_CASE("the line of a repair names what each role wants, in every form of marks") {
+  const Protocol protocol{"m",
+                          {{"judge", {}, {"score"}, {-1, 1, 2}},
+                           {"rate", {}, {"score"}, {0, 100, 1}},
+                           {"step", {}, {"thought", "answer"}},
+                           {"verdict", {}, {"verdict"}},
+                           {"route", {}, {"choice"}},
+                           {"facts", {}, {"sub_answer"}}},
+                          {{"score", "<score>", "</score>"},
+                           {"thought", "", ""},
+                           {"answer", "Finish(", ")"},
+                           {"verdict", "", ""},
+                           {"choice", "Class:", "\n"},
+                           {"sub_answer", "**Facts**", ""}}};
+  const auto line = [&](const char* purpose) { return rag::detail::repair_line(protocol, *protocol.purpose(purpose)); };
+  CHECK(line("judge") ==
+        "Your reply had no <score></score> that could be read. Write again: 2 numbers from -1 to 1, separated by "
+        "commas, inside <score></score>.");
+  CHECK(line("rate") ==
+        "Your reply had no <score></score> that could be read. Write again: one number from 0 to 100 inside "
+        "<score></score>.");
+  CHECK(line("step") ==
+        "Your reply had no Finish() that could be read. Write again: one thought and nothing else, or the answer, as "
+        "short as it can be, inside Finish().");
+  CHECK(line("verdict") == "Your reply could not be read. Write again: yes or no and nothing else.");
+  CHECK(line("route") ==
+        "Your reply had no Class: that could be read. Write again: one letter on a line after Class:.");
+  CHECK(line("facts") == "Your reply had no **Facts** that could be read. Write again: one sentence after **Facts**.");
+}
+
+TEST_CASE("replies that max_tokens cut are counted, read or not") {
+  Scheduler scheduler;
+  const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies;
+    for (const Prompt& prompt : prompts) {
+      replies.emplace_back(prompt.sample() == 0   ? "<answer>x</answer> and"
+                           : prompt.sample() == 1 ? "so"
+                                                  : "<answer>y</answer>");
+      if (prompt.sample() < 2) replies.back().finish = Finish::length;
+    }
+    return replies;
+  });
+  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}, .resample = 0});
+  Ledger ledger;
+  (void)scheduler.run(
+      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
+  const Costs& costs = ledger.by_purpose().at("own_answer");
+  CHECK(costs.completions == 3);
+  CHECK(costs.cut == 1);
+  CHECK(costs.cut_read == 1);
+  CHECK(costs.repairs == 0);
+}
+
+TEST_CASE("a constrained purpose is asked under its grammar, the others are not") {
+  Scripted model;
+  std::map<std::string, std::string> grammars;
+  const auto note = [&](const Prompt& p) { return grammars[p.purpose()] = p.sampling().grammar, "<answer>x</answer>"; };
+  model.on("own_answer", note).on("rollout", note);
+  rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}};
+  options.constrain = {{"own_answer", rag::Constrain::on}, {"rollout", rag::Constrain::off}};
+  Bench bench(model, options);
+  for (const char* purpose : {"own_answer", "rollout"})
+    bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("Who?")}}, 1, bench.context()));
+  const auto protocol = method::decex_protocol();
+  CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
+  CHECK(grammars["rollout"] == "");
+  CHECK(bench.ledger.execution.ungoverned.empty());
+}
+
+TEST_CASE("a draft that cannot be read is shown to the model, which gives its result under the grammar") {
+  Scripted model;
+  std::vector<Prompt> seen;
+  model.on("own_answer", [&](const Prompt& p) -> std::string {
+    seen.push_back(p);
+    if (p.sample() == 0) return "<answer>at once</answer>";
+    return p.sampling().grammar.empty() ? "It is <b>Paris</b>." : "<answer>Paris</answer>";
+  });
+  rag::Sampler::Options options{.sampling = {.temperature = 0.7}};
+  options.constrain = {{"own_answer", rag::Constrain::draft}};
+  Bench bench(model, options);
+  const auto drawn = bench.scheduler.run(
+      bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  CHECK(drawn[0].reply->content == "at once");
+  CHECK(drawn[1].reply->content == "Paris");
+  CHECK(bench.ledger["own_answer"].completions == 3);
+  CHECK(bench.ledger["own_answer"].unread == 1);
+  REQUIRE(seen.size() == 3);
+  const auto& messages = seen[2].body().messages;
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[0].content == seen[1].text());
+  CHECK(messages[1].role == "assistant");
+  CHECK(messages[1].content == "It is <b>Paris</b>.");
+  CHECK(messages[2].role == "user");
+  CHECK(seen[2].sample() == (1U << 19) + 1);
+  CHECK(seen[2].seed() != seen[1].seed());
+  CHECK(bench.ledger["own_answer"].repaired == 1);
+  CHECK(bench.ledger["own_answer"].constrained == 1);
+  CHECK(seen[2].key() != seen[1].key());
+}
+
+TEST_CASE("whole replies that break their grammar are counted: the server ignores it") {
+  Scripted model;
+  model.on("own_answer", [](const Prompt&) { return "Paris"; });
+  rag::Sampler::Options options{.sampling = {.temperature = 0}};
+  options.constrain = {{"own_answer", rag::Constrain::on}};
+  Bench bench(model, options);
+  bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  CHECK(bench.ledger.execution.ungoverned == std::map<std::string, std::uint64_t>{{"own_answer", 2}});
 }
 
 }  // namespace sampler_test

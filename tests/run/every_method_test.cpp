@@ -1,4 +1,5 @@
 #include <espalier/backend/bm25.hpp>
+#include <espalier/core/grammar.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/tree_json.hpp>
@@ -6,11 +7,14 @@
 #include <espalier/sim/world.hpp>
 
 #include "../core/shuffled_service.hpp"
+#include "../method/grammar_forms.hpp"
 #include "../sim/stubborn.hpp"
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <utility>
 
 namespace every_method_test {
 
@@ -28,8 +32,8 @@ enum class Job : std::uint8_t { grow, answer };
 /// A method at a size that a test can pay for.
 std::unique_ptr<method::Method> small(const std::string& name) {
   auto method = method::make_method(name);
-  const std::map<std::string, std::string> sizes{
-      {"simulations", "6"}, {"rollouts", "3"}, {"iterations", "6"}, {"n", "1"}, {"window", "3"}};
+  const std::map<std::string, std::string> sizes{{"simulations", "6"}, {"rollouts", "3"}, {"iterations", "6"},
+                                                 {"n", "1"},           {"window", "3"},   {"repair", "true"}};
   for (const auto& [option, value] : sizes)
     for (const auto& row : method->options().help())
       if (row[0] == option) method->options().set(option, value);
@@ -77,6 +81,30 @@ std::string rows(const std::string& name, Job job, const sim::World& world, std:
 
 }  // namespace
 
+TEST_CASE("what the simulated model says fits the grammar of its prompt, for every purpose") {
+  const sim::World world({.passages = 120, .questions = 3, .seed = 3});
+  sim::Skills skills;
+  skills.malformed = 0;
+  const sim::Model simulated(world.examples(), skills);
+  std::map<std::string, std::pair<detail::FormPtr, int>> known;  // by method and purpose: the form, replies looked at
+  const auto model = [&](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies = simulated(prompts);
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const PromptBody& body = prompts[i].body();
+      const Purpose& purpose = *body.protocol->purpose(body.purpose);
+      auto& [form, seen] = known[body.protocol->method + "." + purpose.name];
+      if (!form) form = Grammar(*body.protocol, purpose, 512).form();
+      if (++seen > 10) continue;
+      INFO(body.protocol->method, " ", purpose.name, ": ", replies[i].text);
+      CHECK(grammar_forms::Fits::whole(form, rag::detail::trim(replies[i].text)));
+    }
+    return replies;
+  };
+  for (const std::string& name : method::method_names())
+    for (const Job job : {Job::grow, Job::answer}) rows(name, job, world, 64, [&] { return model; });
+  CHECK(known.size() > 40);
+}
+
 TEST_CASE(
     "every method gives the same trees for any batch size and any order of completion, also if replies cannot be "
     "read") {
@@ -88,13 +116,14 @@ TEST_CASE(
       if (prompts[i].key().low % 4 == 0) replies[i].text = "<" + std::to_string(prompts[i].key().low);
     return replies;
   };
-  std::size_t unread = 0;
+  std::size_t unread = 0, repaired = 0;
   for (const std::string& name : method::method_names())
     for (const Job job : {Job::grow, Job::answer}) {
       CAPTURE(name);
       CAPTURE(static_cast<int>(job));
       const auto reference = rows(name, job, world, 1000, [&] { return model; });
       unread += reference.find("\"first_unread\"") != std::string::npos;
+      repaired += reference.find("\"repaired\"") != std::string::npos;
       CHECK(rows(name, job, world, 1, [&] { return model; }) == reference);
       const auto shuffled = [&] {
         const auto one = [&model](const Prompt& prompt) {
@@ -105,6 +134,7 @@ TEST_CASE(
       CHECK(rows(name, job, world, 5, shuffled) == reference);
     }
   CHECK(unread > method::method_names().size());
+  CHECK(repaired > method::method_names().size());
 }
 
 TEST_CASE("bad models and empty or repeating retrievers end every method, and make up no answer") {

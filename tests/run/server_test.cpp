@@ -138,4 +138,91 @@ TEST_CASE("a gold answer never reaches a model, neither where it steers the sear
   for (const Received& request : received) CHECK(request.body.find("secret") == std::string::npos);
 }
 
+TEST_CASE("probes decide once which purposes are constrained, and the run keeps to it") {
+  const Files files;
+  std::atomic<int> free = 0, governed = 0, overloaded = 0;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") return models;
+    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
+    ++(grammar ? governed : free);
+    if (grammar && overloaded > 0) return Answer{.body = "overloaded", .status = 503};
+    const bool query = request.body.find("one query for a search engine") != std::string::npos;
+    return chat(grammar || query ? reply_to(request.body) : "I <b>think</b> so.");
+  });
+  auto settings = files.settings(server, "auto");
+  settings.servers.attempts = 1;
+  overloaded = 1;
+  CHECK(run_job(settings).open == 4);
+  CHECK(free == 6 * 2 + 8);  // two probes decide, but sub_query needs no grammar; and nobody has come so far
+  const std::string record = files.content("auto/run.json");
+  for (const char* purpose : {"termination", "rollout", "own_answer"})
+    CHECK(record.find("sampling." + std::string(purpose) + ".constrain\":\"on\"") != std::string::npos);
+  CHECK(record.find("\"sampling.sub_query.constrain\":\"off\"") != std::string::npos);
+  overloaded = 0;
+  const run::RunResult second = run_job(settings);
+  CHECK(second.open == 0);
+  CHECK(second.summary.find(
+            R"("probes":{"forced_answer":{"calls":2,"prompt_tokens":18,"completion_tokens":8,"readable":0})") !=
+        std::string::npos);
+  CHECK(files.content("auto/trees.jsonl").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
+  const int asked = free;
+  settings.output.overwrite = true;  // the probes are answered by the journal
+  CHECK(run_job(settings).open == 0);
+  CHECK(free == asked);
+  CHECK(files.content("auto/run.json").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
+
+  settings = files.settings(server, "off");
+  settings.constrain = "off";
+  const int before = governed;
+  CHECK(run_job(settings).summary.find("probes") == std::string::npos);
+  CHECK(governed == before);
+  settings = files.settings(server, "always");
+  settings.constrain = "always";
+  const run::RunResult always = run_job(settings);
+  CHECK(always.open == 0);
+  CHECK(always.summary.find("probes") == std::string::npos);
+  CHECK(files.content("always/trees.jsonl").find("\"malformed\"") == std::string::npos);
+  settings = files.settings(server, "none");
+  settings.servers.kind = "other";  // takes no grammar
+  CHECK(run_job(settings).summary.find("probes") == std::string::npos);
+  settings.constrain_below = 2;
+  CHECK_THROWS_WITH(run_job(settings), "option 'constrain-below' is 2.000000, allowed: 0 to 1");
+  settings.constrain = "perhaps";
+  CHECK_THROWS_WITH(run_job(settings), "option 'constrain' is perhaps, allowed: auto, off, always, draft");
+}
+
+TEST_CASE("a draft that cannot be read is followed by a reply under the grammar") {
+  const Files files;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") return models;
+    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
+    CHECK(grammar == (request.body.find("\"assistant\"") != std::string::npos));
+    return chat(grammar ? reply_to(request.body) : "I <b>think</b> so.");
+  });
+  auto settings = files.settings(server, "draft");
+  settings.constrain = "draft";
+  const run::RunResult result = run_job(settings);
+  CHECK(result.open == 0);
+  CHECK(files.content("draft/trees.jsonl").find("\"malformed\"") == std::string::npos);
+}
+
+TEST_CASE("a server that ignores a grammar is named at once and in the notes") {
+  const Files files;
+  FaultServer server([&](const Received& request, std::size_t) {
+    return request.path == "/v1/models" ? models : chat("I <b>think</b> so.");
+  });
+  auto settings = files.settings(server, "ignored");
+  settings.constrain = "always";
+  settings.limit = 1;
+  std::string trouble;
+  run::Run job(settings);
+  const run::RunResult result = job([&](const run::Progress& progress) {
+    if (trouble.empty()) trouble = progress.trouble;
+  });
+  CHECK(trouble.find("seems to ignore grammars") != std::string::npos);
+  CHECK(trouble.starts_with(server.url("/v1")));
+  CHECK(result.summary.find("\"grammar_broken\":") != std::string::npos);
+  CHECK(result.summary.find("seems to ignore grammars") != std::string::npos);
+}
+
 }  // namespace server_test

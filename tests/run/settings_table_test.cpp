@@ -35,7 +35,7 @@ TEST_CASE("each setting has a name, an option and a field of its own") {
     CHECK_FALSE(setting.help.empty());
     if (!setting.choices.empty()) CHECK(std::holds_alternative<std::string*>(setting.field));
   }
-  CHECK(fields.size() == 50);
+  CHECK(fields.size() == 54);
 }
 
 TEST_CASE("the table writes into the settings and shows their values as JSON") {
@@ -63,6 +63,7 @@ TEST_CASE("the table names all that run.json records of the settings, and nothin
   run::Settings settings;
   settings.questions = folder / "questions.jsonl";
   std::ofstream(settings.questions) << "{}\n";
+  settings.model.thinking = "off";
   const auto method = method::make_method(settings.method);
   std::set<std::string> recorded;
   for (const auto& [name, json] : run::describe(settings, *method, method->prompts()).fields("0")) {

@@ -60,6 +60,37 @@ def test_both_sides_of_a_pair_are_learned(run: Path, tmp_path: Path, tokenizer: 
             assert said(row[f"{side}_labels"]) == f"{text}<|im_end|>\n"
 
 
+def as_qwen_says(turn: dict[str, str]) -> str:
+    """A turn of the assistant in the template `qwen`."""
+    if turn["from"] == "gpt":
+        return turn["value"] + "<|im_end|>\n"
+    before, marked, text = turn["value"].rpartition("<tool_call>")
+    call = json.dumps(json.loads(text.removesuffix("</tool_call>") if marked else text), ensure_ascii=False)
+    return f"{before}<tool_call>\n{call}\n</tool_call><|im_end|>\n"
+
+
+@pytest.mark.parametrize("method", ["decex", "decouple"])
+def test_calls_are_learned_and_what_they_bring_is_not(run: Path, tmp_path: Path, tokenizer: str, method: str):
+    file = exported(run, "sft.sharegpt", tokenizer, "tools", method=method)
+    rows = list(prepared(file.path, byte_tokenizer(), str(tmp_path), template="qwen", cutoff_len=1 << 20))
+    assert len(rows) == file.rows > 0
+    for row, source in zip(rows, json_rows(file.path), strict=True):
+        turns = source["conversations"]
+        assert said(row["labels"]) == "".join(as_qwen_says(turn) for turn in turns[1::2])
+        text = byte_tokenizer().decode(row["input_ids"])
+        assert all(turn["value"] in text for turn in turns[::2])
+        assert all(json.dumps(tool, ensure_ascii=False) in text for tool in json.loads(source["tools"]))
+
+
+def test_pairs_with_calls_are_learned(run: Path, tmp_path: Path, tokenizer: str):
+    file = exported(run, "dpo.sharegpt_ranking", tokenizer, "tools")
+    rows = list(prepared(file.path, byte_tokenizer(), str(tmp_path), template="qwen", cutoff_len=1 << 20))
+    assert len(rows) == file.rows > 0
+    for row, source in zip(rows, json_rows(file.path), strict=True):
+        for side in ("chosen", "rejected"):
+            assert said(row[f"{side}_labels"]) == as_qwen_says(source[side])
+
+
 @pytest.mark.parametrize(("format", "method"), [*DIALOGUES, *((format, "decex") for format in PAIRS)])
 def test_rows_are_cut_as_foretold(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str):
     file = exported(run, format, tokenizer, method=method)

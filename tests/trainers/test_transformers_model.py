@@ -1,16 +1,18 @@
-"""The adapter of transformers over a tiny model with random weights."""
+"""A model of transformers in this process: a tiny one with random weights."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import espalier as esp
 import pytest
 import torch
-from espalier.adapters import TransformersModel
+from espalier.errors import BackendError, Error, InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
+from espalier.local.noise import _log, exponential
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
@@ -26,8 +28,8 @@ def network() -> LlamaForCausalLM:
 
 
 @pytest.fixture(scope="module")
-def model(network: LlamaForCausalLM) -> TransformersModel:
-    return TransformersModel(network, byte_tokenizer(), batch=4)
+def model(network: LlamaForCausalLM) -> esp.Transformers:
+    return esp.Transformers(network, byte_tokenizer(), batch=4)
 
 
 def logits(network: LlamaForCausalLM, text: str) -> torch.Tensor:
@@ -39,16 +41,16 @@ def prompt(text: str = "Who?", **more: object) -> esp.Prompt:
     return esp.Prompt(text, **{"temperature": 1.0, "max_tokens": 12, "seed": 3, **more})
 
 
-def test_a_sample_is_the_same_in_every_batch(model: TransformersModel, network: LlamaForCausalLM):
+def test_a_sample_is_the_same_in_every_batch(model: esp.Transformers, network: LlamaForCausalLM):
     prompts = [prompt(f"question {'long ' * (i % 3)}{i}", sample=i, max_tokens=8 + i % 2) for i in range(9)]
     together = [answer.text for answer in model(prompts)]
-    alone = [TransformersModel(network, byte_tokenizer(), batch=1)([one])[0].text for one in prompts]
+    alone = [esp.Transformers(network, byte_tokenizer(), batch=1)([one])[0].text for one in prompts]
     assert together == alone and len(set(together)) == 9
 
 
-def test_samples_follow_the_models_probabilities(model: TransformersModel, network: LlamaForCausalLM):
+def test_samples_follow_the_models_probabilities(model: esp.Transformers, network: LlamaForCausalLM):
     n = 2000
-    drawn = Counter(a.text for a in TransformersModel(network, byte_tokenizer(), batch=500, chat=False)(
+    drawn = Counter(a.text for a in esp.Transformers(network, byte_tokenizer(), batch=500, chat=False)(
         [prompt("a", sample=i, max_tokens=1, temperature=0.7) for i in range(n)]
     ))  # fmt: skip
     chances = torch.softmax(logits(network, "a") / 0.7, -1).tolist()
@@ -61,12 +63,20 @@ def test_samples_follow_the_models_probabilities(model: TransformersModel, netwo
 
 def test_a_nucleus_keeps_what_is_unlikely_out(network: LlamaForCausalLM):
     best = byte_tokenizer().decode([int(logits(network, "a").argmax())])
-    asked = {"messages": [{"role": "user", "content": "a"}], "temperature": 1.0, "max_tokens": 1, "stop": [], "seed": 3}
+    asked = {
+        "messages": [{"role": "user", "content": "a"}],
+        "temperature": 1.0,
+        "max_tokens": 1,
+        "stop": [],
+        "seed": 3,
+        "logprobs": False,
+        "token_logprobs": False,
+    }
     drawn = [SimpleNamespace(**asked, top_p=0.001, sample=i) for i in range(8)]
-    assert {a.text for a in TransformersModel(network, byte_tokenizer(), chat=False)(drawn)} == {best}
+    assert {a.text for a in esp.Transformers(network, byte_tokenizer(), chat=False)(drawn)} == {best}
 
 
-def test_greedy_replies_stop_behind_the_stop_string_and_count_tokens(model: TransformersModel):
+def test_greedy_replies_stop_behind_the_stop_string_and_count_tokens(model: esp.Transformers):
     [whole] = model([prompt(temperature=0.0)])
     assert whole.finish == "length" and whole.completion_tokens == 12
     stop = whole.text[3:5]
@@ -77,9 +87,9 @@ def test_greedy_replies_stop_behind_the_stop_string_and_count_tokens(model: Tran
 
 
 def test_a_begun_answer_goes_on(network: LlamaForCausalLM):
-    [begun] = TransformersModel(network, byte_tokenizer())([prompt(temperature=0.0, prefill="<think>")])
+    [begun] = esp.Transformers(network, byte_tokenizer())([prompt(temperature=0.0, prefill="<think>")])
     text = "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n<think>"
-    [bare] = TransformersModel(network, byte_tokenizer(), chat=False)([prompt(text, temperature=0.0)])
+    [bare] = esp.Transformers(network, byte_tokenizer(), chat=False)([prompt(text, temperature=0.0)])
     assert (begun.text, begun.prompt_tokens) == (bare.text, bare.prompt_tokens)
 
 
@@ -89,7 +99,7 @@ def test_an_end_of_text_ends_the_reply(network: LlamaForCausalLM):
         with torch.no_grad():
             network.lm_head.weight.zero_()  # all tokens alike: argmax is the first, id 0
             network.generation_config.eos_token_id = 0
-        [answer] = TransformersModel(network, byte_tokenizer())([prompt(temperature=0.0)])
+        [answer] = esp.Transformers(network, byte_tokenizer())([prompt(temperature=0.0)])
         assert (answer.text, answer.finish, answer.completion_tokens) == ("", "stop", 1)
     finally:
         network.generation_config.eos_token_id = 256
@@ -101,12 +111,127 @@ def test_bad_parts_are_named(network: LlamaForCausalLM):
     bare = byte_tokenizer()
     bare.chat_template = None
     with pytest.raises(ValueError, match="chat=False"):
-        TransformersModel(network, bare)
-    with pytest.raises(ValueError, match="'batch': 0"):
-        TransformersModel(network, byte_tokenizer(), batch=0)
+        esp.Transformers(network, bare)
+    with pytest.raises(ValueError, match="'batch': -1"):
+        esp.Transformers(network, byte_tokenizer(), batch=-1)
 
 
-def test_a_search_runs_on_it(model: TransformersModel):
+def test_a_search_runs_on_it(model: esp.Transformers):
     world = esp.World(passages=50, questions=2, seed=1)
     trees = esp.run(esp.Method("direct", set={"max_tokens": 16}, answer=True), world.questions, model=model)
     assert [tree.question.id for tree in trees] == [q.id for q in world.questions]
+
+
+def test_noise_is_equal_to_the_bit_in_every_batch():
+    seeds = torch.arange(7) * 12345
+    together = exponential(seeds, torch.full_like(seeds, 5), 1001)
+    for i, seed in enumerate(seeds):
+        assert torch.equal(exponential(seed[None], torch.tensor([5]), 1001)[0], together[i])
+    assert not torch.equal(together, exponential(seeds, torch.full_like(seeds, 6), 1001))
+
+
+def test_the_logarithm_of_noise_is_near_the_true_one():
+    x = torch.rand(100_000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    x = torch.cat([x, 1 - x * 2.0**-40, x * 2.0**-40]).clamp(2.0**-53, 1 - 2.0**-53)
+    assert ((_log(x) - x.log()).abs() <= 1e-8 * x.log().abs()).all()
+
+
+def test_noise_is_exponential():
+    drawn = exponential(torch.arange(200), torch.zeros(200, dtype=torch.long), 1000).flatten()
+    n = len(drawn)
+    assert drawn.min() > 0 and len(drawn.unique()) == n
+    assert abs(drawn.mean() - 1) < 5 / math.sqrt(n) and abs(drawn.var() - 1) < 5 * math.sqrt(8 / n)
+    for level in (0.001, 0.1, 1.0, 5.0):  # the share above it is exp(-level)
+        p = math.exp(-level)
+        assert abs((drawn > level).double().mean() - p) < 5 * math.sqrt(p * (1 - p) / n)
+
+
+def test_the_samples_of_a_prompt_share_its_reading(network: LlamaForCausalLM):
+    read = []
+    handle = network.model.register_forward_pre_hook(
+        lambda module, args, named: read.append(named["input_ids"].shape), with_kwargs=True
+    )
+    try:
+        esp.Transformers(network, byte_tokenizer(), batch=8)([prompt(sample=i) for i in range(8)])
+    finally:
+        handle.remove()
+    assert read[0][0] == 1 and {rows for rows, _ in read[1:]} <= set(range(1, 9)) and read[1][0] == 8
+
+
+def test_log_probabilities_are_the_models_own(network: LlamaForCausalLM):
+    fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 0.5, "top_p": 1.0, "max_tokens": 1}
+    asked = SimpleNamespace(**fields, stop=[], seed=1, sample=0, logprobs=True, token_logprobs=True)
+    [answer] = esp.Transformers(network, byte_tokenizer(), chat=False)([asked])
+    [(text, logprob)] = answer.tokens
+    raw = torch.log_softmax(logits(network, "a"), -1)
+    [token] = byte_tokenizer()(text)["input_ids"] if text.isascii() and text else [None]
+    if token is not None:
+        assert logprob == pytest.approx(raw[token].item(), abs=1e-5)
+    assert answer.logprob == logprob
+
+
+def test_a_grammar_is_kept(network: LlamaForCausalLM):
+    pytest.importorskip("llguidance")
+    fields = {"messages": [{"role": "user", "content": "a"}], "top_p": 1.0, "max_tokens": 12, "stop": []}
+    model = esp.Transformers(network, byte_tokenizer(), chat=False)
+    assert model.takes_grammar
+    asked = [
+        SimpleNamespace(
+            **fields, seed=1, sample=i, temperature=1.0, logprobs=False, token_logprobs=False,
+            grammar='root ::= ("yes" | "no") " " [0-9]',
+        )
+        for i in range(8)
+    ]  # fmt: skip
+    replies = model([*asked, SimpleNamespace(**{**vars(asked[0]), "grammar": ""})])
+    assert all(len(r.text) in (4, 5) and r.text.split()[0] in ("yes", "no") and r.finish == "stop" for r in replies[:8])
+    assert len({r.text for r in replies[:8]}) > 1 and replies[8].finish == "length"
+    [bad] = model([SimpleNamespace(**{**vars(asked[0]), "grammar": "root ::= ("})])
+    assert isinstance(bad, BackendError) and bad.permanent
+
+
+def test_a_prompt_that_is_too_long_fails_alone(model: esp.Transformers):
+    long, good = model([prompt("x" * 600), prompt()])
+    assert isinstance(long, BackendError) and long.permanent and "512" in str(long) and good.completion_tokens == 12
+
+
+def test_a_folder_is_a_model(network: LlamaForCausalLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "tiny"
+    with pytest.raises(InputError, match=r"config\.json is missing"):
+        esp.Transformers(folder)
+    network.save_pretrained(folder)
+    with pytest.raises(InputError, match="no tokenizer"):
+        esp.Transformers(folder)
+    byte_tokenizer().save_pretrained(folder)
+    with pytest.raises(ValueError, match="'device'"):
+        esp.Transformers(folder, device="tpu")
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="0 CUDA devices"):
+            esp.Transformers(folder, device="cuda")
+    with esp.Transformers(folder, device="cpu") as model:
+        [reply] = model([prompt(temperature=0.0)])
+        assert reply.completion_tokens > 0 and model.fingerprint.startswith("tiny@")
+    bare = byte_tokenizer()
+    bare.chat_template = None
+    bare.save_pretrained(folder)
+    (folder / "chat_template.jinja").unlink(missing_ok=True)
+    with pytest.raises(InputError, match="no chat template"):
+        esp.Transformers(folder, device="cpu")
+    monkeypatch.setattr("espalier.local.transformers.available_memory", lambda: 1000)
+    with pytest.raises(Error, match="too little memory"):
+        esp.Transformers(folder, device="cpu", chat=False)
+
+
+def test_a_folder_runs_by_its_name(network: LlamaForCausalLM, tmp_path: Path):
+    folder = tmp_path / "tiny"
+    network.save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    esp.write_world(tmp_path / "world", passages=50, questions=2)
+    settings = {
+        "method": "direct", "model": f"hf:{folder}?device=cpu&batch=2", "set": {"max_tokens": 8},
+        "questions": tmp_path / "world/questions.jsonl", "corpus": tmp_path / "world/corpus.jsonl",
+    }  # fmt: skip
+    first = esp.answer(**settings, out=tmp_path / "out")
+    before = (tmp_path / "out/trees.jsonl").read_bytes()
+    assert first.open == 0 and esp.answer(**settings, out=tmp_path / "out").recognised
+    esp.answer(**settings, out=tmp_path / "out", replay=True)
+    assert (tmp_path / "out/trees.jsonl").read_bytes() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,39 @@ def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(
     done = trainer.train()
     assert trainer.state.global_step == 1 and math.isfinite(done.training_loss)
     assert any(not a.equal(b) for a, b in zip(before, trainer.model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("format", "method", "make"),
+    [
+        ("sft.messages", "decouple", verify_trl.sft_trainer),
+        ("sft.prompt_completion", "decouple", verify_trl.sft_trainer),
+        ("dpo.explicit", "decex", verify_trl.dpo_trainer),
+    ],
+)
+def test_a_step_on_rows_with_tools(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str, make: Any):
+    limit = 2 * LIMIT
+    file = exported(run, format, tokenizer, "tools", method=method, max_length=limit)
+    report = foretold(file, "trl")
+    small = {"max_steps": 1, "per_device_train_batch_size": 1, "max_length": limit}
+    trainer = make(load(file.path), byte_tokenizer(), str(tmp_path), **small)
+    assert len(trainer.train_dataset) == file.rows - report.rows["dropped"] > 0
+    assert math.isfinite(trainer.train().training_loss) and trainer.state.global_step == 1
+
+
+@pytest.mark.parametrize("method", ["decex", "decouple"])
+def test_calls_are_learned_and_what_they_bring_is_not(run: Path, tmp_path: Path, tokenizer: str, method: str):
+    source = load(exported(run, "sft.prompt_completion", tokenizer, "tools", method=method).path)
+    taken = verify_trl.sft_trainer(source, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
+    decode = byte_tokenizer().decode
+    for row, shown in zip(taken, source, strict=True):
+        [said] = shown["completion"]
+        call = json.dumps(said["tool_calls"][0]["function"], ensure_ascii=False)
+        learned = decode([label for label in row["labels"] if label != -100])
+        assert learned == f"{said['content']}\n<tool_call>{call}</tool_call><|im_end|>\n"
+        text = decode(row["input_ids"])
+        assert text.startswith(f"<|im_start|>system\n{shown['tools']}<|im_end|>\n")
+        assert all(message["content"] in text for message in shown["prompt"])
 
 
 def test_margins_reach_the_reward_trainer(run: Path, tmp_path: Path, tokenizer: str):

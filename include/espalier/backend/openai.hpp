@@ -41,6 +41,7 @@ struct OpenAiOptions {
   bool native_n = false;        ///< an `other` server supports `n`, so samples of one prompt can share a message
   bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
+  std::string thinking = {};    ///< "on", "off" or the tokens of a thought, "" = the model's default (thinking.hpp)
   HttpOptions http = {};
 };
 
@@ -63,7 +64,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   explicit OpenAi(OpenAiOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
-        request_(options_.model, options_.chat, options_.extra_body, options_.stream),
+        request_(options_.model, options_.chat, options_.extra_body, options_.stream, options_.thinking),
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server),
         fleet_(detail::fleet_of(options_)),
@@ -73,15 +74,13 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   }
   /// The servers behind it.
   [[nodiscard]] const std::shared_ptr<detail::HttpFleet>& fleet() const { return fleet_; }
-  /// Identity of the model: name, revision, chat or plain, extra body. It contains no address and no key.
+  /// Identity of the model: name, revision, chat or plain, extra body, thinking. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher()
-        .add(std::string_view("openai"))
-        .add(options_.model)
-        .add(options_.revision)
-        .add(std::uint64_t(options_.chat))
-        .add(options_.extra_body)
-        .finish();
+    Hasher h;
+    h.add(std::string_view("openai")).add(options_.model).add(options_.revision);
+    h.add(std::uint64_t(options_.chat)).add(options_.extra_body);
+    if (!options_.thinking.empty()) h.add(options_.thinking);
+    return h.finish();
   }
 
  private:
@@ -113,12 +112,21 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     body = request_.write(group, server_.dialect());
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
+  /// A gateway of an unknown kind may want the newer name of the token limit.
+  bool learned(const BackendError& refused) override {
+    const std::string_view what = refused.what();
+    if (server_.dialect().server != Server::other || request_.renamed_limit() ||
+        what.find("max_completion_tokens") == std::string_view::npos)
+      return false;
+    request_.rename_limit();
+    return true;
+  }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     if (options_.stream && ollama()) body = detail::whole_ollama(body, json_);
     else if (options_.stream && !body.starts_with('{'))
       body = detail::StreamedReply::whole(body, json_);  // "{": not streamed
     const auto root = json_.read(body);
-    detail::UsageReader counts(detail::most_usage(group, options_.extra_body));
+    detail::UsageReader counts(detail::most_usage(group, request_.limit(group.front().body()), options_.extra_body));
     std::vector<std::optional<Completion>> completions;
     if (ollama()) completions.emplace_back(detail::read_ollama(root, group.front(), counts));
     else completions = detail::read_completions(root, group, server_.dialect(), counts);

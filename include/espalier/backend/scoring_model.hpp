@@ -22,7 +22,7 @@ namespace detail {
 inline std::string scored_text(const Prompt& prompt) {
   std::string text;
   for (const Span& span : prompt.body().spans) {
-    const std::string part = prompt.text().substr(span.begin, span.end - span.begin);
+    const std::string part = prompt.body().shown().substr(span.begin, span.end - span.begin);
     if (const Purpose* purpose = prompt.body().protocol->purpose(prompt.purpose());
         std::find(purpose->slots.begin(), purpose->slots.end(), span.name) != purpose->slots.end())
       text += (text.empty() ? "" : "\n\n") + part;

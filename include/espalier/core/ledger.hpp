@@ -2,6 +2,7 @@
 
 #include <espalier/core/unread.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,34 +17,37 @@ struct Costs {
   std::uint64_t completions = 0;  ///< sampled texts ("calls" in the papers)
   std::uint64_t prompt_tokens = 0;
   std::uint64_t completion_tokens = 0;
-  std::uint64_t retrievals = 0;  ///< queries to the retriever
-  std::uint64_t unread = 0;      ///< completions that could not be read
-  std::uint64_t cut = 0;         ///< of these, the ones that max_tokens ended
+  std::uint64_t retrievals = 0;       ///< queries to the retriever
+  std::uint64_t unread = 0;           ///< completions that could not be read
+  std::uint64_t cut = 0;              ///< of these, the ones that max_tokens ended
+  std::uint64_t cut_read = 0;         ///< completions that max_tokens ended, and that could be read
+  std::uint64_t refused = 0;          ///< answers from memory that said "I don't know"
+  std::uint64_t repairs = 0;          ///< completions that were asked because the one before could not be read
+  std::uint64_t repaired = 0;         ///< of these, the ones that could be read
+  std::uint64_t constrained = 0;      ///< completions whose decoding a grammar constrained
+  std::uint64_t thinking_tokens = 0;  ///< of completion_tokens, those of thoughts aside, where the server counts them
 
   Costs& operator+=(const Costs& o) {
-    completions += o.completions;
-    prompt_tokens += o.prompt_tokens;
-    completion_tokens += o.completion_tokens;
-    retrievals += o.retrievals;
-    unread += o.unread;
-    cut += o.cut;
+    for (const auto field : fields()) this->*field += o.*field;
     return *this;
   }
   [[nodiscard]] bool holds(const Costs& part) const {
-    return completions >= part.completions && prompt_tokens >= part.prompt_tokens &&
-           completion_tokens >= part.completion_tokens && retrievals >= part.retrievals && unread >= part.unread &&
-           cut >= part.cut;
+    for (const auto field : fields())
+      if (this->*field < part.*field) return false;
+    return true;
   }
   Costs& operator-=(const Costs& o) {
-    completions -= o.completions;
-    prompt_tokens -= o.prompt_tokens;
-    completion_tokens -= o.completion_tokens;
-    retrievals -= o.retrievals;
-    unread -= o.unread;
-    cut -= o.cut;
+    for (const auto field : fields()) this->*field -= o.*field;
     return *this;
   }
   friend bool operator==(const Costs&, const Costs&) = default;
+
+ private:
+  static constexpr std::array<std::uint64_t Costs::*, 12> fields() {
+    return {&Costs::completions, &Costs::prompt_tokens, &Costs::completion_tokens, &Costs::retrievals,
+            &Costs::unread,      &Costs::cut,           &Costs::cut_read,          &Costs::refused,
+            &Costs::repairs,     &Costs::repaired,      &Costs::constrained,       &Costs::thinking_tokens};
+  }
 };
 
 /// What was spent on a question before a search of it began.
@@ -59,8 +63,9 @@ class Ledger {
  public:
   /// Counts that depend on the run and not on the search. Never compared and never written into a tree.
   struct Execution {
-    std::uint64_t cached = 0;    ///< completions that came from a journal
-    std::uint64_t attempts = 0;  ///< requests sent to servers
+    std::uint64_t cached = 0;                           ///< completions that came from a journal
+    std::uint64_t attempts = 0;                         ///< requests sent to servers
+    std::map<std::string, std::uint64_t> ungoverned{};  ///< whole replies that broke their grammar, by purpose
   };
   Execution execution;
   /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
@@ -96,6 +101,7 @@ class Ledger {
     for (const auto& [purpose, one] : o.first_unread_) remember(purpose, one);
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
+    for (const auto& [purpose, count] : o.execution.ungoverned) execution.ungoverned[purpose] += count;
     refused = refused || o.refused;
     return *this;
   }

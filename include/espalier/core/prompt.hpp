@@ -23,7 +23,9 @@ struct Sampling {
   std::vector<std::string> stop = {};  ///< at most 4 are portable
   bool logprobs = false;               ///< ask for the sum of token log-probabilities
   bool token_logprobs = false;         ///< with `logprobs`: keep that of each token
+  bool tools = false;                  ///< ask for the tags of the reply as calls of the chat API's tools
   std::string extra_body = {};         ///< a JSON object merged into the request body, "" = none
+  std::string grammar = {};            ///< GBNF that a reply must follow (core/grammar.hpp), "" = none
 };
 
 /// One chat message. Role: system, user, assistant.
@@ -32,7 +34,7 @@ struct Message {
   std::string content;
 };
 
-/// A named piece of a prompt's last message: a slot's value or one rendered segment. [begin, end) in bytes.
+/// A named piece of the message that a prompt shows: a slot's value or one rendered segment. [begin, end) in bytes.
 struct Span {
   std::string name;
   std::uint32_t begin = 0;
@@ -43,11 +45,15 @@ struct Span {
 struct PromptBody {
   std::vector<Message> messages;             ///< role "" = a raw prompt. An assistant message at the end is continued
   std::vector<std::int32_t> ids = {};        ///< a raw prompt as token ids, sent instead of its text. Empty = none
-  std::vector<Span> spans;                   ///< positions of slots and segments in messages.back().content
+  std::vector<Span> spans;                   ///< positions of slots and segments in shown()
   std::string purpose;                       ///< a purpose of the protocol: "termination", "rollout" ...
   std::shared_ptr<const Protocol> protocol;  ///< the method's purposes and tags, may be null
   Sampling sampling;
   std::uint64_t affinity = 0;  ///< hint: equal values should go to one server, 0 = none. Never in a key
+  std::uint32_t after = 0;     ///< messages after the one that holds the slots, such as an unread reply
+
+  /// The text of the message that holds the slots.
+  [[nodiscard]] const std::string& shown() const { return messages[messages.size() - 1 - after].content; }
 };
 
 /// One request to a language model: one prompt and one sample. It has one journal record and counts as one completion.
@@ -73,11 +79,12 @@ class Prompt {
   /// The slot's text, if the prompt has it.
   [[nodiscard]] std::optional<std::string_view> slot(std::string_view name) const {
     for (const auto& span : body_->spans)
-      if (span.name == name) return std::string_view(text()).substr(span.begin, span.end - span.begin);
+      if (span.name == name) return std::string_view(body_->shown()).substr(span.begin, span.end - span.begin);
     return std::nullopt;
   }
-  /// Identity of the request without the model: messages, sampling fields, stop strings and extra body. Seed and sample
-  /// index are included unless it is greedy (docs page "contracts"). Purpose, spans and protocol are not included.
+  /// Identity of the request without the model: messages, sampling fields, stop strings, extra body and grammar. Seed
+  /// and sample index are included unless it is greedy (docs page "contracts"). Purpose, spans and protocol are not
+  /// included.
   [[nodiscard]] Hash key() const { return key_; }
 
  private:
@@ -95,7 +102,8 @@ class Prompt {
     h.add(s.temperature).add(s.top_p).add(std::uint64_t(s.top_k)).add(s.min_p).add(std::uint64_t(s.max_tokens));
     h.add(std::uint64_t(s.stop.size()));
     for (const auto& stop : s.stop) h.add(stop);
-    h.add(std::uint64_t(s.logprobs) + (s.token_logprobs ? 2 : 0)).add(s.extra_body);
+    h.add(std::uint64_t(s.logprobs) + (s.token_logprobs ? 2 : 0) + (s.tools ? 4 : 0)).add(s.extra_body);
+    if (!s.grammar.empty()) h.add(std::string_view("grammar")).add(s.grammar);
     for (const std::int32_t id : body_->ids) h.add(std::uint64_t(id));
     if (!greedy()) h.add(seed_).add(std::uint64_t(sample_));
     return h.finish();
@@ -126,7 +134,8 @@ class Completion {
   Finish finish = Finish::stop;
   std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
-  std::optional<double> logprob;        ///< sum over the completion's tokens, natural log
+  std::uint32_t thinking_tokens = 0;    ///< of completion_tokens, those of a thought aside. 0 = not reported
+  std::optional<double> logprob;        ///< sum over the tokens up to the stop string, natural log
   std::vector<TokenLogprob> tokens{};   ///< each of them, empty if not asked for or not given with its text
   std::uint32_t attempts = 0;           ///< requests sent for it, never stored
   bool cached = false;                  ///< came from a journal, never stored

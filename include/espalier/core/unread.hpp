@@ -22,6 +22,7 @@ class Unread {
 
   std::string text;          ///< its beginning
   std::uint64_t cut_at = 0;  ///< max_tokens, if that limit ended it; else 0
+  bool in_thought = false;   ///< that limit ended it inside a thought
 
   /// Nearer to the root, or of the earlier sibling or sample: an order in which time has no part. One that was read
   /// from a file goes before all others: a file does not say where it was drawn.
@@ -29,7 +30,9 @@ class Unread {
     return std::tie(rank_, seed_, sample_, text, cut_at) <
            std::tie(other.rank_, other.seed_, other.sample_, other.text, other.cut_at);
   }
-  friend bool operator==(const Unread& a, const Unread& b) { return a.text == b.text && a.cut_at == b.cut_at; }
+  friend bool operator==(const Unread& a, const Unread& b) {
+    return a.text == b.text && a.cut_at == b.cut_at && a.in_thought == b.in_thought;
+  }
 
  private:
   static std::string_view beginning(std::string_view text) {

@@ -15,6 +15,11 @@ inline std::string costs_text(const Costs& costs) {
                                  costs.completions, costs.prompt_tokens, costs.completion_tokens, costs.retrievals);
   if (costs.unread > 0) fmt::format_to(std::back_inserter(text), ", unread {}", costs.unread);
   if (costs.cut > 0) fmt::format_to(std::back_inserter(text), " (cut {})", costs.cut);
+  if (costs.cut_read > 0) fmt::format_to(std::back_inserter(text), ", cut but read {}", costs.cut_read);
+  if (costs.refused > 0) fmt::format_to(std::back_inserter(text), ", refused {}", costs.refused);
+  if (costs.repairs > 0)
+    fmt::format_to(std::back_inserter(text), ", repairs {} (read {})", costs.repairs, costs.repaired);
+  if (costs.constrained > 0) fmt::format_to(std::back_inserter(text), ", constrained {}", costs.constrained);
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,36 @@ class OptionTable {
     };
     entries_.push_back({name, "choice", std::move(help), allowed, set,
                         [&field, names](JsonWriter& json) { json.value(names[static_cast<std::size_t>(field)]); }});
+    return *this;
+  }
+
+  /// JSON shows the newest option only where it differs from its default, so that files of earlier versions keep their
+  /// bytes.
+  OptionTable& shown_if_changed() {
+    const auto shown = [show = entries_.back().show] {
+      std::string out;
+      JsonWriter writer(out);
+      show(writer);
+      return out;
+    };
+    entries_.back().is_set = [shown, plain = shown()] { return shown() != plain; };
+    return *this;
+  }
+
+  /// Adds an optional choice. JSON shows it only when it is set.
+  template <class E>
+    requires std::is_enum_v<E>
+  OptionTable& add(std::string name, std::optional<E>& field, std::string help, std::vector<std::string> names) {
+    // The common form sets and shows a value of its own, which then goes to and fro.
+    auto value = std::make_shared<E>();
+    add(std::move(name), *value, std::move(help), std::move(names));
+    Entry& entry = entries_.back();
+    entry.set = [set = std::move(entry.set), value, &field](std::string_view text) { set(text), field = *value; };
+    entry.show = [show = std::move(entry.show), value, &field](JsonWriter& json) {
+      if (field) *value = *field, show(json);
+      else json.null();
+    };
+    entry.is_set = [&field] { return field.has_value(); };
     return *this;
   }
 

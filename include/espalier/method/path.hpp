@@ -1,12 +1,12 @@
 #pragma once
 
+#include <espalier/method/evidence.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
-#include <limits>
+#include <cstddef>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +99,7 @@ class Path {
     if (closed_) co_return;
     const Context context = next();
     Passages found = co_await loop_.find(query, context);
-    const Passages known = all_documents(std::numeric_limits<std::size_t>::max());
+    const Passages known = detail::evidence(state());
     std::erase_if(found, [&](const Passage& p) {
       return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
     });
@@ -128,12 +128,8 @@ class Path {
   }
   /// The documents of all searches in the order in which they were found, each once, at most `most`.
   [[nodiscard]] Passages all_documents(std::size_t most) const {
-    Passages all;
-    std::set<std::string> seen;
-    for (const rag::Segment* segment : state().transcript().segments())
-      if (segment->documents())
-        for (const Passage& passage : *segment->documents())
-          if (all.size() < most && seen.insert(passage.id()).second) all.push_back(passage);
+    Passages all = detail::evidence(state());
+    if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
     return all;
   }
   /// True if the history has a query with the same normal form.

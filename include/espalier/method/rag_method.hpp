@@ -1,13 +1,16 @@
 #pragma once
 
 #include <espalier/method/answer_agreement.hpp>
+#include <espalier/method/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/metric_profile.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,9 +26,12 @@ namespace espalier::method {
 class RagMethod : public Method {
  public:
   OptionTable& options() final { return table_; }
-  [[nodiscard]] rag::PromptSet prompts() const override { return built_in_; }
+  [[nodiscard]] rag::PromptSet prompts() const override {
+    return shots_ > 0 ? detail::demonstrated(built_in_, examples_, shots_) : built_in_;
+  }
 
   void check() const override {
+    if (shots_ > most_shots()) bad_option("shots", shots_, "0 to " + std::to_string(most_shots()));
     if (documents_ == 0) bad_option("documents", documents_, "1 or more");
     check(sampling_, "");
     budget().check();
@@ -35,14 +41,16 @@ class RagMethod : public Method {
   }
 
   [[nodiscard]] rag::Sampler sampler(const Ports& ports, const rag::PromptSet& prompts) const final {
-    rag::Sampler::Options samples{sampling_, {}, resample_};
+    rag::Sampler::Options samples{sampling_, {}, resample_, repair_, protocol_ == ReplyForm::tools};
     for (const auto& [purpose, own] : own_) {
       Sampling common = sampling(purpose);
       if (match_budget_ && common.temperature == 0) common.temperature = 0.7;  // greedy answers are all the same
       Sampling& chosen = samples.by_purpose.emplace(purpose, own.over(common)).first->second;
       chosen.logprobs |= logprobs(purpose);
       chosen.token_logprobs |= token_logprobs(purpose);
+      samples.constrain.emplace(purpose, own.constrain.value_or(constrain_));
     }
+    samples.constrain_others = constrain_;
     rag::Sampler asks(ports.model, prompts, std::move(samples));
     for (const auto& [purpose, model] : ports.models) asks.model_for(purpose, model);
     return asks;
@@ -68,30 +76,43 @@ class RagMethod : public Method {
   }
 
  protected:
-  explicit RagMethod(rag::PromptSet prompts) : built_in_(std::move(prompts)) {
+  /// A method with worked examples of its prompts has the option `shots`.
+  explicit RagMethod(rag::PromptSet prompts, detail::Examples examples = detail::Examples())
+      : built_in_(std::move(prompts)), examples_(std::move(examples)) {
     table_.add("documents", documents_, "passages per search", "1 or more")
         .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
         .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
         .add("resample", resample_, "new samples for a reply that cannot be read", "0 or more")
+        .add("repair", repair_, "ask the model once to mend a reply that cannot be read, before it is drawn again",
+             "true, false")
+        .shown_if_changed()
+        .add("protocol", protocol_, "how replies name their action: tags in the text, or tools of the chat API",
+             {"tags", "tools"})
+        .shown_if_changed()
+        .add("constrain", constrain_, "whether replies of every purpose follow their grammar", constrain_names())
+        .shown_if_changed()
         .add("temperature", sampling_.temperature, "of every purpose", "0 or more")
         .add("top_p", sampling_.top_p, "of every purpose", "above 0, up to 1")
         .add("top_k", sampling_.top_k, "of every purpose, 0 = all tokens", "0 or more")
         .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
-        .add("max_calls", budget_.calls, "budget a question in completions, 0 = none", "0 or more")
-        .add("max_tokens_total", budget_.tokens, "budget a question in input + output tokens, 0 = none", "0 or more")
-        .add("max_seconds", budget_.seconds, "budget a question in seconds, 0 = none", "0 or more")
-        .add("max_usd", budget_.usd, "budget a question in money at the prices below, 0 = none", "0 or more")
+        .add("max_calls", budget_.calls, "budget per question in completions, 0 = none", "0 or more")
+        .add("max_tokens_total", budget_.tokens, "budget per question in input + output tokens, 0 = none", "0 or more")
+        .add("max_seconds", budget_.seconds, "budget per question in seconds, 0 = none", "0 or more")
+        .add("max_usd", budget_.usd, "budget per question in money at the prices below, 0 = none", "0 or more")
         .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide",
              "true, false")
-        .add("price_in", budget_.price_in, "of a million input tokens", "0 or more")
-        .add("price_out", budget_.price_out, "of a million output tokens", "0 or more");
+        .add("price_in", budget_.price_in, "price per million input tokens", "0 or more")
+        .add("price_out", budget_.price_out, "price per million output tokens", "0 or more");
+    if (!examples_.empty())
+      table_.add("shots", shots_, "worked examples before the question", "0 to " + std::to_string(most_shots()));
     for (const Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
       table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")
           .add(prefix + "top_p", own.top_p, "of this purpose alone", "above 0, up to 1")
           .add(prefix + "top_k", own.top_k, "of this purpose alone", "0 or more")
-          .add(prefix + "max_tokens", own.max_tokens, "of this purpose alone", "1 or more");
+          .add(prefix + "max_tokens", own.max_tokens, "of this purpose alone", "1 or more")
+          .add(prefix + "constrain", own.constrain, "of this purpose alone", constrain_names());
     }
   }
 
@@ -99,6 +120,7 @@ class RagMethod : public Method {
   struct Own {
     std::optional<double> temperature, top_p;
     std::optional<int> top_k, max_tokens;
+    std::optional<rag::Constrain> constrain;
     [[nodiscard]] Sampling over(Sampling all) const {
       all.temperature = temperature.value_or(all.temperature);
       all.top_p = top_p.value_or(all.top_p);
@@ -108,6 +130,11 @@ class RagMethod : public Method {
     }
   };
 
+  /// True for the preset "paper", false for "code". Throws std::invalid_argument for other names.
+  static bool of_paper(const std::string& preset) {
+    if (preset != "paper" && preset != "code") bad_option("preset", preset, "paper, code");
+    return preset == "paper";
+  }
   /// Builds the searches over a loop that uses the models and the retriever of this run.
   virtual void build(rag::Environment loop) = 0;
   /// Adds one annotation of the method itself. `embedding`, the agreement of answers, exists for all methods.
@@ -147,6 +174,10 @@ class RagMethod : public Method {
   /// The prompts of this run, for outputs that render them.
   [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }
 
+  enum class ReplyForm : std::uint8_t { tags, tools };
+  /// The values of rag::Constrain.
+  static std::vector<std::string> constrain_names() { return {"off", "on", "draft"}; }
+
   enum class Reward : std::uint8_t { f1, em, acc, agreement };
   OptionTable table_;
   Sampling sampling_{.temperature = 0.7};
@@ -155,6 +186,9 @@ class RagMethod : public Method {
   rag::Dedup dedup_ = rag::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
+  bool repair_ = false;
+  ReplyForm protocol_ = ReplyForm::tags;
+  rag::Constrain constrain_ = rag::Constrain::off;
   std::optional<EncoderPort> encoder_, values_;
   std::string value_head_;
 
@@ -174,6 +208,11 @@ class RagMethod : public Method {
     }
     co_return tree;
   }
+  [[nodiscard]] std::size_t most_shots() const {
+    std::size_t most = 0;
+    for (const auto& [purpose, own] : examples_) most = std::max(most, own.size());
+    return most;
+  }
   static void check(const Sampling& s, const std::string& prefix) {
     if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");
     if (!(s.top_p > 0 && s.top_p <= 1)) bad_option(prefix + "top_p", s.top_p, "above 0, up to 1");
@@ -184,6 +223,8 @@ class RagMethod : public Method {
   Budget budget_;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
+  detail::Examples examples_;
+  std::uint32_t shots_ = 0;
   std::optional<rag::PromptSet> prompts_;
 };
 

@@ -32,11 +32,15 @@ class PairWriter {
       if (!values_[id] && tree_[id].visits) values_[id] = tree_[id].mean();
   }
 
-  /// Writes the pairs among the children of `parent`. `form` is the policy's text up to there.
+  /// Writes the pairs among the children of `parent`. `form` is the policy's text up to there. Queries without a
+  /// sub-question are the policy's own steps: the decision to go on.
   void write(NodeId parent, const PolicyForm& form) {
     using rag::SegmentKind;
-    decide("termination", ranked(parent, SegmentKind::answer), ranked(parent, SegmentKind::sub_question), parent, form);
-    decide("retrieval", ranked(parent, SegmentKind::own_answer), ranked(parent, SegmentKind::query), parent, form);
+    const auto answers = ranked(parent, SegmentKind::answer), questions = ranked(parent, SegmentKind::sub_question),
+               memories = ranked(parent, SegmentKind::own_answer), queries = ranked(parent, SegmentKind::query);
+    const bool steps = questions.empty() && memories.empty() && !tree_.state(parent).open_sub_question();
+    decide("termination", answers, steps ? queries : questions, parent, form);
+    if (!steps) decide("retrieval", memories, queries, parent, form);
   }
 
  private:

@@ -130,26 +130,39 @@ class ReportSummary {
     }
     out += "</p>\n";
   }
+  /// `share`: the length of a bar, 0 to 1. Negative = no bar.
   static void append_row(std::string& out, std::string_view name, const std::vector<std::string>& cells,
-                         std::optional<double> share = std::nullopt) {
+                         double share = -1) {
     append_words(out += "<tr><td>", name);
     for (const std::string& cell : cells) append_html(out += "</td><td>", cell);
-    if (share) append_bar(out += "</td><td class=\"chart\">", *share);
+    if (share >= 0) append_bar(out += "</td><td class=\"chart\">", share);
     out += "</td></tr>\n";
   }
-  /// Appends an object of numbers with bars, or an object of such objects with one row each.
+  /// True for a rare count that no row has: it gets no column.
+  static bool always_zero(const simdjson::dom::object& rows, std::string_view column) {
+    static constexpr std::string_view rare[] = {"cut_read", "refused", "repairs", "repaired", "constrained"};
+    if (std::find(std::begin(rare), std::end(rare), column) == std::end(rare)) return false;
+    for (const auto row : rows)
+      if (number(row.value[column]) != 0.0) return false;
+    return true;
+  }
+  /// Appends an object of numbers with bars, or an object of such objects with one row each. `rows` is not empty.
   static void append_table(std::string& out, std::string_view name, const simdjson::dom::element& element) {
     simdjson::dom::object rows;
     if (element.get(rows) != simdjson::SUCCESS || rows.size() == 0) return;
-    simdjson::dom::object columns;
-    const simdjson::dom::element first = (*rows.begin()).value;
-    const bool nested = first.get(columns) == simdjson::SUCCESS;
-    (out += "<section class=\"card") += nested ? " wide\"><h3>" : first.is_string() ? " wide words\"><h3>" : "\"><h3>";
+    simdjson::dom::object first;
+    const simdjson::dom::element top = (*rows.begin()).value;
+    const bool nested = top.get(first) == simdjson::SUCCESS;
+    std::vector<std::string_view> columns;
+    if (nested)
+      for (const auto column : first)
+        if (!always_zero(rows, column.key)) columns.push_back(column.key);
+    (out += "<section class=\"card") += nested ? " wide\"><h3>" : top.is_string() ? " wide words\"><h3>" : "\"><h3>";
     append_words(out, name);
     out += "</h3><table>";
     if (nested) {
       out += "<thead><tr><th>";
-      for (const auto column : columns) append_words(out += "</th><th scope=\"col\">", column.key);
+      for (const std::string_view column : columns) append_words(out += "</th><th scope=\"col\">", column);
       out += "</th></tr></thead>";
     }
     out += "<tbody>\n";
@@ -158,12 +171,11 @@ class ReportSummary {
     for (const auto row : rows) {
       if (!nested) {
         const auto value = number(row.value);
-        const auto share = value ? std::optional(most > 0 ? *value / most : 0) : std::nullopt;
-        append_row(out, row.key, {shown(row.value)}, share);
+        append_row(out, row.key, {shown(row.value)}, !value ? -1 : most > 0 ? *value / most : 0);
         continue;
       }
       std::vector<std::string> cells;
-      for (const auto column : columns) cells.push_back(shown(row.value[column.key]));
+      for (const std::string_view column : columns) cells.push_back(shown(row.value[column]));
       append_row(out, row.key, cells);
     }
     out += "</tbody></table></section>\n";

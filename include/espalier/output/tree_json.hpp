@@ -2,6 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/unicode.hpp>
+#include <espalier/output/rare_counts.hpp>
 #include <espalier/output/tree_record.hpp>
 
 #include <map>
@@ -188,13 +189,11 @@ class TreeWriter {
   void write_costs(std::string_view key, const Ledger& ledger) {
     json_.key(key).begin_object();
     for (const auto& [purpose, costs] : ledger.by_purpose()) {
-      json_.key(purpose)
-          .begin_object()
-          .field("completions", costs.completions)
-          .field("prompt_tokens", costs.prompt_tokens);
+      json_.key(purpose).begin_object().field("completions", costs.completions);
+      json_.field("prompt_tokens", costs.prompt_tokens);
       json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
-      if (costs.unread > 0) json_.field("unread", costs.unread);
-      if (costs.cut > 0) json_.field("cut", costs.cut);
+      for (const auto& [name, count] : rare_counts)
+        if (costs.*count > 0) json_.field(name, costs.*count);
       json_.end_object();
     }
     json_.end_object();
@@ -204,6 +203,7 @@ class TreeWriter {
     for (const auto& [purpose, unread] : tree_.ledger.first_unread()) {
       json_.key(purpose).begin_object().field("text", unread.text);
       if (unread.cut_at > 0) json_.field("cut_at", unread.cut_at);
+      if (unread.in_thought) json_.field("in_thought", true);
       json_.end_object();
     }
     json_.end_object();

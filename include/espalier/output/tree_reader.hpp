@@ -65,8 +65,11 @@ class TreeReader {
       tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
     tree.ledger = ledger(line_, "costs");
     if (line_.has("first_unread"))
-      for (const auto& [purpose, unread] : line_.members("first_unread"))
-        tree.ledger.remember(purpose, Unread(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0));
+      for (const auto& [purpose, unread] : line_.members("first_unread")) {
+        Unread one(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0);
+        one.in_thought = unread.has("in_thought") && unread.as<bool>("in_thought", "true or false");
+        tree.ledger.remember(purpose, std::move(one));
+      }
     if (line_.has("annotation_costs")) read_annotation_costs(tree, line_.object("annotation_costs"));
     if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
     for (const JsonLine& remark : line_.objects("remarks"))
@@ -156,10 +159,14 @@ class TreeReader {
   static Ledger ledger(const JsonLine& row, std::string_view field) {
     Ledger read;
     for (const auto& [purpose, costs] : row.members(field)) {
-      Costs& one =
-          read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"), costs.count("completion_tokens"),
-                           costs.count("retrievals"),  costs.count_or("unread", 0),  costs.count_or("cut", 0)};
-      if (one.unread > one.completions) costs.fail("unread", "is more than completions");
+      Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
+                                    costs.count("completion_tokens"), costs.count("retrievals")};
+      for (const auto& [name, count] : rare_counts) {
+        one.*count = costs.count_or(name, 0);
+        const bool tokens = count == &Costs::thinking_tokens;
+        if (one.*count > (tokens ? one.completion_tokens : one.completions))
+          costs.fail(name, tokens ? "is more than completion_tokens" : "is more than completions");
+      }
     }
     return read;
   }

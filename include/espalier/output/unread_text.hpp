@@ -29,7 +29,10 @@ inline std::string unread_text(const Ledger& ledger) {
   const auto first = ledger.first_unread().find(worst);
   if (first == ledger.first_unread().end()) return text;
   text += "; the first";
-  if (first->second.cut_at > 0) text += ", cut at max_tokens=" + std::to_string(first->second.cut_at);
+  if (first->second.cut_at > 0) {
+    text += first->second.in_thought ? ", cut in its thought at max_tokens=" : ", cut at max_tokens=";
+    text += std::to_string(first->second.cut_at);
+  }
   return text + (first->second.text.empty() ? ", is empty" : ": \"" + first->second.text + '"');
 }
 

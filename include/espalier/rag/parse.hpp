@@ -74,6 +74,14 @@ inline bool take_thoughts(std::string_view& rest, std::string& thought) {
   return true;
 }
 
+/// True for a reply that has nothing but `<think>` blocks, the last one closed or not.
+inline bool only_thinks(std::string_view reply) {
+  std::string thought;
+  std::string_view rest = trim(reply);
+  const bool thinks = rest.starts_with("<think>");
+  return thinks && (!take_thoughts(rest, thought) || rest.empty());
+}
+
 /// True for a tag whose closing mark stands in the text itself: neither the end of a line nor that of the text closes
 /// it.
 inline bool closes_itself(const Tag& tag) { return !tag.close.empty() && tag.close != "\n"; }

@@ -2,6 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/rag/copyable.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <filesystem>
@@ -57,6 +58,14 @@ class PromptSet {
   [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Texts& texts() const { return texts_; }
 
+  /// The texts between returned marks of a purpose's prompt that would be read as a reply (copyable.hpp). Throws
+  /// std::invalid_argument if there is no such purpose.
+  [[nodiscard]] std::vector<std::string> copyable(std::string_view purpose, std::string_view text) const {
+    const Purpose* known = protocol_->purpose(purpose);
+    if (known == nullptr) throw std::invalid_argument("there is no prompt '" + std::string(purpose) + "'");
+    return detail::copyable(text, *protocol_, *known);
+  }
+
   /// Fills the template of a purpose. Slots that the template does not name are ignored. Throws std::invalid_argument
   /// if there is no such purpose.
   [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose,
@@ -79,6 +88,7 @@ class PromptSet {
       out.add(slot->second);
       i += slot->first.size() + 2;
     }
+    if (sampling.tools) out.text += tools_line(*protocol_->purpose(purpose));
     PromptBody body;
     body.messages.push_back(Message{"user", std::move(out.text)});
     body.spans = std::move(out.spans);
@@ -90,6 +100,15 @@ class PromptSet {
   }
 
  private:
+  /// What stands below a prompt whose tags are asked for as calls of tools.
+  [[nodiscard]] std::string tools_line(const Purpose& purpose) const {
+    std::string line;
+    for (const auto& role : purpose.returns)
+      if (const Tag* tag = protocol_->tag(role); !tag->open.empty())
+        line += (line.empty() ? "\nWrite no marks. In place of " : ", in place of ") + tag->open +
+                (tag->close == "\n" ? "" : " " + tag->close) + " call the tool " + role;
+    return line.empty() ? line : line + ".\n";
+  }
   using Slots = std::vector<std::pair<std::string, Rendering>>;
   static Slots::const_iterator slot_at(const std::string& text, std::size_t i, const Slots& slots) {
     if (text[i] != '{') return slots.end();

@@ -5,6 +5,7 @@
 #include <espalier/rag/text.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,11 +47,15 @@ class Refusals {
     });
   }
 
-  /// Closes proposed answers that are refusals. `kind`: that of the method's answers from memory.
-  void close(std::vector<Proposal<Action>>& proposals, SegmentKind kind) const {
+  /// Closes proposed answers that are refusals, and returns how many. `kind`: that of the method's answers from memory.
+  std::uint64_t close(std::vector<Proposal<Action>>& proposals, SegmentKind kind) const {
+    std::uint64_t closed = 0;
     for (auto& proposal : proposals)
-      if (proposal.closed == Reason::none && proposal.action.kind == kind && (*this)(proposal.action.text))
+      if (proposal.closed == Reason::none && proposal.action.kind == kind && (*this)(proposal.action.text)) {
         proposal.closed = Reason::refused;
+        ++closed;
+      }
+    return closed;
   }
 
  private:

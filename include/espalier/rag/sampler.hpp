@@ -1,11 +1,15 @@
 #pragma once
 
 #include <espalier/core/context.hpp>
+#include <espalier/core/grammar.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/prompt_set.hpp>
+#include <espalier/rag/repair.hpp>
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +25,33 @@ struct Sample {
   std::vector<TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
 };
 
+/// Whether replies are held to the grammar of their purpose.
+enum class Constrain : std::uint8_t {
+  off,   ///< they are free
+  on,    ///< they follow the grammar
+  draft  ///< they are free. One that cannot be read is shown to the model again, which gives its result in the grammar
+};
+
 /// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is drawn again up to
 /// `resample` times under new sample indices (docs page "contracts"). After that it is returned unparsed. Greedy
-/// samples are not drawn again.
+/// samples are not drawn again. With `repair`, the model is first shown its reply and asked to write it again. A repair
+/// is a completion of the same purpose, under its own seed.
 class Sampler {
  public:
   struct Options {
     Sampling sampling = {};  ///< for purposes without their own entry
     std::map<std::string, Sampling, std::less<>> by_purpose = {};
-    std::uint32_t resample = 2;  ///< R
+    std::uint32_t resample = 2;                                    ///< R
+    bool repair = false;                                           ///< asks once more before a reply is drawn again
+    bool tools = false;                                            ///< replies call tools in place of tags with marks
+    std::map<std::string, Constrain, std::less<>> constrain = {};  ///< by purpose
+    Constrain constrain_others = Constrain::off;                   ///< for purposes without their own entry
   };
+  /// Throws std::invalid_argument if a purpose that is constrained has a mark that no grammar can hold.
   Sampler(ModelPort model, PromptSet prompts, Options options)
-      : model_(std::move(model)), prompts_(std::move(prompts)), options_(std::move(options)) {}
+      : model_(std::move(model)), prompts_(std::move(prompts)), options_(std::move(options)) {
+    make_grammars();
+  }
 
   /// Uses another model for one purpose.
   Sampler& model_for(std::string purpose, ModelPort model) {
@@ -45,13 +64,15 @@ class Sampler {
   [[nodiscard]] Sampler with_prompts(PromptSet prompts) const {
     Sampler other = *this;
     other.prompts_ = std::move(prompts);
+    other.make_grammars();
     return other;
   }
 
-  /// The same models, prompts and sampling, where no reply is drawn again.
+  /// The same models, prompts and sampling, where no reply is drawn again or repaired.
   [[nodiscard]] Sampler drawing_once() const {
     Sampler other = *this;
     other.options_.resample = 0;
+    other.options_.repair = false;
     return other;
   }
 
@@ -59,58 +80,124 @@ class Sampler {
   template <class = void>
   Task<std::vector<Sample>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots,
                                  std::uint32_t n, Context context) const {
-    const auto body = prompts_.render(purpose, slots, sampling(purpose), context.seed.origin());
+    const bool drafts = constrain(purpose) == Constrain::draft;
+    const auto body =
+        prompts_.render(purpose, slots, drafts ? sampling(purpose) : constrained(purpose), context.seed.origin());
     const std::uint64_t seed = context.seed.purpose(purpose).value();
     std::vector<Sample> samples(n);
     std::vector<std::uint32_t> missing;
     for (std::uint32_t i = 0; i < n; ++i) missing.push_back(i);
     for (std::uint32_t attempt = 0; attempt <= options_.resample && !missing.empty(); ++attempt) {
+      const std::uint32_t first = context.first + attempt * attempt_stride;
       std::vector<Task<Completion>> asked;
-      for (const std::uint32_t i : missing)
-        asked.push_back(ask(port(purpose), Prompt(body, seed, context.first + i + attempt * attempt_stride)));
+      for (const std::uint32_t i : missing) asked.push_back(ask(port(purpose), Prompt(body, seed, first + i)));
       std::vector<Completion> completions = co_await gather(std::move(asked));
-      std::vector<std::uint32_t> unread;
-      for (std::size_t j = 0; j < missing.size(); ++j) {
-        Sample& sample = samples[missing[j]];
-        const int cut_at = completions[j].finish == Finish::length ? body->sampling.max_tokens : 0;
-        charge(*context.ledger, purpose, completions[j]);
-        sample.logprob = completions[j].logprob;
-        sample.tokens = completions[j].completion_tokens;
-        sample.token_logprobs = std::move(completions[j].tokens);
-        sample.raw = ModelText(std::move(completions[j].text));
-        sample.reply = parse(sample.raw, *body->protocol, *body->protocol->purpose(purpose));
-        if (sample.reply) continue;
-        unread.push_back(missing[j]);
-        const std::uint32_t index = context.first + missing[j] + attempt * attempt_stride;
-        context.ledger->add_unread(purpose,
-                                   Unread(sample.raw.str(), static_cast<std::uint64_t>(cut_at), context.seed, index));
+      missing = read(std::move(completions), std::move(missing), *body, context.from(first), &samples);
+      if ((options_.repair || drafts) && !missing.empty()) {
+        std::vector<std::uint32_t> left =
+            co_await repaired(body, missing, context.from(first + repair_stride), &samples);
+        missing = std::move(left);
       }
-      missing = body->sampling.temperature > 0 ? std::move(unread) : std::vector<std::uint32_t>();
+      if (body->sampling.temperature == 0) break;
     }
     co_return samples;
   }
 
  private:
-  /// Sample indices of later attempts are far above those of first attempts.
-  static constexpr std::uint32_t attempt_stride = 1U << 20;
+  /// Sample indices of later attempts are far above those of first attempts. Those of repairs lie between.
+  static constexpr std::uint32_t attempt_stride = 1U << 20, repair_stride = 1U << 19;
 
-  static void charge(Ledger& ledger, const std::string& purpose, const Completion& completion) {
-    Costs& costs = ledger[purpose];
+  /// Asks once more for the samples that could not be read, under the grammar where the purpose has one. Returns those
+  /// that still cannot. `samples` must outlive the task.
+  template <class = void>
+  Task<std::vector<std::uint32_t>> repaired(std::shared_ptr<const PromptBody> body, std::vector<std::uint32_t> unread,
+                                            Context context, std::vector<Sample>* samples) const {
+    const std::uint64_t seed = context.seed.purpose(body->purpose + ".repair").value();
+    const Sampling chosen = constrained(body->purpose);
+    std::vector<Task<Completion>> asked;
+    for (const std::uint32_t i : unread) {
+      Prompt again(detail::repair(*body, (*samples)[i].raw.str(), chosen), seed, context.first + i);
+      asked.push_back(ask(port(body->purpose), std::move(again)));
+    }
+    std::vector<Completion> completions = co_await gather(std::move(asked));
+    PromptBody answered = *body;
+    answered.sampling = chosen;
+    std::vector<std::uint32_t> left = read(std::move(completions), unread, answered, context, samples);
+    Costs& costs = (*context.ledger)[body->purpose];
+    costs.repairs += unread.size();
+    costs.repaired += unread.size() - left.size();
+    co_return left;
+  }
+  /// Charges and parses the completions of these samples. Returns the samples that could not be read. `context.first`
+  /// is the index of sample 0.
+  static std::vector<std::uint32_t> read(std::vector<Completion> completions, std::vector<std::uint32_t> asked,
+                                         const PromptBody& body, const Context& context, std::vector<Sample>* samples) {
+    std::vector<std::uint32_t> unread;
+    for (std::size_t j = 0; j < asked.size(); ++j) {
+      Completion& completion = completions[j];
+      Sample& sample = (*samples)[asked[j]];
+      const bool cut = completion.finish == Finish::length;
+      charge(*context.ledger, body, completion);
+      sample.logprob = completion.logprob;
+      sample.tokens = completion.completion_tokens;
+      sample.token_logprobs = std::move(completion.tokens);
+      sample.raw = ModelText(std::move(completion.text));
+      sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
+      if (sample.reply) {
+        (*context.ledger)[body.purpose].cut_read += cut;
+        continue;
+      }
+      unread.push_back(asked[j]);
+      if (!body.sampling.grammar.empty() && completion.finish == Finish::stop)
+        ++context.ledger->execution.ungoverned[body.purpose];
+      const auto limit = static_cast<std::uint64_t>(cut ? body.sampling.max_tokens : 0);
+      Unread one(sample.raw.str(), limit, context.seed, context.first + asked[j]);
+      one.in_thought = cut && detail::only_thinks(sample.raw.str());
+      context.ledger->add_unread(body.purpose, std::move(one));
+    }
+    return unread;
+  }
+  static void charge(Ledger& ledger, const PromptBody& body, const Completion& completion) {
+    Costs& costs = ledger[body.purpose];
     ++costs.completions;
     costs.prompt_tokens += completion.prompt_tokens;
     costs.completion_tokens += completion.completion_tokens;
+    costs.thinking_tokens += completion.thinking_tokens;
+    costs.constrained += !body.sampling.grammar.empty();
     ledger.execution.cached += completion.cached;
     ledger.execution.attempts += completion.attempts;
   }
   /// The sampling of a purpose. If it has no stop strings, the closing tags of its replies are used. A single character
-  /// such as a bracket or a line end is not used, because it would cut thoughts.
+  /// such as a bracket or a line end is not used, because it would cut thoughts. A call of a tool ends by itself.
   [[nodiscard]] Sampling sampling(const std::string& purpose) const {
     const auto own = options_.by_purpose.find(purpose);
     Sampling chosen = own != options_.by_purpose.end() ? own->second : options_.sampling;
     const Protocol& protocol = *prompts_.protocol();
-    if (chosen.stop.empty())
+    if (options_.tools)
+      for (const auto& role : protocol.purpose(purpose)->returns) chosen.tools |= !protocol.tag(role)->open.empty();
+    if (chosen.stop.empty() && !chosen.tools)
       for (const auto& role : protocol.purpose(purpose)->returns)
         if (const std::string& close = protocol.tag(role)->close; close.size() > 1) chosen.stop.push_back(close);
+    return chosen;
+  }
+  [[nodiscard]] Constrain constrain(const std::string& purpose) const {
+    const auto own = options_.constrain.find(purpose);
+    return own != options_.constrain.end() ? own->second : options_.constrain_others;
+  }
+  /// Those of all purposes that are constrained. A call of a tool has a form of its own.
+  void make_grammars() {
+    grammars_.clear();
+    for (const Purpose& purpose : prompts_.protocol()->purposes) {
+      const Sampling free = sampling(purpose.name);
+      if (constrain(purpose.name) == Constrain::off || free.tools) continue;
+      const Grammar grammar(*prompts_.protocol(), purpose, static_cast<std::uint32_t>(free.max_tokens));
+      grammars_[purpose.name] = std::make_shared<const std::string>(grammar.gbnf());
+    }
+  }
+  /// The same, with the purpose's grammar if it is constrained.
+  [[nodiscard]] Sampling constrained(const std::string& purpose) const {
+    Sampling chosen = sampling(purpose);
+    if (const auto own = grammars_.find(purpose); own != grammars_.end()) chosen.grammar = *own->second;
     return chosen;
   }
   [[nodiscard]] const ModelPort& port(const std::string& purpose) const {
@@ -122,6 +209,7 @@ class Sampler {
   std::map<std::string, ModelPort, std::less<>> models_;
   PromptSet prompts_;
   Options options_;
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> grammars_;  ///< GBNF of constrained purposes
 };
 
 }  // namespace espalier::rag

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,15 @@ using RetrieverBackend = Backend<Query, Passages>;
 using EncoderBackend = Backend<EncodeRequest, Embedding>;
 
 namespace detail {
+
+/// Opens a given backend. A replay asks it nothing, so it is not opened. Throws std::invalid_argument for a replay of
+/// one without a fingerprint.
+template <class In, class Out>
+Backend<In, Out> open_given(const Given<In, Out>& given, const std::string& label, bool replay) {
+  if (!replay) return given.open();
+  if (!given.fingerprint) throw std::invalid_argument("a replay of a function needs its fingerprint");
+  return {nullptr, given.fingerprint, label, true};
+}
 
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
@@ -89,6 +99,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
   if (!detail::is_url(source) && !endpoints.empty())
     bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
+  if (const auto given = settings.given.models.find(source); given != settings.given.models.end())
+    return detail::open_given(given->second, model_name, settings.journal.replay);
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
@@ -121,6 +133,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.native_n = settings.servers.native_n;
   options.stream = settings.servers.stream;
   options.extra_body = settings.model.extra_body;
+  options.thinking = settings.model.thinking;
   options.api_key_file = settings.servers.api_key_file;
   options.http = detail::http_options(settings);
   for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::detail::read_replica(endpoint));
@@ -132,9 +145,9 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    BatchRequests requests(
-        backend::detail::OpenAiRequest(model_name, settings.model.api == "chat", settings.model.extra_body), dialect,
-        fingerprint, settings.journal.batch_file);
+    BatchRequests requests(backend::detail::OpenAiRequest(model_name, settings.model.api == "chat",
+                                                          settings.model.extra_body, false, settings.model.thinking),
+                           dialect, fingerprint, settings.journal.batch_file);
     return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint,
             model_name, true};
   }
@@ -180,6 +193,8 @@ class Blocking {
 
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
+  if (settings.given.encoder)
+    return detail::open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
   if (!detail::is_url(settings.encoder.url))
     bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
@@ -204,6 +219,8 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
+  if (settings.given.values)
+    return detail::open_given(*settings.given.values, settings.values.name, settings.journal.replay);
   if (!detail::is_url(settings.values.server))
     bad_option("value-server", settings.values.server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL

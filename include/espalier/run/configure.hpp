@@ -36,7 +36,12 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
       .add("bm25.analyzer", lexical.analyzer, "what a word is", "simple, english-lucene");
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
+  if (settings.protocol != "tags") method.options().set("protocol", settings.protocol);
+  if (settings.constrain == "always") method.options().set("constrain", "on");
+  if (settings.constrain == "draft") method.options().set("constrain", "draft");
   for (const auto& [name, value] : settings.set) method.options().set(name, value);
+  if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
+    bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
   (void)backend::server_named(settings.servers.kind);
   check_index(settings, lexical);
@@ -60,7 +65,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
 inline void check_searchable(const Settings& settings, const method::Method& method) {
   const bool searches_now = settings.task != Settings::Task::annotate && !settings.journal.replay && method.retrieves();
   if (searches_now && settings.retriever.corpus.empty() && settings.retriever.index.empty() &&
-      !is_url(settings.retriever.source))
+      !is_url(settings.retriever.source) && settings.retriever.source != GivenBackends::source)
     throw std::invalid_argument(fmt::format(
         "{} searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever",
         settings.method));

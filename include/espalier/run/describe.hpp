@@ -9,9 +9,26 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace espalier::run {
+
+namespace detail {
+
+/// The given backends whose names are their fingerprints, so that a replay can do without them: "model, retriever".
+inline std::string given_by_name(const GivenBackends& given) {
+  std::string names;
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
+  for (const auto& [source, model] : given.models)
+    if (model.by_name) add("model" + source.substr(std::string_view(GivenBackends::source).size()));
+  if (given.retriever && given.retriever->by_name) add("retriever");
+  if (given.encoder && given.encoder->by_name) add("encoder");
+  if (given.values && given.values->by_name) add("values");
+  return names;
+}
+
+}  // namespace detail
 
 /// Everything that decides the result of a run.
 inline detail::RunRecord describe(const Settings& settings, method::Method& method, const rag::PromptSet& prompts) {
@@ -38,6 +55,7 @@ inline detail::RunRecord describe(const Settings& settings, method::Method& meth
   record.add_text("model.revision", settings.model.revision);
   record.add_text("model.api", settings.model.api);
   record.add_text("model.extra_body", settings.model.extra_body);
+  if (!settings.model.thinking.empty()) record.add_text("model.thinking", settings.model.thinking);
   std::string others;
   for (const ModelFor& other : settings.model.others)
     others +=
@@ -60,6 +78,7 @@ inline detail::RunRecord describe(const Settings& settings, method::Method& meth
                                                               {"journal", settings.journal.file}};
   for (const auto& [name, file] : files)
     record.note(name, file.empty() ? file : std::filesystem::absolute(file).lexically_normal().string());
+  if (const std::string named = detail::given_by_name(settings.given); !named.empty()) record.note("given", named);
   return record;
 }
 

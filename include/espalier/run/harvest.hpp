@@ -6,6 +6,10 @@
 #include <espalier/output/chain.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/summary.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/http/detail/endpoint.hpp>
+#include <espalier/run/backends.hpp>
+#endif
 
 #include <fmt/format.h>
 
@@ -51,6 +55,10 @@ class Harvest {
       output::append_tree(record, parts[0]);
       row = output::answer_row(record);
       execution = tree.ledger.execution;
+      if (trouble_.empty() && !execution.ungoverned.empty()) {
+        const std::string& purpose = execution.ungoverned.begin()->first;
+        trouble_ = ignored(server_of(purpose), purpose);
+      }
       for (std::size_t i = 0; i < products_.size(); ++i) products_[i].rows(record, parts[3 + i]);
       summary.add(index, tree);
       const auto best = output::best_answer(tree);
@@ -76,6 +84,18 @@ class Harvest {
   /// Why the first open question is open, in the order of the questions. "" = none is.
   [[nodiscard]] std::string why_open() const { return errors_.empty() ? "" : errors_.begin()->second; }
 
+  /// What the summary must say of servers that ignored grammars, in an order in which time has no part. "" = nothing.
+  [[nodiscard]] std::string broken_grammars() const {
+    std::map<std::string, std::string> prompts;  // by server
+    for (const auto& [purpose, count] : summary.ungoverned()) {
+      std::string& list = prompts[server_of(purpose)];
+      list += (list.empty() ? "" : ", ") + purpose;
+    }
+    std::string all;
+    for (const auto& [server, list] : prompts) all += (all.empty() ? "" : "; ") + ignored(server, list);
+    return all;
+  }
+
   /// How far the run is. `news`: what is wrong with a server, "" = nothing.
   [[nodiscard]] Progress progress(std::uint64_t calls, double seconds, const std::string& news) const {
     const double reward = done_ ? reward_ / static_cast<double>(done_) : 0;
@@ -83,6 +103,23 @@ class Harvest {
   }
 
  private:
+  /// A server that takes a grammar and writes something else has ignored it. `prompts` are the names of purposes.
+  [[nodiscard]] std::string ignored(const std::string& server, const std::string& prompts) const {
+    return fmt::format(
+        "{}: replies to {} break the grammar that was sent, so the server seems to ignore grammars; name its sort by "
+        "--server, or go without by --constrain off",
+        server, prompts);
+  }
+  [[nodiscard]] std::string server_of(const std::string& purpose) const {
+    std::string url = settings_.model.url;
+    for (const ModelFor& other : settings_.model.others)
+      if (other.purpose == purpose) url = other.model;
+#ifdef ESPALIER_HAS_CURL
+    if (is_url(url)) return backend::detail::Url(url).shown();
+#endif
+    return url;
+  }
+
   const Settings& settings_;
   const std::vector<rag::Example>& examples_;
   std::string options_;  ///< the search options as JSON
@@ -91,7 +128,7 @@ class Harvest {
   std::size_t done_ = 0;
   std::uint64_t tokens_ = 0;
   double reward_ = 0;
-  std::string trouble_;  ///< the reason of the first open question, except one that waits for a batch
+  std::string trouble_;  ///< of a server or of the first open question, except one that waits for a batch
 };
 
 }  // namespace espalier::run::detail

@@ -152,6 +152,8 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
 
 /// The settings' retriever without a reranker. A local one searches the index folder or the corpus.
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
+  if (settings.given.retriever)
+    return open_given(*settings.given.retriever, settings.retriever.name, settings.journal.replay);
   const std::size_t colon = settings.retriever.source.find(':');
   const std::string kind = settings.retriever.source.substr(0, colon), file = retriever_file(settings);
   const bool vectors = !file.empty() || (colon == std::string::npos && !settings.retriever.index.empty());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/chat/detail/extra_body.hpp>
+#include <espalier/backend/chat/detail/thinking.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
@@ -8,6 +9,7 @@
 #include <espalier/output/work_folder.hpp>
 #include <espalier/run/annotate.hpp>
 #include <espalier/run/configure.hpp>
+#include <espalier/run/constrain.hpp>
 #include <espalier/run/describe.hpp>
 #include <espalier/run/harvest.hpp>
 #include <espalier/run/ordered_files.hpp>
@@ -38,8 +40,8 @@ class RunResult {
   std::size_t open;      ///< questions that a failed backend left open; running again goes on with them
   std::string why_open;  ///< the first of them, in their order
   bool recognised;       ///< the folder held this run already, finished
-  std::vector<std::string>
-      rebuilt;  ///< outputs of a run that had ended which were not as it left them, and were made again
+  /// The outputs of a finished run that were not as it had left them. They were made again.
+  std::vector<std::string> rebuilt;
 };
 
 /// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
@@ -51,6 +53,7 @@ class Run {
     output::detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
     detail::check_searchable(settings_, *method_);
     backend::detail::check_extra_body(settings_.model.extra_body);  // run.json will hold it
+    (void)backend::detail::Thinking(settings_.model.thinking);
     if (settings_.output.folder.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
     if (settings_.journal.replay && !settings_.journal.keep) throw std::invalid_argument("a replay needs the journal");
     if (settings_.execution.open_questions == 0) settings_.execution.open_questions = 4 * settings_.execution.in_flight;
@@ -82,7 +85,8 @@ class Run {
     output::detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
                                                                : expanding() ? "espalier expand"
                                                                              : "espalier answer");
-    const detail::RunRecord record = describe(settings_, *method_, prompts);
+    detail::ConstrainDecision constrain(settings_, *method_, prompts, folder.path());
+    detail::RunRecord record = describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
     detail::EarlierRun earlier;
     bool finished_before = false;
@@ -94,6 +98,14 @@ class Run {
       earlier.check_mendable(folder.path(), settings_.journal.keep && std::filesystem::exists(detail::journal_file(
                                                                           settings_, folder.path())));
     }
+    std::function<void(const std::string&)> tell = [&](const std::string& news) {
+      if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), news});
+    };
+    settings_.servers.watch =
+        std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
+    if (constrain.probe([&] { tell(settings_.servers.watch->trouble()); }))
+      record = describe(settings_, *method_, prompts);
+    if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
@@ -101,14 +113,12 @@ class Run {
     }
 
     Scheduler scheduler;
-    std::function<void(const std::string&)> tell = [](const std::string&) {};
-    settings_.servers.watch =
-        std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
     Services services(scheduler, settings_, known, skills_, lexical_,
                       detail::RunJournal(settings_, folder.path(), record.identity()));
     harvest_.emplace(settings_, examples_, *method_);
     detail::Summary& summary = harvest_->summary;
     summary.method = settings_.method;
+    summary.probes = constrain.probes.by_purpose;
     summary.model = services.model_label;
     summary.retriever = services.retriever_label;
     summary.oracle =
@@ -127,8 +137,12 @@ class Run {
 
     write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();
-    for (const auto& [server, remark] : settings_.servers.watch->remarks())
-      summary.notes["answers.jsonl"] += (summary.notes["answers.jsonl"].empty() ? "" : "; ") + remark;
+    const auto note = [&](const std::string& remark) {
+      std::string& notes = summary.notes["answers.jsonl"];
+      notes += (notes.empty() ? "" : "; ") + remark;
+    };
+    for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
+    if (const std::string broken = harvest_->broken_grammars(); !broken.empty()) note(broken);
     summary.seconds = seconds_since(start);
     tell("");
     RunResult result = sum_up(folder.next());

@@ -47,6 +47,7 @@ class RunRecord {
     const auto before = output::detail::read_flat_json(file.string());
     for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) {
       const auto old = before.find(name);
+      if (undecided(name, old == before.end() ? "null" : old->second, json)) continue;
       const auto younger = absent_fields().find(name);
       if (old != before.end() ? old->second == json : younger != absent_fields().end() && younger->second == json)
         continue;
@@ -67,6 +68,10 @@ class RunRecord {
   }
 
  private:
+  /// True for the option of a purpose that is decided only now, and for its default where records had none.
+  static bool undecided(std::string_view name, std::string_view old, std::string_view now) {
+    return old == "null" && (name == "options.constrain" ? now == R"("off")" : name.ends_with(".constrain"));
+  }
   /// Fields that records of earlier versions lack, with the value they had then.
   static const std::map<std::string, std::string, std::less<>>& absent_fields() {
     static const std::map<std::string, std::string, std::less<>> fields{

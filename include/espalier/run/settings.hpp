@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/http/watch.hpp>
+#include <espalier/run/given.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@ namespace espalier::run {
 /// Another model for one purpose of a method.
 struct ModelFor {
   std::string purpose;
-  std::string model;  ///< "simulated" or a URL
+  std::string model;  ///< "simulated", a URL or the name of a given one
   std::string name;   ///< at the server
 };
 
@@ -40,6 +41,7 @@ struct Settings {
     std::string revision;
     std::string api = "chat";
     std::string extra_body;
+    std::string thinking;
     std::vector<ModelFor> others;        ///< models for single purposes
     std::vector<std::string> endpoints;  ///< further servers: [PURPOSE=]URL[*WEIGHT]
   };
@@ -85,8 +87,11 @@ struct Settings {
 
   Task task = Task::expand;
   std::string method = "decex";
+  std::string protocol = "tags";                         ///< how replies name their action: "tags" or "tools"
   std::string preset;                                    ///< "paper" or "code": options before `set`
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
+  std::string constrain = "auto";                        ///< off, always, draft, or auto: as probes of the model show
+  double constrain_below = 0.95;                         ///< readable share of the probes
   std::uint64_t seed = 1;
   std::string questions;
   std::uint64_t limit = 0;
@@ -101,6 +106,7 @@ struct Settings {
   Journal journal;
   Execution execution;
   Output output;
+  GivenBackends given;  ///< what settings call "given"
 
   /// The purpose that an endpoint names, "" = the main model.
   static std::string purpose_of(const std::string& endpoint) {

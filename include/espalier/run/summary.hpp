@@ -22,6 +22,7 @@ class Summary {
   std::string method, model, retriever;      ///< their names in results, for example "simulated"
   bool oracle = false;                       ///< gold answers guided the trees
   std::map<std::string, std::string> notes;  ///< what a reader of the products must know, by file
+  std::map<std::string, Costs> probes;       ///< completions that belong to no question, by purpose
   double seconds = 0;                        ///< the only field that differs between equal runs
 
   explicit Summary(std::size_t questions) : scores_(questions) {}
@@ -49,6 +50,8 @@ class Summary {
     explored_ += tree.explored;
   }
 
+  /// Whole replies that broke their grammar, by purpose.
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& ungoverned() const { return ledger_.execution.ungoverned; }
   [[nodiscard]] std::size_t open() const { return count("open"); }
 
   [[nodiscard]] std::string json() const {
@@ -77,9 +80,18 @@ class Summary {
     for (const auto& [purpose, costs] : ledger_.by_purpose()) {
       json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
       json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
-      json.field("readable", costs.completions - costs.unread).field("cut", costs.cut).end_object();
+      json.field("readable", costs.completions - costs.unread)
+          .field("cut", costs.cut)
+          .field("cut_read", costs.cut_read);
+      json.field("refused", costs.refused).field("repairs", costs.repairs).field("repaired", costs.repaired);
+      json.field("constrained", costs.constrained);
+      if (costs.thinking_tokens > 0) json.field("thinking_tokens", costs.thinking_tokens);
+      const auto broken = ledger_.execution.ungoverned.find(purpose);
+      if (broken != ledger_.execution.ungoverned.end()) json.field("grammar_broken", broken->second);
+      json.end_object();
     }
     json.end_object();
+    if (!probes.empty()) write_probes(json);
     if (!first_unread_.empty()) write_first_unread(json);
     json.key("pruned").begin_object();
     for (std::size_t reason = 1; reason < pruned_.size(); ++reason)
@@ -103,12 +115,22 @@ class Summary {
     std::string question;  ///< its id
     Unread unread;
   };
+  void write_probes(JsonWriter& json) const {
+    json.key("probes").begin_object();
+    for (const auto& [purpose, costs] : probes) {
+      json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
+      json.field("completion_tokens", costs.completion_tokens).field("readable", costs.completions - costs.unread);
+      json.end_object();
+    }
+    json.end_object();
+  }
   void write_first_unread(JsonWriter& json) const {
     json.key("first_unread").begin_object();
     for (const auto& [purpose, first] : first_unread_) {
       json.key(purpose).begin_object().field("question", first.question).field("text", first.unread.text).key("cut_at");
       if (first.unread.cut_at > 0) json.value(first.unread.cut_at);
       else json.null();
+      if (first.unread.in_thought) json.field("in_thought", true);
       json.end_object();
     }
     json.end_object();

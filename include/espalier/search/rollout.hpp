@@ -165,8 +165,9 @@ struct ValueRange {
   }
 };
 
-/// Enters a node's own evaluation: backs the value up and keeps the rollouts, or prunes the node as malformed. A backup
-/// with price(tree, node, evaluation) first sets the values from what the tree holds so far.
+/// Enters a node's own evaluation. It backs the value up and keeps the rollouts. An unknown value prunes the node: for
+/// the budget if that has left a call out, else as malformed. A backup with price(tree, node, evaluation) first sets
+/// the values from what the tree holds so far.
 template <class Tree, class Result, class Back>
 void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, const ValueRange& range = {}) {
   const auto enter = [&](const auto& value) {
@@ -182,7 +183,7 @@ void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, 
     if constexpr (requires { back.price(tree, node, result); }) back.price(tree, node, result);
     for (const auto& [state, value] : result.terminals) range.expect(utility(value));
     tree[node].evaluated = true;
-    if (!result.known) return tree.prune(node, Reason::malformed);
+    if (!result.known) return tree.prune(node, tree.ledger.refused ? Reason::budget : Reason::malformed);
     enter(result.value);
     for (auto& [state, value] : result.terminals) tree.rollouts.push_back({node, std::move(state), value});
   } else {

@@ -85,7 +85,7 @@ class Model {
   }
   [[nodiscard]] Hash make_fingerprint(std::span<const rag::Example> examples) const {
     Hasher h;
-    h.add("espalier simulated model 4");
+    h.add("espalier simulated model 5");
     for (double rate : {skills_.recall, skills_.decompose, skills_.phrase, skills_.read, skills_.stop,
                         skills_.hallucinate, skills_.malformed, skills_.verbosity})
       h.add(rate);

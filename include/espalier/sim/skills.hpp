@@ -43,11 +43,12 @@ struct Skills {
 };
 
 /// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
-/// the same reply.
+/// the same reply. Of a method's prompt only the purpose, the slots and the sampling count, so a prompt that is worded
+/// anew gives the same reply too.
 class Draws {
  public:
   Draws(const Prompt& prompt, std::uint64_t seed)
-      : state_(Hasher().add(prompt.key()).add(seed).finish().low), temperature_(prompt.sampling().temperature) {}
+      : state_(Hasher().add(identity(prompt)).add(seed).finish().low), temperature_(prompt.sampling().temperature) {}
 
   /// A random number for `label` and `number`.
   [[nodiscard]] std::uint64_t pick(std::string_view label, std::uint64_t number = 0) const {
@@ -77,6 +78,18 @@ class Draws {
     const double likelier = rate > 0.5 ? 1 : 0;
     return temperature_ >= 1 ? rate : likelier + (rate - likelier) * temperature_;
   }
+  static Hash identity(const Prompt& prompt) {
+    const PromptBody& body = prompt.body();
+    if (!body.protocol || body.spans.empty()) return prompt.key();
+    Hasher h;
+    h.add(body.protocol->method).add(body.purpose).add(std::uint64_t(body.after));
+    for (const Span& span : body.spans)
+      h.add(span.name).add(std::string_view(body.shown()).substr(span.begin, span.end - span.begin));
+    h.add(body.sampling.temperature).add(body.sampling.top_p).add(std::uint64_t(body.sampling.top_k));
+    if (!prompt.greedy()) h.add(prompt.seed()).add(std::uint64_t(prompt.sample()));
+    return h.finish();
+  }
+
   std::uint64_t state_;
   double temperature_;
 };

@@ -5,7 +5,6 @@ from .faiss import faiss_retriever
 from .flashrag import FlashRagRetriever
 from .qdrant import QdrantRetriever
 from .sentence_transformers import SentenceEncoder
-from .transformers import TransformersModel
 from .vllm import VllmModel
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "FlashRagRetriever",
     "QdrantRetriever",
     "SentenceEncoder",
-    "TransformersModel",
     "VllmModel",
     "faiss_retriever",
 ]

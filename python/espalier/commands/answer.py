@@ -15,6 +15,7 @@ from .shared.track import add_track_option, tracked
 
 SUMMARY = "Answer questions; no gold is needed and none is seen."
 EXAMPLES = (
+    "espalier answer --questions questions.jsonl --corpus corpus.jsonl --model gguf:model.gguf --out out/local",
     "espalier answer --method reasonrag --questions questions.jsonl --corpus corpus.jsonl --out out/answers",
     "espalier answer --questions questions.jsonl --retriever http://localhost:8900/retrieve --out out/answers --json",
 )

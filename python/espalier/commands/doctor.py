@@ -11,6 +11,7 @@ from ..doctor import inputs, services
 from ..doctor.finding import Finding, ok, problem
 from ..errors import Error
 from ..runs.job import check
+from .shared.findings import print_finding
 from .shared.run_options import add_method_option, add_run_options
 from .shared.settings import settings_of
 
@@ -31,9 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     for finding in examined(settings_of(arguments)):
         findings.append(finding)
         if not arguments.json:
-            print(f"{finding.state:<9}{finding.part + ':':<18} {' '.join(finding.found.split())}")
-            if finding.advice:
-                print(f"{'':<9}{finding.advice}", flush=True)
+            print_finding(finding)
     bad = sum(finding.state == "problem" for finding in findings)
     if arguments.json:
         print(json.dumps({"problems": bad, "findings": [vars(finding) for finding in findings]}, ensure_ascii=False))

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..export import FORMATS, export
+from ..export.format import STYLES
 from ..export.verify import TRAINERS, verify
 from ..runs.summary import table
 
@@ -44,8 +45,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style",
         default="conversational",
-        choices=["conversational", "standard"],
-        help="conversational (lists of messages; default) or standard (texts), where a format has both",
+        choices=STYLES,
+        help="conversational (lists of messages; default) or standard (texts), where a format has both; "
+        "or tools (actions are calls of tools)",
     )
     parser.add_argument("--threshold", type=float, metavar="X", help="least value of a good step, for prm.stepwise")
     parser.add_argument("--margin", action="store_true", help="a column with the rewards' difference, for prm.pairwise")

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import Error, MissingPart
+from ..local.sources import source_of
 from ..runs.job import run_job, try_prompts
 from ..runs.summary import one_line
 from .capabilities import check_capabilities
@@ -21,7 +22,19 @@ QUESTION = "Who wrote the first novel?"
 CONNECTION = ("ca_file", "proxy", "api_key_file", "extra_body")
 MODEL = ("api", "server", "native_n", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile", "encoder_cut")
-PROMPTS = ("method", "preset", "set", "prompts", "seed", "model", "model_name", "models", "endpoints", *MODEL)
+PROMPTS = (
+    "method",
+    "preset",
+    "set",
+    "constrain",
+    "prompts",
+    "seed",
+    "model",
+    "model_name",
+    "models",
+    "endpoints",
+    *MODEL,
+)
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_protocol", *ENCODER, *CONNECTION)
 RERANKER = ("reranker", "reranker_name", "rerank_depth")
 VALUES = ("value_server", "value_name", "value_head", *ENCODER, *CONNECTION)
@@ -42,6 +55,7 @@ class Trial:
             (folder / "corpus.jsonl").write_text('{"id": "p", "contents": "a\\nb"}\n', encoding="utf-8")
             given = {"questions": str(folder / "questions.jsonl"), "out": str(folder / "out"), "method": method}
             limits = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1, "journal": False, "set": options or {}}
+            limits |= {"constrain": "off"}  # one question is no reason for probes
             if not any(settings.get(name) for name in ("corpus", "index")):
                 given["corpus"] = str(folder / "corpus.jsonl")
             start = time.monotonic()
@@ -100,6 +114,9 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield finding
         if trial is None:
             continue
+        if source := source_of(url):
+            yield ok(f"{part}'s server", f"none: {source.kind} runs in this process")
+            continue
         if (own.get("server") or "auto") != "auto":
             yield ok(f"{part}'s server", f"{own['server']}, as --server says")
         elif trial.sort:
@@ -133,10 +150,15 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
         elif prompt.read:
             yield ok(part, "the reply could be read")
         elif prompt.cut_at:
-            found = f"the reply was cut at max_tokens={prompt.cut_at} and could not be read; {begins}"
-            yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N")
+            where = " in its thought" if prompt.in_thought else ""
+            found = f"the reply was cut{where} at max_tokens={prompt.cut_at} and could not be read; {begins}"
+            shorter = "; or shorten thoughts: --thinking" if prompt.in_thought else ""
+            yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N{shorter}")
         else:
-            advice = f"word the prompt for this model in {purpose}.txt and give --prompts DIR, or ask another model"
+            advice = (
+                "try --set shots=2 where the method has it, then --set repair=true; or word the prompt for this model "
+                f"in {purpose}.txt (`espalier prompts show`) and give --prompts DIR, or ask another model"
+            )
             yield unread(part, f"the reply could not be read; {begins}", advice)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..io.files import working, write_text
+from ..runs.given import given
 from ..runs.job import Job, run_job
 from ..runs.progress import ProgressView, shown_as
 from . import plots
@@ -29,7 +30,8 @@ def views(*, quiet: bool) -> Callable[[str], ProgressView]:
 
 def write_evaluation(plan: Plan, job: Job = run_job, *, quiet: bool = True) -> dict[str, Any]:
     """Does the runs of a plan and writes every file of an evaluation. Returns the content of eval.json."""
-    with working(plan.out, "espalier eval") as new:
+    # A model in this process is loaded once for all runs.
+    with working(plan.out, "espalier eval") as new, given(plan.runs[0].settings):
         result = evaluate_plan(plan, views(quiet=quiet), job, new)
         for name, text in written(result, tables(result)).items():
             write_text(new / name, text)

@@ -70,7 +70,8 @@ def against_cost(result: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], c
         name = f"{rank}  {run['name']}"
         axes.errorbar(run[cost], f1, yerr=errors, fmt="o", color=color, elinewidth=0.6, alpha=0.7, label=name)
         axes.annotate(str(rank), (run[cost], f1), xytext=(4, 3), textcoords="offset points", fontsize=7, color=color)
-    axes.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1), title="by F1", title_fontsize=7)
+    if ranked:
+        axes.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1), title="by F1", title_fontsize=7)
     return figure
 
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ..io.files import write_jsonl, write_text
 from ..io.read import read_questions
 from ..runs.job import Job, RunResult
 from ..runs.progress import ProgressView
-from ..runs.summary import readable_share
+from ..runs.summary import RARE, rare_counts, readable_share
 from .budget import budget_report
 from .plan import Plan
 from .runs import Outcome, do_runs
@@ -49,6 +50,20 @@ def by_hops(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
+def replies(summary: Mapping[str, Any]) -> dict[str, dict[str, int | float | None]]:
+    """What became of the completions of each purpose, and of "all" together: calls, readable share, rare counts."""
+    purposes = summary["by_purpose"]
+    groups = {**{name: [cost] for name, cost in purposes.items() if cost["calls"]}, "all": list(purposes.values())}
+    return {
+        name: {
+            "calls": sum(cost["calls"] for cost in costs),
+            "readable": readable_share(costs),
+            **(dict.fromkeys(RARE, 0) | rare_counts(costs)),
+        }
+        for name, costs in groups.items()
+    }
+
+
 def describe(outcome: Outcome, rows: Sequence[Row], budget: Mapping[str, float]) -> Row:
     """All figures of one run but those that need the other runs."""
     summary, own = outcome.summary, own_profile(outcome.run.method)
@@ -64,6 +79,7 @@ def describe(outcome: Outcome, rows: Sequence[Row], budget: Mapping[str, float])
         "null_predictions": sum(row["answer"] is None for row in rows),
         "failed": summary["failed"],
         "readable": readable_share(summary["by_purpose"].values()),
+        "replies": replies(summary),
         "stopped_by_budget": summary["budget"],
         **score_means(rows),
         "own_profile": own,

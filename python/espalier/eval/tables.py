@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..runs.summary import percent
+from ..runs.summary import RARE, percent
 
 Cell: TypeAlias = "str | int | float | None"
 
@@ -147,6 +147,24 @@ def budget_table(result: Mapping[str, Any]) -> Table:
     return Table("budget", "Budget a question", header, rows, notes)
 
 
+def replies_table(result: Mapping[str, Any]) -> Table:
+    """What became of the completions of each purpose. Rare counts have a column where one of them is not 0."""
+    runs = finished(result)
+    rare = [name for name in RARE if any(run["replies"]["all"][name] for run in runs)]
+    header = ["method", "purpose", "calls", "readable", *(RARE[name] for name in rare)]
+    rows: list[list[Cell]] = [
+        [run["name"], purpose, f"{group['calls']:,}", percent(group["readable"]) or None]
+        + [f"{group[name]:,}" for name in rare]
+        for run in runs
+        for purpose, group in run["replies"].items()
+    ]
+    notes = [
+        "calls are completions of all questions; repairs: replies that were asked again because they could not be "
+        "read, each a call of its own; refused: answers from memory that say they do not know"
+    ]
+    return Table("replies", "Replies by purpose", header, rows, notes, left=2)
+
+
 def sweep_table(result: Mapping[str, Any]) -> Table:
     header = ["method", "option", "value", "EM", "F1", "Acc", "calls", "tokens", "retrievals"]
     rows: list[list[Cell]] = [
@@ -159,5 +177,5 @@ def sweep_table(result: Mapping[str, Any]) -> Table:
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
     """The tables that have rows. The first is the main one."""
-    made = [make(result) for make in (main_table, paired_table, hops_table, budget_table, sweep_table)]
+    made = [make(result) for make in (main_table, paired_table, hops_table, budget_table, replies_table, sweep_table)]
     return [table for table in made if table.rows]

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..io.files import read_object, record_of, write_text
 from .card import card
-from .format import Choices, Columns, Format
+from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
 from .lengths import Report, length_report
 from .parquet import need_pyarrow
@@ -54,6 +54,9 @@ def export(
     """Writes a run's rows in one or more formats, a file each, with a data card (README.md) and, for LLaMA-Factory,
     dataset_info.json. All is read and checked before anything is written.
 
+    With `style` "conversational" rows are lists of messages, with "standard" they are texts, where a format has both.
+    With "tools" their actions are calls of tools.
+
     `product` names the file of the run to take (sft, rft, dpo, ...) where a format can be made of several. With a
     `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`.
     """
@@ -61,8 +64,10 @@ def export(
     chosen = [known(name) for name in dict.fromkeys([formats] if isinstance(formats, str) else formats)]
     if not chosen:
         raise ValueError(f"no format is named, allowed: {', '.join(FORMATS)}")
-    if style not in ("conversational", "standard"):
-        raise ValueError(f"style is '{style}', allowed: conversational, standard")
+    if style not in STYLES:
+        raise ValueError(f"style is '{style}', allowed: {', '.join(STYLES)}")
+    if style == "tools":
+        chosen = [with_tools(format) for format in chosen]
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length is {max_length}, allowed: 1 or more")
     for format in chosen:
@@ -72,6 +77,8 @@ def export(
         need_pyarrow()
     described, summary = record_of(run), read_object(run / "summary.json")
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
+    if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):
+        coder.need_tools()
     choices = Choices(style, threshold, margin, data_source, split, coder)
 
     read = cache(lambda name: list(read_product(run, name)))
@@ -87,12 +94,9 @@ def export(
     out.mkdir(parents=True, exist_ok=True)
     for format, file, rows in made:
         write_rows(file.path, format, rows)
-    entries = {
-        f.path.stem: {"file_name": f.path.name, **format.dataset_info} for format, f, _ in made if format.dataset_info
-    }
-    if entries:
-        merge_dataset_info(out / "dataset_info.json", entries)
     files = [file for _, file, _ in made]
+    info = {file.path: format.dataset_info for format, file, _ in made}
+    merge_dataset_info(out / "dataset_info.json", info)
     write_text(out / "README.md", card(described, summary, files, choices, licences))
     return files
 
@@ -101,6 +105,13 @@ def known(name: str) -> Format:
     if name not in FORMATS:
         raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
     return FORMATS[name]
+
+
+def with_tools(format: Format) -> Format:
+    if format.with_tools is None:
+        allowed = ", ".join(name for name, other in FORMATS.items() if other.with_tools)
+        raise ValueError(f"format '{format.name}' has no style 'tools', formats with it: {allowed}")
+    return format.with_tools
 
 
 def records_for(

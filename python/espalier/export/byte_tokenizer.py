@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if tools %}<|im_start|>system\n{{ tools | tojson }}<|im_end|>\n{% endif %}"
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}"
+    "{% for call in message['tool_calls'] or [] %}{{ '\n<tool_call>' }}{{ call['function'] | tojson }}</tool_call>"
+    "{% endfor %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 MARKS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]

@@ -64,7 +64,10 @@ def card(
     lines = [*front(files), "# Training data from reasoning trees", "", *warnings(summary)]
     lines += ["## Where it comes from", "", *tabled(("", ""), origin)]
     lines += ["## Files", "", *tabled(("file", "format", "made from", "rows", "for"), made)]
-    lines += [f"Prompts and completions are {choices.style}, where a format has both forms.", ""]
+    if choices.style == "tools":
+        lines += ["Actions are calls of tools, whose schemas stand in the column `tools`.", ""]
+    else:
+        lines += [f"Prompts and completions are {choices.style}, where a format has both forms.", ""]
     if lengths := [(file, report) for file in files for report in file.lengths]:
         assert choices.tokenizer is not None
         lines += ["## Lengths", "", f"Tokens of the tokenizer {markdown(choices.tokenizer.name)}.", ""]

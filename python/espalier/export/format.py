@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 Columns = Mapping[str, Any]
+STYLES = ("conversational", "standard", "tools")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Choices:
     """What a user may choose about rows."""
 
     style: str = "conversational"
-    """conversational (lists of messages) or standard (texts), where a format has both."""
+    """conversational (lists of messages) or standard (texts), where a format has both. tools: actions are calls of
+    tools, in formats that have `with_tools`."""
     threshold: float | None = None
     """Least value of a good step; None = the product's own."""
     margin: bool = False
@@ -44,6 +46,8 @@ class Format:
     dataset_info: Columns = field(default_factory=dict)
     """LLaMA-Factory's entry for the file, but for its name."""
     needs_tokenizer: bool = False
+    with_tools: Format | None = None
+    """The format in the style `tools`; None = it lacks it."""
 
     @property
     def file_name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 """By format; those that are not here have no trainer with a limit on their rows."""
 
-ROLES = {"human": "user", "gpt": "assistant", "observation": "tool"}
+ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
 
 
 def turn(said: Columns) -> dict[str, str]:
@@ -148,10 +149,11 @@ def measured(row: Columns, tokenizer: Tokenizer) -> Size:
         first = next((i for i, label in enumerate(row["labels"]) if label != IGNORED), len(row["labels"]))
         return Size(len(row["input_ids"]), first)
     prompt, sides = parts(row)
+    tools = json.loads(row.get("tools") or "[]")
     standard = isinstance(prompt, str)
-    before = tokenizer.ids(prompt, begin_answer=not standard) if prompt else []
+    before = tokenizer.ids(prompt, begin_answer=not standard, tools=tools) if prompt else []
     ends = [side if not standard or side.endswith(tokenizer.eos) else side + tokenizer.eos for side in sides]
-    whole = [tokenizer.ids(prompt + side) for side in ends] or [before]
+    whole = [tokenizer.ids(prompt + side, tools=tools) for side in ends] or [before]
     return Size(max(map(len, whole)), min(common(before, ids) for ids in whole))
 
 
@@ -159,7 +161,7 @@ def length_report(
     format: Format, rows: Iterable[Columns], tokenizer: Tokenizer, limit: int | None = None
 ) -> list[Report]:
     """What each trainer of a format would do to its rows, under its own limit or the given one."""
-    rules = RULES.get(format.name, ())
+    rules = [rule for rule in RULES.get(format.name, ()) if rule.trainer.split()[0] in format.trainers]
     reports = [Report(r.trainer, n := limit or r.limit, r.says.format(n=f"{n:,}")) for r in rules]
     for row in rows if rules else ():
         size = measured(row, tokenizer)

@@ -34,7 +34,8 @@ def origin(row: Fields, *nodes: str) -> Origin:
     """The row's, whose nodes stand in these fields of its provenance, or in its list `nodes`."""
     provenance = row.row("provenance")
     numbers = tuple(map(provenance.whole, nodes)) if nodes else provenance.wholes("nodes")
-    return Origin(row.text("id"), provenance.text("tree"), numbers)
+    method, purpose = (provenance.text(name) if provenance.has(name) else "" for name in ("method", "purpose"))
+    return Origin(row.text("id"), provenance.text("tree"), numbers, method, purpose)
 
 
 def one_turn(row: Fields, prompt: str, completion: str, *nodes: str) -> Dialogue:

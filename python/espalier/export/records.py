@@ -26,6 +26,10 @@ class Origin:
     id: str
     tree: str
     nodes: tuple[int, ...]
+    method: str = ""
+    """The method that wrote the row; "" = the row does not say."""
+    purpose: str = ""
+    """The purpose of the prompt that it teaches, among those of the method; "" = the row does not say."""
 
     @property
     def columns(self) -> dict[str, object]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MissingPart
+from .calls import Reply, schema, user
 
-Turn = Mapping[str, str]
+Turn = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,24 +53,36 @@ class Tokenizer:
         coded = self._tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
         return list(coded["input_ids"]), [(begin, end) for begin, end in coded["offset_mapping"]]
 
-    def ids(self, said: str | Sequence[Turn], *, begin_answer: bool = False) -> list[int]:
-        """Ids of a text, or of a conversation by the chat template, optionally with what opens the assistant's."""
+    def ids(
+        self, said: str | Sequence[Turn], *, begin_answer: bool = False, tools: Sequence[Turn] | None = None
+    ) -> list[int]:
+        """Ids of a text, or of a conversation by the chat template, which shows the schemas of `tools`. `begin_answer`
+        adds what opens the assistant's turn."""
         if isinstance(said, str):
             return self.encode(said, special=True)[0]
-        return self.encode(self.render(said, begin_answer=begin_answer), special=False)[0]
+        return self.encode(self.render(said, begin_answer=begin_answer, tools=tools), special=False)[0]
 
-    def render(self, turns: Sequence[Turn], *, begin_answer: bool = False) -> str:
+    def render(self, turns: Sequence[Turn], *, begin_answer: bool = False, tools: Sequence[Turn] | None = None) -> str:
         import jinja2
 
         if not self._tokenizer.chat_template:
             raise InputError(f"tokenizer '{self.name}' has no chat template, which conversations need")
         try:
             text = self._tokenizer.apply_chat_template(
-                [dict(turn) for turn in turns], tokenize=False, add_generation_prompt=begin_answer
+                [dict(turn) for turn in turns],
+                tools=[dict(tool) for tool in tools] if tools else None,
+                tokenize=False,
+                add_generation_prompt=begin_answer,
             )
         except jinja2.TemplateError as error:
             raise InputError(f"the chat template of '{self.name}' refuses a conversation: {error}") from None
         return str(text)
+
+    def need_tools(self) -> None:
+        """Raises InputError if the chat template leaves out what a call of a tool says."""
+        call = Reply("", "search", "river through Vienna")
+        if call.argument not in self.render([user("a question"), call.message], tools=[schema("search")]):
+            raise InputError(f"the chat template of '{self.name}' has no tools: it leaves their calls out")
 
     def conversation(self, turns: Sequence[Turn]) -> tuple[str, list[Content]]:
         """The text of a conversation and the place of each turn's content, found through marks in the contents' stead,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..io.files import read_object, write_text
 from .format import Columns, Format
@@ -30,7 +29,12 @@ def write_rows(path: Path, format: Format, rows: Sequence[Columns]) -> None:
         write_text(path, "".join(as_json(row) + "\n" for row in rows))
 
 
-def merge_dataset_info(path: Path, entries: dict[str, Any]) -> None:
-    """Puts entries into LLaMA-Factory's list of data sets and keeps what else is in it."""
-    known = read_object(path) if path.exists() else {}
-    write_text(path, as_json(known | entries, indent=2) + "\n")
+def merge_dataset_info(path: Path, files: Mapping[Path, Columns]) -> None:
+    """Puts the entries of files into LLaMA-Factory's list of data sets and keeps what else is in it. A file without an
+    entry is not for LLaMA-Factory: an entry of an older file with its name goes."""
+    before = read_object(path) if path.exists() else {}
+    stale = {file.stem for file, entry in files.items() if not entry}
+    kept = {name: entry for name, entry in before.items() if name not in stale}
+    entries = {file.stem: {"file_name": file.name, **entry} for file, entry in files.items() if entry}
+    if entries or kept != before:
+        write_text(path, as_json(kept | entries, indent=2) + "\n")

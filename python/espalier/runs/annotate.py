@@ -8,9 +8,10 @@ from typing import Any
 
 from .._core import Progress
 from ..errors import InputError
+from .given import NOWHERE
 from .job import RunResult, run_job
 from .progress import warning
-from .rescore import NOWHERE, recorded
+from .rescore import recorded, unknown
 
 PURPOSES = {"judge": "judge", "prm": "process_reward", "cold_start": "cold_start"}
 """Annotations of a language model by name, with the purpose whose model is asked."""
@@ -18,7 +19,7 @@ PURPOSES = {"judge": "judge", "prm": "process_reward", "cold_start": "cold_start
 
 def annotate(
     run: str | Path,
-    with_: Mapping[str, tuple[str, str] | None],
+    with_: Mapping[str, Any],
     *,
     out: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -27,7 +28,8 @@ def annotate(
     """Adds a model's annotations to a recorded run's trees and writes its data again. No search is made.
 
     `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
-    as steps) to the model to ask, as (URL or "simulated", name), or to None for the run's own. It maps "embedding" (how
+    as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or
+    "gguf:FILE", or to None for the run's own. It maps "embedding" (how
     well answers agree) to an embeddings server, as (URL, name). An annotation replaces an earlier one of its name.
     Answers go to the run's journal. The run's files are replaced unless a question is left open, or the folder `out`
     gets them all. Further settings are those of `expand` that change no result, such as in_flight.
@@ -39,7 +41,7 @@ def annotate(
 
 def annotation(
     run: str | Path,
-    with_: Mapping[str, tuple[str, str] | None],
+    with_: Mapping[str, Any],
     out: str | Path | None,
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -52,12 +54,12 @@ def annotation(
         if name == "embedding":
             if model is None:
                 raise ValueError("annotating embeddings needs a server: give embedding=URL,NAME")
-            chosen["encoder"], chosen["encoder_name"] = model
+            chosen["encoder"], chosen["encoder_name"] = model if isinstance(model, (tuple, list)) else (model, "")
         elif name not in PURPOSES:
             raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")
         elif model is not None:
             chosen["models"][PURPOSES[name]] = model
-        elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] == NOWHERE:
+        elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] in (NOWHERE, unknown):
             raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
     chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
     return {**chosen, **settings}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._core import Progress
+from .given import checked, given
 from .progress import log, warning
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(task: str, settings: Mapping[str, Any]) -> None:
     """Raises ValueError for unknown or bad settings, without running anything."""
-    _core.check_job(task, _plain(settings))
+    _core.check_job(task, _plain(checked(settings)))
 
 
 @dataclass(frozen=True)
@@ -65,18 +66,22 @@ class TriedPrompt:
     """How it begins, if it could not be read."""
     cut_at: int
     """The max_tokens that ended such a reply; 0 = it ended by itself."""
+    in_thought: bool
+    """That limit ended it inside a thought."""
     error: str
     """Why there was no reply."""
 
 
 def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
     """Asks each prompt of a method once, filled with a sample question and passages; keeps nothing."""
-    return [TriedPrompt(*tried) for tried in _core.try_prompts(_plain(settings))]
+    with given(settings) as named:
+        return [TriedPrompt(*tried) for tried in _core.try_prompts(_plain(named))]
 
 
 def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
     """Runs `expand` or `answer`."""
-    summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(settings), progress)
+    with given(settings) as named:
+        summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress)
     if rebuilt:
         names = ", ".join(rebuilt)
         log.warning("%s: was damaged and is made again from its journal: %s", settings["out"], names)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .._core import Progress
-from ..errors import InputError
+from ..errors import BackendError, InputError
 from ..io.files import record_of
+from .given import NOWHERE
 from .job import RunResult, run_job
 
-NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
+
+def unknown(requests: list[Any]) -> NoReturn:
+    """Stands for a function of a recorded run."""
+    raise BackendError("this was a function of the program that made the run: give it again", permanent=True)
 
 
 class Record:
@@ -38,6 +42,11 @@ def recorded(run: Path) -> dict[str, Any]:
     record = Record(run)
     model, retriever = record("model.name"), record("retriever.kind")
     encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
+    functions = record("noted.given", "").split(", ")
+
+    def where(part: str) -> Any:
+        return unknown if part in functions else NOWHERE
+
     return {
         "task": record("task"),
         "method": record("method"),
@@ -47,22 +56,22 @@ def recorded(run: Path) -> dict[str, Any]:
         "prompts": record("noted.prompts", ""),
         "limit": record("limit"),
         "seed": record("seed"),
-        "model": "simulated" if model == "simulated" else NOWHERE,
+        "model": "simulated" if model == "simulated" else where("model"),
         "model_name": "" if model == "simulated" else model,
         "model_revision": record("model.revision", ""),
         "api": record("model.api", "chat"),
         "extra_body": record("model.extra_body", ""),
         "models": {
-            purpose: (name, "") if name == "simulated" else (NOWHERE, name)
+            purpose: (name, "") if name == "simulated" else (where(f"model:{purpose}"), name)
             for purpose, _, name in (entry.partition("=") for entry in record("model.for", "").split(", ") if entry)
         },
-        "retriever": NOWHERE if retriever == "remote" else retriever,
+        "retriever": where("retriever") if retriever in ("remote", "given") else retriever,
         "retriever_name": record("retriever.name", "default"),
-        "encoder": NOWHERE if encoder else "",
+        "encoder": where("encoder") if encoder else "",
         "encoder_name": encoder,
         "encoder_profile": record("encoder.profile", "none"),
         "encoder_cut": record("encoder.cut", "none"),
-        "value_server": NOWHERE if value else "",
+        "value_server": where("values") if value else "",
         "value_name": value or None,
         "reranker": f"{NOWHERE}/rerank" if reranker else "",
         "reranker_name": reranker,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike
 
 
 class RunSettings(TypedDict, total=False):
@@ -14,22 +17,28 @@ class RunSettings(TypedDict, total=False):
 
     - method: which method searches (decex).
     - preset: options as the method's paper or its published code has them.
+    - protocol: how replies name their action: tags in their text, or calls of the chat API's tools (tags).
     - set: a search option; `espalier options` lists them.
-    - seed: of the run (1).
+    - constrain: whether replies follow a grammar; auto: those of purposes that the model cannot write otherwise
+      (auto).
+    - constrain_below: auto: the readable share of a purpose's probes below which it is constrained (0.95).
+    - seed: seed of the run (1).
     - questions: JSON lines with id, question, golden_answers.
-    - limit: the first so many questions, 0 = all.
+    - limit: the number of questions, the first ones of the file; 0 = all.
     - prompts: folder of prompts to use instead of the built-in ones.
 
     Model:
 
-    - model: 'simulated' or the URL of an OpenAI-compatible server (simulated).
+    - model: simulated, the URL of an OpenAI-compatible server, or in process gguf:FILE[?slots=N&context=N&threads=N]
+      and hf:FOLDER[?device=NAME&batch=N] (simulated).
     - model_name: the model's name at the server.
-    - model_revision: of its weights; part of the journal's keys.
+    - model_revision: revision of its weights; part of the journal's keys.
     - models: another model for one purpose, such as rollout; may be repeated.
     - endpoints: a further server with that model, or with a purpose's own; may be repeated; the model's own URL
       weighs 1.
-    - api: which protocol the server speaks (chat).
+    - api: which interface of the server is asked (chat).
     - extra_body: JSON object merged into every request to a model; part of the journal's keys.
+    - thinking: whether a reasoning model thinks, or its most tokens per thought (the model's default).
 
     Retriever:
 
@@ -38,7 +47,7 @@ class RunSettings(TypedDict, total=False):
     - retriever: bm25, dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL
       (bm25).
     - retriever_name: what a retrieval server searches; part of the journal's keys (default).
-    - retriever_protocol: which protocol the retrieval server speaks (search-r1).
+    - retriever_protocol: which interface the retrieval server has (search-r1).
     - reranker: URL of a reranker, /rerank or /score, for what was retrieved.
     - reranker_name: its model's name at the server.
     - rerank_depth: passages that the reranker sees (50).
@@ -50,7 +59,7 @@ class RunSettings(TypedDict, total=False):
     - encoder_profile: prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none).
     - encoder_cut: how texts are cut to that length (none).
     - value_server: URL of a server that gives plan and search values (decouple).
-    - value_name: of the model behind the value server; part of the journal's keys (default).
+    - value_name: name of the model behind the value server; part of the journal's keys (default).
     - value_head: trained head over the encoder's embeddings (decouple).
 
     Servers:
@@ -87,31 +96,35 @@ class RunSettings(TypedDict, total=False):
 
     method: str | None
     preset: Literal["paper", "code"] | None
+    protocol: Literal["tags", "tools"] | None
     set: Mapping[str, object] | None
+    constrain: Literal["auto", "off", "always", "draft"] | None
+    constrain_below: float | None
     seed: int | None
     questions: str | os.PathLike[str] | None
     limit: int | None
     prompts: str | os.PathLike[str] | None
-    model: str | None
+    model: str | LanguageModelLike | None
     model_name: str | None
     model_revision: str | None
-    models: Mapping[str, tuple[str, str]] | None
+    models: Mapping[str, str | LanguageModelLike | tuple[str | LanguageModelLike, str]] | None
     endpoints: Sequence[str] | None
     api: Literal["chat", "completions"] | None
     extra_body: str | Mapping[str, Any] | None
+    thinking: str | None
     corpus: str | os.PathLike[str] | None
     index: str | os.PathLike[str] | None
-    retriever: str | None
+    retriever: str | RetrieverLike | None
     retriever_name: str | None
     retriever_protocol: Literal["search-r1", "rerank", "pyserini", "elasticsearch"] | None
     reranker: str | None
     reranker_name: str | None
     rerank_depth: int | None
-    encoder: str | None
+    encoder: str | EncoderLike | None
     encoder_name: str | None
     encoder_profile: str | None
     encoder_cut: Literal["none", "vllm", "llamacpp"] | None
-    value_server: str | None
+    value_server: str | EncoderLike | None
     value_name: str | None
     value_head: str | os.PathLike[str] | None
     server: str | None

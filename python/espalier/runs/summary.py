@@ -51,6 +51,26 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{floor(share * 1000) / 10:.1f} %"
 
 
+RARE = {
+    "cut": "cut by max_tokens",
+    "cut_read": "cut but read",
+    "refused": "refused",
+    "repairs": "repairs",
+    "repaired": "repaired",
+    "constrained": "constrained",
+}
+"""Counts of a purpose that are shown where one of them is not 0, with their headings."""
+
+
+def rare_counts(costs: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The sums of those counts that are not 0. Summaries of earlier versions lack some of them."""
+    sums = dict.fromkeys(RARE, 0)
+    for cost in costs:
+        for name in RARE:
+            sums[name] += cost.get(name, 0)
+    return {name: count for name, count in sums.items() if count}
+
+
 def unread(summary: Mapping[str, Any]) -> list[str]:
     """Of the purpose with the smallest share of readable completions, the first unread one; and what to do."""
     first = summary.get("first_unread")
@@ -62,13 +82,16 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     said = f"{cost['calls'] - cost['readable']:,} of {cost['calls']:,} completions of {worst} could not be read"
     if cost["cut"]:
         said += f", {cost['cut']:,} of them cut by max_tokens"
-    limit = f", cut at max_tokens={shown['cut_at']}" if shown["cut_at"] else ""
+    where = "in its thought " if shown.get("in_thought") else ""
+    limit = f", cut {where}at max_tokens={shown['cut_at']}" if shown["cut_at"] else ""
     text = f'begins "{one_line(shown["text"])}"' if shown["text"] else "is empty"
     more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if cost["cut"] else ""
+    more += "--thinking off or N shortens thoughts; " if shown.get("in_thought") else ""
     return [
         said,
         f"the first, of question {one_line(shown['question'])}{limit}, {text}",
-        f"{more}`espalier doctor` asks the model each prompt once; --prompts DIR replaces prompts",
+        f"{more}`espalier doctor` asks the model each prompt once; --set shots=2, --set repair=true and "
+        "--prompts DIR help small models",
     ]
 
 
@@ -92,14 +115,21 @@ def readable(summary: dict[str, Any]) -> str:
     lines.append("  questions: " + ", ".join(states))
     purposes = summary["by_purpose"]
     counts = ("calls", "prompt_tokens", "completion_tokens", "retrievals")
+    rare = rare_counts(purposes.values())
     rows = [
-        [name, *(f"{cost[count]:,}" for count in counts), percent(share)]
-        for name, cost, share in [
-            *((name, cost, readable_share([cost])) for name, cost in purposes.items()),
-            ("all", summary, readable_share(purposes.values())),
+        [
+            name,
+            *(f"{cost[count]:,}" for count in counts),
+            *(f"{more.get(count, 0):,}" for count in rare),
+            percent(share),
+        ]
+        for name, cost, more, share in [
+            *((name, cost, cost, readable_share([cost])) for name, cost in purposes.items()),
+            ("all", summary, rare, readable_share(purposes.values())),
         ]
     ]
-    header = ("purpose", *(count.replace("_", " ") for count in counts), "readable")
+    names = [count.replace("_", " ") for count in counts]
+    header = ("purpose", *names, *(RARE[count] for count in rare), "readable")
     lines += ["  " + line for line in [*table(header, rows), *unread(summary)]]
     pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
     lines.append(f"  {summary['nodes']:,} nodes; pruned: " + (", ".join(pruned) or "none"))

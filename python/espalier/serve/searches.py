@@ -6,10 +6,12 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from .._core import Answering, Tree
 from ..errors import BackendError, Error
+from ..runs.given import given
 from ..runs.job import _plain
 
 
@@ -21,7 +23,8 @@ class Searches:
     """
 
     def __init__(self, settings: Mapping[str, Any], failed: Callable[[BaseException], None]) -> None:
-        self._answering = Answering(_plain(settings))
+        self._models = ExitStack()
+        self._answering = Answering(_plain(self._models.enter_context(given(settings))))
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
@@ -51,6 +54,8 @@ class Searches:
             self._answering.run(lambda id, end: self._tell(self._end, id, end))
         except Exception as error:
             self._tell(self._fail, error)
+        finally:
+            self._models.close()
 
     def _tell(self, *what: Any) -> None:
         self._loop.call_soon_threadsafe(*what)

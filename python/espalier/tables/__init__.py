@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Table", "nodes_of"]
 
 COSTS = {"completions": "int", "prompt_tokens": "int", "completion_tokens": "int", "retrievals": "int"}
-UNREAD = {"unread": "int", "cut": "int"}
+UNREAD = dict.fromkeys(("unread", "cut", "cut_read", "refused", "repairs", "repaired", "constrained"), "int")
 """Counts that trees write where they are not 0."""
 ANSWERS = {
     "question_id": "text",

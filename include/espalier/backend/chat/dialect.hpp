@@ -43,8 +43,11 @@ struct Dialect {
   Prefill prefill = Prefill::absent;
   bool token_ids = false;                              ///< accepts return_token_ids (counts per sample)
   bool ids = false;                                    ///< accepts a raw prompt as token ids
+  bool tools = false;                                  ///< its chats offer tools and return calls of them
   bool streams = true;                                 ///< its streams end with the usage. Others are not streamed
   std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` with this max_tokens
+  std::string_view grammar = {};                       ///< name of the field that constrains a reply, "" = none
+  bool schemas = false;  ///< that field takes JSON schemas alone. Then the text is the member `reply`
 };
 
 namespace detail {
@@ -62,7 +65,9 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .prefill = Dialect::Prefill::continued,
      .token_ids = true,
      .ids = true,
-     .score_max_tokens = 0},
+     .tools = true,
+     .score_max_tokens = 0,
+     .grammar = "structured_outputs"},
     // Emulates n: under deterministic inference all choices of one message share a seed and are equal.
     {.server = Server::sglang,
      .name = "sglang",
@@ -73,7 +78,9 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .logprobs = Dialect::Logprobs::scaled,
      .prefill = Dialect::Prefill::continued,
      .ids = true,
-     .score_max_tokens = 1},
+     .tools = true,
+     .score_max_tokens = 1,
+     .grammar = "ebnf"},
     // Emulates n: its usage counts only the first choice. It refuses echo or answers it with the wrong list.
     {.server = Server::llamacpp,
      .name = "llamacpp",
@@ -82,7 +89,9 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,
      .prefill = Dialect::Prefill::repeated,
-     .ids = true},
+     .ids = true,
+     .tools = true,
+     .grammar = "grammar"},
     // Its echo is off by one token for models whose prompts have no start token.
     {.server = Server::llamacpp_python,
      .name = "llamacpp-python",
@@ -90,14 +99,18 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .top_k_off = 0,
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,
-     .streams = false},
+     .streams = false,
+     .grammar = "grammar"},
     // Uses its native routes (openai_request.hpp). "library" owns models that were not renamed.
     {.server = Server::ollama,
      .name = "ollama",
      .owner = "library",
      .top_k_off = 0,
      .penalty = "repeat_penalty",
-     .logprobs = Dialect::Logprobs::raw},
+     .logprobs = Dialect::Logprobs::raw,
+     .tools = true,
+     .grammar = "format",
+     .schemas = true},
     {.server = Server::openai,
      .name = "openai",
      .owner = "",
@@ -105,7 +118,10 @@ inline constexpr std::array<Dialect, 7> dialects = {{
      .max_stops = 4,
      .chat_limit = "max_completion_tokens",
      .logprobs = Dialect::Logprobs::scaled,
-     .ids = true},
+     .ids = true,
+     .tools = true,
+     .grammar = "response_format",
+     .schemas = true},
 }};
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }

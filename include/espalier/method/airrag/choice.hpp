@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/method/airrag/allowance.hpp>
-#include <espalier/method/airrag/evidence.hpp>
 #include <espalier/method/airrag/judge.hpp>
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/answer_agreement.hpp>
+#include <espalier/method/evidence.hpp>
 
 #include <algorithm>
 #include <cmath>

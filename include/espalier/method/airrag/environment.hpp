@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/method/airrag/allowance.hpp>
-#include <espalier/method/airrag/evidence.hpp>
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/airrag/queries.hpp>
+#include <espalier/method/evidence.hpp>
 #include <espalier/rag/environment.hpp>
 
 #include <algorithm>

@@ -52,7 +52,6 @@ class AirRagEvaluation {
   static Task<Result> evaluate(AirRagEvaluation* self, AirRagEnvironment* env, rag::State state, Context context) {
     AirRagEnvironment inside = env->simulating();
     Result result = co_await self->rollout_(inside, state, context);
-    if (!result.known && context.ledger->refused) result.known = true;  // cut short, worth nothing
     if (result.terminals.empty() || !result.terminals.front().first.answer()) co_return result;
     const rag::State end = result.terminals.front().first;
     if (self->reward_ == AirRagOptions::TerminalReward::reward_model) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/airrag/examples.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/direct.hpp>
@@ -24,7 +25,7 @@ namespace espalier::method::detail {
 class AirRagFace final : public RagMethod {
  public:
   enum class Variant : std::uint8_t { full, lite, blender };
-  explicit AirRagFace(Variant variant) : RagMethod(airrag_prompts()) {
+  explicit AirRagFace(Variant variant) : RagMethod(airrag_prompts(), airrag_examples()) {
     options_.lite = variant == Variant::lite;
     options_.blend = variant == Variant::blender;
     if (options_.blend) options_.select = AirRagOptions::Select::refine;
@@ -58,8 +59,7 @@ class AirRagFace final : public RagMethod {
   void preset(const std::string& name) override {
     using Reward = AirRagOptions::TerminalReward;
     using Simulation = AirRagOptions::Simulation;
-    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
-    const bool paper = name == "paper";
+    const bool paper = of_paper(name);
     options_.w = paper ? 1.4142135623730951 : 2;
     options_.terminal_reward = paper ? Reward::jaccard : Reward::self_consistency;
     options_.simulation = paper ? Simulation::straight : Simulation::descent;

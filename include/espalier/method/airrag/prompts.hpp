@@ -40,8 +40,7 @@ inline rag::PromptSet airrag_prompts() {
 ### Sub-questions
 )";
   texts["da"] = R"(Answer the question from what you know.
-Write: Answer: the answer
-Keep it short: a name, a noun, a brief phrase.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
 
 ### Question
 {question}
@@ -73,8 +72,7 @@ Keep it short: a name, a noun, a brief phrase.
 ### Improved query
 )";
   texts["sa"] = R"(Answer the question from the queries, their answers and the documents below.
-Write: Answer: the answer
-Keep it short: a name, a noun, a brief phrase.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
 
 ### Documents
 {documents}
@@ -87,8 +85,7 @@ Keep it short: a name, a noun, a brief phrase.
 )";
   texts["refine"] =
       R"(Several attempts to answer a question are listed below; some may be wrong. Weigh them against each other and give the best answer.
-Write: Answer: the answer
-Keep it short: a name, a noun, a brief phrase.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
 
 ### Documents
 {documents}
@@ -103,7 +100,7 @@ Keep it short: a name, a noun, a brief phrase.
 )";
   texts["process_reward"] =
       R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
-Write a number from 0 (wrong) to 1 (right): <score> number </score>
+Put a number from 0 (wrong) to 1 (right) inside <score></score>.
 
 ### Question
 {question}

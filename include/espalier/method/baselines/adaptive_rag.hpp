@@ -17,11 +17,10 @@ inline rag::PromptSet adaptive_rag_prompts() {
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
   texts["route"] =
       "How much must be looked up to answer this question? A: nothing, you know it for certain. B: one fact. C: "
-      "several facts that build on each "
-      "other.\nClass: A, B or C\n" +
+      "several facts that build on each other.\nWrite one of these letters on a line after Class:\n" +
       words::question + "\n### Class\n";
   texts["direct"] =
-      "Answer the question. Write:\nSo the answer is: the answer\n" + words::brief + words::question + "\n### Answer\n";
+      "Answer the question, on a line after So the answer is:\n" + words::brief + words::question + "\n### Answer\n";
   return prompt_set(std::move(protocol), std::move(texts));
 }
 

@@ -13,14 +13,13 @@ inline rag::PromptSet auto_rag_prompts() {
   texts["step"] =
       "Answer the question with the help of a search engine. Say what is known and what is missing; then write one "
       "line.\n"
-      "To search:\nQuery: one query\nIf the last query did not help, word it anew:\nRefined Query: one query\nWhen all "
-      "is known:\n"
-      "Final Answer: the answer\n" +
+      "To search, write one query on a line after Query:\nIf the last query did not help, word it anew after Refined "
+      "Query:\nWhen all is known, write the answer on a line after Final Answer:\n" +
       words::brief + words::question + words::history + "\n### Next\n";
   texts["pseudo_document"] =
       "Write a short encyclopaedia passage that answers the query, from what you know.\n\n### Query\n{query}\n\n### "
       "Passage\n";
-  texts["forced_answer"] = "Give the best answer to the question:\nFinal Answer: the answer\n" + words::brief +
+  texts["forced_answer"] = "Give the best answer to the question, on a line after Final Answer:\n" + words::brief +
                            words::question + words::history + "\n### Answer\n";
   return prompt_set({"auto-rag",
                      {{"step", {"question", "history"}, {"search", "answer"}},

@@ -10,8 +10,8 @@ namespace detail {
 inline rag::PromptSet cot_prompts() {
   rag::PromptSet::Texts texts;
   texts["answer"] =
-      "Think about the question step by step. Then write the answer on a line of its own:\nSo the answer is: the "
-      "answer\n" +
+      "Think about the question step by step. Then write the answer on a line of its own, after So the "
+      "answer is:\n" +
       words::brief + words::question + "\n### Thoughts and answer\n";
   return prompt_set({"cot", {{"answer", {"question"}, {"answer"}}}, {{"answer", "So the answer is:", "\n"}}},
                     std::move(texts));

@@ -13,7 +13,8 @@ inline rag::PromptSet deeprag_prompts() {
   texts["settle"] =
       "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for "
       "certain, write it in "
-      "one sentence:\nIntermediate answer: the sentence\nOtherwise look it up:\nLet's search: one query\n" +
+      "one sentence, on a line after Intermediate answer:\nOtherwise look it up: write one query on a line after Let's "
+      "search:\n" +
       words::question + words::history + "\n### Intermediate answer or search\n";
   Protocol protocol{"deeprag",
                     {{"next", {"question", "history"}, {"question", "answer"}},

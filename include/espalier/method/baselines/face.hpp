@@ -47,7 +47,9 @@ namespace detail {
 class BaselineFace final : public RagMethod {
  public:
   explicit BaselineFace(Baseline baseline)
-      : RagMethod(baseline.prompts()), baseline_(std::move(baseline)), options_(baseline_.defaults) {
+      : RagMethod(baseline.prompts(), examples_of(baseline)),
+        baseline_(std::move(baseline)),
+        options_(baseline_.defaults) {
     if (options_.documents > 0) documents_ = options_.documents;
     if (options_.rounds > 0)
       table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", "1 or more");
@@ -57,23 +59,14 @@ class BaselineFace final : public RagMethod {
     if (options_.observation > 0)
       table_.add("observation", options_.observation, "tokens of the documents of one search, at 4 bytes each, 0 = all",
                  "0 or more");
-    if (baseline_.examples) table_.add("shots", shots_, "worked examples before the question", "0 to 4");
     sampling_ = baseline_.sampling;
   }
 
   /// A baseline has one set of defaults, that of its publication, for both presets.
-  void preset(const std::string& name) override {
-    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
-  }
-
-  [[nodiscard]] rag::PromptSet prompts() const override {
-    return shots_ > 0 ? baselines::detail::demonstrated(baseline_.prompts(), baseline_.examples, shots_)
-                      : RagMethod::prompts();
-  }
+  void preset(const std::string& name) override { of_paper(name); }
 
   void check() const override {
     RagMethod::check();
-    if (shots_ > baselines::detail::demonstrations.size()) bad_option("shots", shots_, "0 to 4");
     if (baseline_.defaults.rounds > 0 && options_.rounds == 0) bad_option("rounds", options_.rounds, "1 or more");
     if (options_.threshold < 0 || options_.threshold > 1) bad_option("threshold", options_.threshold, "0 to 1");
     if (options_.mask < 0 || options_.mask > 1) bad_option("mask", options_.mask, "0 to 1");
@@ -84,6 +77,9 @@ class BaselineFace final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
+  static Examples examples_of(const Baseline& baseline) {
+    return baselines::detail::examples(*baseline.prompts().protocol(), baseline.examples);
+  }
   [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
   [[nodiscard]] bool token_logprobs(const std::string&) const override { return !std::isnan(options_.mask); }
   void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }
@@ -97,7 +93,6 @@ class BaselineFace final : public RagMethod {
 
   Baseline baseline_;
   BaselineOptions options_;
-  std::uint32_t shots_ = 0;
   std::optional<rag::Environment> loop_;
 };
 

@@ -15,17 +15,16 @@ inline std::vector<Tag> follow_up_tags() {
 }
 
 inline const std::string next_text =
-    "You answer a question by asking simpler follow-up questions. If something is still missing, write the next one:\n"
-    "Follow up: one question\nOtherwise write:\nSo the final answer is: the answer\n" +
+    "You answer a question by asking simpler follow-up questions. If something is still missing, write the next one "
+    "on a line after Follow up:\nOtherwise write the answer on a line after So the final answer is:\n" +
     words::brief + words::question + words::history + "\n### Next\n";
 inline const std::string conclude_text =
     "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one "
-    "sentence:\n"
-    "Intermediate answer: the sentence\n" +
+    "sentence, on a line after Intermediate answer:\n" +
     words::question + words::history + "\n### Intermediate answer\n";
 inline const std::string final_text =
-    "No more follow-up questions can be asked. Give the best answer to the question:\nSo the final answer is: the "
-    "answer\n" +
+    "No more follow-up questions can be asked. Give the best answer to the question, on a line after So the "
+    "final answer is:\n" +
     words::brief + words::question + words::history + "\n### Final answer\n";
 
 }  // namespace espalier::method::baselines::detail

@@ -11,14 +11,15 @@ namespace detail {
 inline rag::PromptSet hiprag_prompts() {
   rag::PromptSet::Texts texts;
   texts["step"] =
-      "Answer the question in steps. In each step reason first: <reasoning> what this step settles </reasoning>\n"
-      "If you know it: <conclusion> what you conclude </conclusion>\n"
-      "Otherwise search: <search> one query </search> What is found stands between <context> and </context>; conclude "
-      "from it in the next reply.\n"
-      "When the conclusions settle the question: <answer> the answer </answer>\n" +
+      "Answer the question in steps. In each step say first, inside <reasoning></reasoning>, what it settles.\n"
+      "If you know it, put what you conclude inside <conclusion></conclusion>.\n"
+      "Otherwise search: put one query inside <search></search>. What is found stands inside <context></context>; "
+      "conclude from it in the next reply.\n"
+      "When the conclusions settle the question, put the answer inside <answer></answer>.\n" +
       words::brief + words::question + words::history + "\n### Next\n";
-  texts["forced_answer"] = "Give the answer that the conclusions below support best: <answer> the answer </answer>\n" +
-                           words::brief + words::question + words::history + "\n### Answer\n";
+  texts["forced_answer"] =
+      "Give the answer that the conclusions below support best. Put it inside <answer></answer>.\n" + words::brief +
+      words::question + words::history + "\n### Answer\n";
   return prompt_set({"hiprag",
                      {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
                       {"forced_answer", {"question", "history"}, {"answer"}}},

@@ -18,11 +18,11 @@ inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
   texts["sentence"] =
       "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write the "
       "next "
-      "sentence of your reasoning and nothing else. If the reasoning is complete, write instead:\nSo the answer is: "
-      "the answer\n" +
+      "sentence of your reasoning and nothing else. If the reasoning is complete, write the answer instead, on a line "
+      "after So the answer is:\n" +
       words::brief + words::documents + words::question + "\n### Reasoning so far\n{history}\n### Next sentence\n";
   texts["forced_answer"] =
-      "Answer the question from the documents and the reasoning below. Write:\nSo the answer is: the answer\n" +
+      "Answer the question from the documents and the reasoning below, on a line after So the answer is:\n" +
       words::brief + words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n";
 }
 

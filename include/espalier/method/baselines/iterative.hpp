@@ -19,7 +19,7 @@ inline rag::PromptSet iterative_prompts() {
   texts["part"] = "Answer the simpler question from the documents, in one sentence.\n" + words::documents +
                   "\n### Simpler question\n{query}\n\n### Answer\n";
   texts["combine"] = "Answer the question from the answers to its parts.\n" + words::brief +
-                     "Write: <answer> the answer </answer>\n" + words::question + words::history + "\n### Answer\n";
+                     "Put it inside <answer></answer>.\n" + words::question + words::history + "\n### Answer\n";
   return prompt_set({"iterative",
                      {{"split", {"question"}, {"queries"}},
                       {"part", {"documents", "query"}, {"sub_answer"}},

@@ -11,8 +11,8 @@ inline void add_two_answers(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
   protocol.purposes.push_back({"answer", {"documents", "question"}, {"answer"}});
   texts["direct"] =
-      "Answer the question. Write:\nAnswer: the answer\n" + words::brief + words::question + "\n### Answer\n";
-  texts["answer"] = "Answer the question from the documents. Write:\nAnswer: the answer\n" + words::brief +
+      "Answer the question, on a line after Answer:\n" + words::brief + words::question + "\n### Answer\n";
+  texts["answer"] = "Answer the question from the documents, on a line after Answer:\n" + words::brief +
                     words::documents + words::question + "\n### Answer\n";
 }
 

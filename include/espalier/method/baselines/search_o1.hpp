@@ -22,11 +22,11 @@ inline Protocol search_o1_protocol(std::string name, std::vector<Tag> more) {
 inline rag::PromptSet::Texts search_o1_texts() {
   rag::PromptSet::Texts texts;
   texts["step"] =
-      "Reason about the question step by step. Whenever a fact is missing, search for it:\n"
-      "<|begin_search_query|> one query <|end_search_query|>\n"
-      "What is found is put behind it, and you go on. When you are sure, write the answer: \\boxed{the answer}\n" +
+      "Reason about the question step by step. Whenever a fact is missing, search for it: put one query inside "
+      "<|begin_search_query|><|end_search_query|>.\n"
+      "What is found is put behind it, and you go on. When you are sure, write the answer inside \\boxed{}.\n" +
       words::brief + words::question + words::history + "\n### Your reasoning\n";
-  texts["forced_answer"] = "Give the answer that the reasoning below supports best: \\boxed{the answer}\n" +
+  texts["forced_answer"] = "Give the answer that the reasoning below supports best, inside \\boxed{}.\n" +
                            words::brief + words::question + words::history + "\n### Answer\n";
   return texts;
 }
@@ -40,8 +40,8 @@ inline rag::PromptSet search_o1_prompts() {
   rag::PromptSet::Texts texts = search_o1_texts();
   texts["reason_in_documents"] =
       "A reasoning has led to a search. Read what was found, and write down what helps the reasoning on: facts only, "
-      "in a few "
-      "sentences, behind this marker:\n**Final Information**\nthe facts, or: No helpful information found.\n" +
+      "in a few sentences. If nothing helps, write: No helpful information found. Write it after the marker **Final "
+      "Information**\n" +
       words::history + "\n### Query\n{query}\n" + words::documents + "\n### Information\n";
   return prompt_set(std::move(protocol), std::move(texts));
 }

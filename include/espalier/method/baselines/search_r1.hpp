@@ -11,9 +11,9 @@ namespace detail {
 inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
   rag::PromptSet::Texts texts;
   texts["step"] = how +
-                  "\nThink first: <think> your thoughts </think>\nSearch: <search> one query </search> What is found "
-                  "stands between <information> and "
-                  "</information>.\nAnswer: <answer> the answer </answer>\n" +
+                  "\nThink first, inside <think></think>. To search, put one query inside <search></search>; what is "
+                  "found stands inside <information></information>. To answer, put the answer inside "
+                  "<answer></answer>.\n" +
                   words::brief + words::question + words::history + "\n### Next\n";
   return prompt_set({std::move(name),
                      {{"step", {"question", "history"}, {"search", "answer"}}},
@@ -44,7 +44,7 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
     if (!drawn->reply) {
       path->add(rag::SegmentKind::thought, drawn->raw.str());
       path->notice(
-          "That was neither a search between <search> and </search> nor an answer between <answer> and </answer>. Try "
+          "That was neither a search inside <search></search> nor an answer inside <answer></answer>. Try "
           "again.");
       continue;
     }

@@ -23,8 +23,8 @@ inline rag::PromptSet self_rag_prompts() {
   texts["critique"] =
       "Criticise an answer to a question that was given from a passage. Write three numbers from 0 to 1: how relevant "
       "the passage is to the "
-      "question, how far the passage supports the answer, and how useful the answer is.\nScores: relevance, support, "
-      "utility\n" +
+      "question, how far the passage supports the answer, and how useful the answer is. Write them in this "
+      "order, separated by commas, on a line after Scores:\n" +
       words::documents + words::question + "\n### Answer\n{step}\n\n### Scores\n";
   return prompt_set(std::move(protocol), std::move(texts));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/method/decex/examples.hpp>
+#include <espalier/method/decex/prompt_rows.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
@@ -19,7 +21,7 @@ namespace espalier::method::detail {
 /// without gold.
 class DecExRagFace final : public RagMethod {
  public:
-  DecExRagFace() : RagMethod(decex_prompts()) {
+  DecExRagFace() : RagMethod(decex_prompts(), decex_examples()) {
     table_.add("k", options_.k, "samples per decision", "1 or more")
         .add("n", options_.n, "rollouts per execution", "1 or more")
         .add("T_max", options_.T_max, "rounds of a search and searches of the policy loop, then the answer is forced",
@@ -29,6 +31,10 @@ class DecExRagFace final : public RagMethod {
         .add("termination", options_.termination,
              "what ends a search: the vote of the samples, the mean reward of their answers, or both",
              {"vote", "mean_f1", "vote_and_f1"})
+        .add("form", options_.form,
+             "what the search asks: its own prompts, or the policy's next steps, so that a trained policy is expanded",
+             {"prompts", "policy"})
+        .shown_if_changed()
         .add("always_expand_both", options_.always_expand_both, "expand retrieval also where own knowledge passes",
              "true, false")
         .add("stop_pairs", options_.stop_pairs,
@@ -45,15 +51,16 @@ class DecExRagFace final : public RagMethod {
         .add("chain", dpo_.choice,
              "which correct chain becomes SFT rows and preference pairs, by its number of retrievals",
              {"best", "most", "least", "random"})
+        .add("rows", rows_, "what SFT rows teach: the policy, or also every prompt of the search along the chain",
+             {"policy", "all"})
+        .shown_if_changed()
         .add("decision_value", dpo_.decision_value,
              "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", "0 or more");
   }
 
   /// Both presets are the defaults, because no code was published.
-  void preset(const std::string& name) override {
-    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
-  }
+  void preset(const std::string& name) override { of_paper(name); }
 
   void check() const override {
     RagMethod::check();
@@ -73,7 +80,9 @@ class DecExRagFace final : public RagMethod {
   [[nodiscard]] std::vector<Product> products() const override {
     return {Product("sft.jsonl",
                     [this](const output::TreeRecord& record, std::string& rows) {
-                      output::append_sft_rows(record, prompts_in_use(), {dpo_.choice, dpo_.profile}, rows);
+                      const output::SftOptions chosen{dpo_.choice, dpo_.profile};
+                      output::append_sft_rows(record, prompts_in_use(), chosen, rows);
+                      if (rows_ == Rows::all) append_prompt_rows(record, prompts_in_use(), chosen, options_, rows);
                     }),
             Product("dpo.jsonl", [this](const output::TreeRecord& record, std::string& rows) {
               output::append_dpo_rows(record, prompts_in_use(), dpo_, rows);
@@ -82,6 +91,7 @@ class DecExRagFace final : public RagMethod {
 
  private:
   enum class Inference : std::uint8_t { policy, expansion };
+  enum class Rows : std::uint8_t { policy, all };
 
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
@@ -95,6 +105,7 @@ class DecExRagFace final : public RagMethod {
   DecExRagOptions options_;
   Inference inference_ = Inference::policy;
   output::DpoOptions dpo_;
+  Rows rows_ = Rows::policy;
   std::optional<rag::Environment> loop_;
   std::unique_ptr<DecExRag<rag::AnyReward>> search_, label_free_;
   PolicyLoop policy_;

@@ -15,6 +15,10 @@ namespace espalier::method {
 struct DecExRagOptions {
   enum class Search : std::uint8_t { pruned, no_pruning, full_node };
   enum class Termination : std::uint8_t { vote, mean_f1, vote_and_f1 };
+  enum class Form : std::uint8_t {
+    prompts,  ///< a prompt for each decision and execution
+    policy    ///< the policy's own steps: a search or an answer after a thought, as in rollouts
+  };
 
   std::uint32_t k = 3;                          ///< samples per decision
   std::uint32_t n = 4;                          ///< rollouts per execution
@@ -22,6 +26,7 @@ struct DecExRagOptions {
   double threshold = 0.6;                       ///< a value strictly above it is enough (Fig. 1), [0, 1]
   Search search = Search::pruned;               ///< the modes of Table 2
   Termination termination = Termination::vote;  ///< text: vote of the samples. Fig. 1: mean reward of the answers
+  Form form = Form::prompts;                    ///< what the search asks for its candidates
   bool always_expand_both = false;   ///< expand retrieval even if own knowledge passes (for preference pairs)
   bool stop_pairs = false;           ///< value sub-questions also where the search stops: pairs can prefer to stop
   bool stop_at_root = false;         ///< the first round may stop too (Fig. 1)

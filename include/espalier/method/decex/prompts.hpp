@@ -36,11 +36,9 @@ inline rag::PromptSet decex_prompts() {
 
 Use nothing but what the rounds say; facts that you know but that do not appear there do not count.
 
-If the evidence is enough, explain it and give the final answer:
-<reasoning> which facts lead to the answer </reasoning> <answer> the answer </answer>
+If the evidence is enough, say inside <reasoning></reasoning> which facts lead to the answer, and put the final answer inside <answer></answer>.
 
-If something is missing, explain what and ask for it:
-<reasoning> what is still unknown </reasoning> <question> the next sub-question </question>
+If something is missing, say inside <reasoning></reasoning> what is still unknown, and put the next sub-question inside <question></question>.
 
 When the last sub-question was not really settled, ask it again rather than guess. Keep answers and sub-questions short: a name, a noun, a brief phrase.
 
@@ -54,7 +52,7 @@ When the last sub-question was not really settled, ask it again rather than gues
   texts["forced_answer"] =
       R"(You have asked your last sub-question. Below are the question and all rounds. Give the final answer that the rounds support best; no further question is possible.
 
-Write: <reasoning> which facts lead to the answer </reasoning> <answer> the answer </answer>
+Say inside <reasoning></reasoning> which facts lead to the answer, and put the answer inside <answer></answer>.
 Keep the answer short: a name, a noun, a brief phrase.
 
 ### Question
@@ -67,7 +65,7 @@ Keep the answer short: a name, a noun, a brief phrase.
   texts["sub_question"] =
       R"(A question is going to be solved through simpler sub-questions, one after the other. Think about what has to be known first, then state the first sub-question.
 
-Write your thoughts, then: <question> the sub-question </question>
+Write your thoughts, and after them the sub-question inside <question></question>.
 
 ### Question
 {question}
@@ -77,7 +75,7 @@ Write your thoughts, then: <question> the sub-question </question>
   texts["next_question"] =
       R"(You solve a question step by step: each round asks one sub-question and settles it. Below are the question and all rounds so far. They do not settle the question yet. Think about what is still missing, or what should be checked in another way, then state the next sub-question.
 
-Write your thoughts, then: <question> the next sub-question </question>
+Write your thoughts, and after them the next sub-question inside <question></question>.
 
 ### Question
 {question}
@@ -87,11 +85,7 @@ Write your thoughts, then: <question> the next sub-question </question>
 ### Your output
 )";
   texts["own_answer"] =
-      R"(Answer the question below from memory. Think first, then give a short answer: a name, a noun, a brief phrase.
-
-Example
-Question: Which river flows through Vienna?
-Output: Vienna lies in the east of Austria, on a long river that goes on to Bratislava and Budapest. That is the Danube. <answer> the Danube </answer>
+      R"(Answer the question below from memory. Think first, then put a short answer inside <answer></answer>: a name, a noun, a brief phrase.
 
 ### Question
 {question}
@@ -108,7 +102,7 @@ Output: Vienna lies in the east of Austria, on a long river that goes on to Brat
   texts["rollout"] =
       R"(You solve a question step by step. Below are the question and the rounds so far; take what they say as settled and go on from there without checking it again.
 
-Think aloud. When you need a fact that you do not have, look it up by writing <search> query </search>; the documents found will be put between <information> and </information>. When nothing more is needed, finish with <answer> answer </answer>. Do not stop before one of the two. Keep queries and answers short: a name, a noun, a brief phrase.
+Think aloud. When you need a fact that you do not have, look it up: put a query inside <search></search>, and the documents found will be put inside <information></information>. When nothing more is needed, finish with the answer inside <answer></answer>. Do not stop before one of the two. Keep queries and answers short: a name, a noun, a brief phrase.
 
 ### Question
 {question}

@@ -18,6 +18,10 @@ namespace espalier::method {
 /// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds, or in
 /// all with `stop_at_root`, the termination prompt decides between an answer and the next sub-question. An open
 /// sub-question is answered from memory or by a search. After T_max rounds the answer is forced.
+///
+/// In the form `policy`, every round draws the policy's own next steps. Answers are the decision to stop, queries the
+/// decision to go on. What the policy knows by heart stands in its thought, so there is no decision to retrieve. The
+/// first n steps drawn at a node are the first steps of the rollouts that valued it: they have the same seeds.
 class DecExRagEnvironment {
  public:
   using State = rag::State;
@@ -34,22 +38,25 @@ class DecExRagEnvironment {
         refusals_(options.refusals),
         k_(options.k),
         t_max_(options.T_max),
+        own_steps_(options.form == DecExRagOptions::Form::policy),
         stop_at_root_(options.stop_at_root),
         pruned_(options.search == DecExRagOptions::Search::pruned) {}
 
   [[nodiscard]] std::span<const Kind> kinds(const State& s) const {
-    static constexpr std::array<Kind, 2> deciding{decide, sub_question}, settling{own_answer, query};
+    static constexpr std::array<Kind, 2> deciding{decide, sub_question}, settling{own_answer, query},
+        stepping{decide, query};
     static constexpr std::array<Kind, 1> first{sub_question}, last{force};
     if (s.answer()) return {};
     if (s.open_sub_question()) return settling;
     if (s.iterations() >= t_max_) return last;
+    if (own_steps_) return stepping;
     return s.iterations() == 0 && !stop_at_root_ ? std::span<const Kind>(first) : deciding;
   }
 
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State s, Kind kind, std::uint32_t n, Context context) const {
     using rag::SegmentKind;
-    if (kind == own_answer || kind == query) {
+    if (s.open_sub_question()) {
       std::vector<std::pair<std::string, rag::Rendering>> slots;
       slots.emplace_back("question", rag::render_text(*s.open_sub_question()));
       if (kind == own_answer) return memories(std::move(slots), n, context);
@@ -57,11 +64,13 @@ class DecExRagEnvironment {
     }
     auto slots = loop_.slots(s.view());
     if (kind == force) return loop_.draw("forced_answer", std::move(slots), n, context, SegmentKind::answer, true);
-    if (kind == decide) return loop_.draw("termination", std::move(slots), n, context, SegmentKind::answer);
+    if (kind == decide)
+      return loop_.draw(own_steps_ ? "rollout" : "termination", std::move(slots), n, context, SegmentKind::answer);
+    if (own_steps_) return more("rollout", query, std::move(slots), n, context.from(k_ + context.first));
     if (s.iterations() == 0) return loop_.draw("sub_question", std::move(slots), n, context, SegmentKind::sub_question);
     if (pruned_ && context.first == 0)
       return loop_.draw("next_question", std::move(slots), n, context, SegmentKind::sub_question);
-    return more_questions(std::move(slots), n, context.from(k_ + context.first));
+    return more("termination", sub_question, std::move(slots), n, context.from(k_ + context.first));
   }
 
   template <class = void>
@@ -75,23 +84,24 @@ class DecExRagEnvironment {
   Task<std::vector<Proposal<Action>>> memories(std::vector<std::pair<std::string, rag::Rendering>> slots,
                                                std::uint32_t n, Context context) const {
     auto proposals = co_await loop_.draw("own_answer", std::move(slots), n, context, rag::SegmentKind::own_answer);
-    refusals_.close(proposals, rag::SegmentKind::own_answer);
+    (*context.ledger)["own_answer"].refused += refusals_.close(proposals, rag::SegmentKind::own_answer);
     co_return proposals;
   }
-  /// More sub-questions than the decision gave: draws the termination prompt again and drops its answers. Where the
-  /// decision gave none, the pruned search asks for one: its answers may have been cut.
+  /// More sub-questions, or queries of the policy, than the decision gave: draws its prompt again and drops the
+  /// answers. Where the decision gave no sub-question, the pruned search asks for one: its answers may have been cut.
   template <class = void>
-  Task<std::vector<Proposal<Action>>> more_questions(std::vector<std::pair<std::string, rag::Rendering>> slots,
-                                                     std::uint32_t n, Context context) const {
-    auto proposals = co_await loop_.draw("termination", std::move(slots), n, context, rag::SegmentKind::answer);
-    std::erase_if(proposals, [](const auto& p) { return p.kind != sub_question; });
+  Task<std::vector<Proposal<Action>>> more(std::string purpose, Kind kind,
+                                           std::vector<std::pair<std::string, rag::Rendering>> slots, std::uint32_t n,
+                                           Context context) const {
+    auto proposals = co_await loop_.draw(std::move(purpose), std::move(slots), n, context, rag::SegmentKind::answer);
+    std::erase_if(proposals, [kind](const auto& p) { return p.kind != kind; });
     co_return proposals;
   }
 
   rag::Environment loop_;
   rag::Refusals refusals_;
   std::uint32_t k_, t_max_;
-  bool stop_at_root_, pruned_;
+  bool own_steps_, stop_at_root_, pruned_;
 };
 
 namespace detail {

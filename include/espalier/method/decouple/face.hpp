@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/method/decouple/examples.hpp>
+#include <espalier/method/decouple/prompt_rows.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
 #include <espalier/method/rag_method.hpp>
@@ -54,7 +56,7 @@ inline ValueSource head_source([[maybe_unused]] EncoderPort encoder, [[maybe_unu
 class DecoupleRagFace final : public RagMethod {
  public:
   using Values = DecoupleRagOptions::Values;
-  explicit DecoupleRagFace(bool greedy) : RagMethod(decouple_prompts()) {
+  explicit DecoupleRagFace(bool greedy) : RagMethod(decouple_prompts(), decouple_examples()) {
     documents_ = 5;
     sampling_.temperature = 1;
     own_["plan"].temperature = 0.7;
@@ -86,12 +88,14 @@ class DecoupleRagFace final : public RagMethod {
         .add("recall", rows_.recall, "least share of a gold answer's words in the answer of a right path", "0 to 1")
         .add("wrong", rows_.wrong, "largest number of wrong paths per question", "0 or more")
         .add("policy_plan", rows_.policy_plan, "least last plan value of a path that trains the policy", "-1 to 1")
-        .add("skip_yes_no", rows_.skip_yes_no, "yes/no questions give no rows", "true, false");
+        .add("skip_yes_no", rows_.skip_yes_no, "yes/no questions give no rows", "true, false")
+        .add("rows", taught_, "what SFT rows teach: right paths as dialogues, or also every prompt along them",
+             {"paths", "all"})
+        .shown_if_changed();
   }
 
   void preset(const std::string& name) override {
-    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
-    const bool paper = name == "paper";
+    const bool paper = of_paper(name);
     options_.simulations = paper ? 20 : 40;
     options_.judge_all = !paper;
     options_.children = paper ? 3 : 5;
@@ -119,6 +123,7 @@ class DecoupleRagFace final : public RagMethod {
     const auto rows = [this](bool values) {
       return [this, values](const output::TreeRecord& record, std::string& text) {
         append_value_rows(record, prompts_in_use(), rows_, values, text);
+        if (!values && taught_ == Rows::all) append_prompt_rows(record, prompts_in_use(), rows_, text);
       };
     };
     return {Product("sft.jsonl", rows(false)), Product("value.jsonl", rows(true))};
@@ -141,8 +146,11 @@ class DecoupleRagFace final : public RagMethod {
     beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), std::move(source));
   }
 
+  enum class Rows : std::uint8_t { paths, all };
+
   DecoupleRagOptions options_;
   ValueRowOptions rows_;
+  Rows taught_ = Rows::paths;
   std::unique_ptr<DecoupleRag> labels_;
   std::unique_ptr<DecoupleRagBeam> beam_;
 };

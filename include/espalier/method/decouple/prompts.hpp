@@ -32,8 +32,8 @@ inline rag::PromptSet decouple_prompts() {
   rag::PromptSet::Texts texts;
   texts["step"] =
       R"(Solve the question with a search engine, one step at a time. A step is a thought and one action. Actions:
-Search(one query) looks something up; what is found follows as an observation. Search(["one query", "the same in other words"]) asks in several ways at once.
-Finish(the answer) ends with the answer, as short as it can be.
+Search() looks something up: put one query between its brackets, or a JSON list with the query in several wordings. What is found follows as an observation.
+Finish() ends: put the answer between its brackets, as short as it can be.
 
 ### Question
 {question}
@@ -43,7 +43,7 @@ Finish(the answer) ends with the answer, as short as it can be.
 ### Next thought and action
 )";
   texts["plan"] =
-      R"(You solve a question with a search engine, one step at a time. Write the next thought only: what is known, what is missing, and what to look up next. If nothing is missing, write instead: Finish(the answer), as short as it can be.
+      R"(You solve a question with a search engine, one step at a time. Write the next thought only: what is known, what is missing, and what to look up next. If nothing is missing, write Finish() instead, with the answer between its brackets, as short as it can be.
 
 ### Question
 {question}
@@ -53,7 +53,7 @@ Finish(the answer) ends with the answer, as short as it can be.
 ### Next thought
 )";
   texts["query"] =
-      R"(You solve a question with a search engine, one step at a time. The last thought below says what to look up. Write the query: Search(one query)
+      R"(You solve a question with a search engine, one step at a time. The last thought below says what to look up. Write Search() with one query between its brackets.
 
 ### Question
 {question}
@@ -63,7 +63,7 @@ Finish(the answer) ends with the answer, as short as it can be.
 ### Query
 )";
   texts["forced_answer"] =
-      R"(No more searches are possible. Give the answer that the steps below support best: Finish(the answer), as short as it can be.
+      R"(No more searches are possible. Write Finish() with the answer that the steps below support best between its brackets, as short as it can be.
 
 ### Question
 {question}
@@ -74,7 +74,7 @@ Finish(the answer) ends with the answer, as short as it can be.
 )";
   texts["judge"] =
       R"(A question is being solved with a search engine, step by step. Judge the last step twice, each from -1 (harmful) to 1 (excellent): is its thought a sound plan for getting on, and did its search find what that plan needs?
-Write two numbers: <score> plan, search </score>
+Put two numbers inside <score></score>, separated by a comma: that of the plan, then that of the search.
 
 ### Question
 {question}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/prorag/cold_start.hpp>
+#include <espalier/method/prorag/examples.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
 #include <espalier/method/prorag/guide.hpp>
 #include <espalier/method/prorag/judge.hpp>
@@ -21,7 +22,7 @@ namespace espalier::method::detail {
 /// need. `answer` follows the policy, with guidance by process rewards if chosen.
 class ProRagFace final : public RagMethod {
  public:
-  ProRagFace() : RagMethod(prorag_prompts()) {
+  ProRagFace() : RagMethod(prorag_prompts(), prorag_examples()) {
     sampling_.temperature = 0.9;
     sampling_.top_p = 0.95;
     reward_ = Reward::em;
@@ -82,8 +83,7 @@ class ProRagFace final : public RagMethod {
 
   void preset(const std::string& name) override {
     using O = ProRagOptions;
-    if (name != "paper" && name != "code") bad_option("preset", name, "paper, code");
-    const bool paper = name == "paper";
+    const bool paper = of_paper(name);
     options_.prior.source = paper ? PriorSource::sum_logprob : PriorSource::uniform;
     options_.visits = paper ? O::Visits::children : O::Visits::parent;
     options_.discount = paper ? O::Discount::from_end : O::Discount::per_edge;

@@ -35,14 +35,12 @@ inline std::shared_ptr<const Protocol> prorag_protocol() {
 inline rag::PromptSet prorag_prompts() {
   rag::PromptSet::Texts texts;
   texts["step"] = texts["rollout"] =
-      R"(You solve a question step by step with the help of a search engine. Each of your steps is one thought and one action:
-<step> what you think </step>
-and then exactly one of
-<subquery> a query for the search engine </subquery>
-<subanswer> what the texts found by the last query say about it, in one sentence </subanswer>
-<answer> the answer to the question: a name, a noun, a brief phrase </answer>
+      R"(You solve a question step by step with the help of a search engine. Each of your steps is one thought and one action. Put the thought inside <step></step>. After it write exactly one action:
+- inside <subquery></subquery> a query for the search engine,
+- inside <subanswer></subanswer> what the texts found by the last query say about it, in one sentence,
+- inside <answer></answer> the answer to the question: a name, a noun, a brief phrase.
 
-A query is followed by the texts that were found, between <retrieval> and </retrieval>; your next step is then the <subanswer>. Answer only when the conclusions so far settle the question, and do not repeat a query. Write the next step and nothing after it.
+A query is followed by the texts that were found, inside <retrieval></retrieval>; your next step is then the conclusion from them. Answer only when the conclusions so far settle the question, and do not repeat a query. Write the next step and nothing after it.
 
 ### Question
 {question}
@@ -54,8 +52,7 @@ A query is followed by the texts that were found, between <retrieval> and </retr
   texts["forced_answer"] =
       R"(You solved a question step by step with the help of a search engine, and no more searches are possible. Give the answer that the steps below support best.
 
-<step> what you think </step>
-<answer> the answer: a name, a noun, a brief phrase </answer>
+Put what you think inside <step></step>, and after it the answer inside <answer></answer>: a name, a noun, a brief phrase.
 
 ### Question
 {question}
@@ -67,9 +64,7 @@ A query is followed by the texts that were found, between <retrieval> and </retr
   texts["judge"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and candidates for the next step. Judge the candidates by their logic alone: does the step follow from what is known, is it needed, does it assume nothing that was not found, is it a clear next move?
 
-Name the best candidate and one that is clearly worse by their numbers, the better one first: <preference> 2 over 1 </preference>
-If no candidate is clearly better than another: <preference> none </preference>
-Say why first, in one or two sentences.
+Say why first, in one or two sentences. Then name the best candidate and one that is clearly worse, inside <preference></preference>: the number of the best one, the word over, and the number of the worse one. If no candidate is clearly better than another, put the word none there.
 
 ### Question
 {question}
@@ -83,7 +78,7 @@ Say why first, in one or two sentences.
   texts["process_reward"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and the next step. How good is the next step: does it follow from what is known, is it needed, is it free of guesses and errors?
 
-Write a number from -1 (wrong or useless) over 0 (undecided) to 1 (right and needed): <score> number </score>
+Put a number from -1 (wrong or useless) over 0 (undecided) to 1 (right and needed) inside <score></score>.
 
 ### Question
 {question}
@@ -97,11 +92,12 @@ Write a number from -1 (wrong or useless) over 0 (undecided) to 1 (right and nee
   texts["cold_start"] =
       R"(Below are a question, the smaller questions it splits into, each with the passage that settles it and its answer, and the final answer. A "#1" stands for answer 1. Write down how somebody who knows none of this would have solved the question with a search engine: for every smaller question a search and then what its passage says, at the end the answer.
 
-Each step is one thought and one action:
-<step> one or two sentences in the first person: why this is needed now, or where the passage says it </step>
-and then <subquery> the smaller question as a whole sentence that does not give its answer away </subquery>, <subanswer> what the passage says about it, in one sentence </subanswer> or, at the very end, <answer> the final answer </answer>.
+Each step is one thought and one action. The thought stands inside <step></step>: one or two sentences in the first person, which say why this is needed now, or where the passage says it. Then comes one action:
+- inside <subquery></subquery> the smaller question as a whole sentence that does not give its answer away,
+- inside <subanswer></subanswer> what the passage says about it, in one sentence,
+- at the very end, inside <answer></answer>, the final answer.
 
-A thought may use only what the steps before it have found. Leave the passages out. Write all steps between <trajectory> and </trajectory>, and nothing else.
+A thought may use only what the steps before it have found. Leave the passages out. Write all steps inside <trajectory></trajectory>, and nothing else.
 
 ### Question
 {question}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/rag_method.hpp>
+#include <espalier/method/reasonrag/examples.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/method/registry.hpp>
@@ -17,7 +18,7 @@ namespace espalier::method::detail {
 /// ReasonRAG as a run sees it. `expand` searches and makes preference pairs, `answer` follows the policy.
 class ReasonRagFace final : public RagMethod {
  public:
-  ReasonRagFace() : RagMethod(reasonrag_prompts()) {
+  ReasonRagFace() : RagMethod(reasonrag_prompts(), reasonrag_examples()) {
     sampling_.temperature = 1;
     own_["judge"].temperature = 0;
     table_.add("simulations", options_.simulations, "simulations per tree", "1 or more")
@@ -41,11 +42,11 @@ class ReasonRagFace final : public RagMethod {
   }
 
   void preset(const std::string& name) override {
-    if (name == "paper") {
+    if (of_paper(name)) {
       options_.value = ReasonRagOptions::Value::rollouts;
       options_.decay = pairs_.alpha = 0.9;
       pairs_.leaves = ProcessRewardOptions::Leaves::all;
-    } else if (name == "code") {
+    } else {
       options_.value = ReasonRagOptions::Value::judge;
       options_.decay = 0.95;
       options_.c = 1.414;
@@ -54,8 +55,6 @@ class ReasonRagFace final : public RagMethod {
       pairs_.alpha = 0.9;
       pairs_.leaves = ProcessRewardOptions::Leaves::free;
       pairs_.profile = rag::Profile::reasonrag;
-    } else {
-      bad_option("preset", name, "paper, code");
     }
   }
 

@@ -59,8 +59,8 @@ inline rag::PromptSet reasonrag_prompts() {
   texts["begin_reasoning"] =
       R"(You solve a question with the help of a search engine. Think about what the question needs.
 
-If you can answer it from what you know for certain: <answer> the answer </answer>
-Otherwise ask the search engine for the first thing that is missing: <query> one query </query>
+If you can answer it from what you know for certain, put the answer inside <answer></answer>.
+Otherwise ask the search engine for the first thing that is missing: put one query inside <query></query>.
 
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
@@ -72,8 +72,8 @@ Write your thoughts first, then exactly one of the two. Keep answers short: a na
   texts["reasoning"] =
       R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
 
-If the evidence settles the question: <answer> the answer </answer>
-Otherwise ask for the next thing that is missing, and do not repeat a query: <query> one query </query>
+If the evidence settles the question, put the answer inside <answer></answer>.
+Otherwise ask for the next thing that is missing: put one query inside <query></query>. Do not repeat a query.
 
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
@@ -87,7 +87,7 @@ Write your thoughts first, then exactly one of the two. Keep answers short: a na
   texts["evidence"] =
       R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
 
-Write: <evidence> what the texts say </evidence>
+Put what the texts say inside <evidence></evidence>.
 
 ### Question
 {question}
@@ -102,7 +102,7 @@ Write: <evidence> what the texts say </evidence>
   texts["forced_answer"] =
       R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
 
-Write: <answer> the answer </answer>
+Put it inside <answer></answer>.
 Keep it short: a name, a noun, a brief phrase.
 
 ### Question
@@ -115,7 +115,7 @@ Keep it short: a name, a noun, a brief phrase.
   texts["judge"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
 
-Write a whole number from 0 (hopeless) to 100 (as good as solved): <score> number </score>
+Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></score>.
 
 ### Question
 {question}

@@ -15,7 +15,7 @@ namespace espalier::sim::detail {
 /// Separates the sentences of a thought that must stay on one line.
 inline constexpr std::string_view then = " Then: ";
 
-/// What a prompt shows, as words: slots and segments of its last message, by the names of their spans. A name that both
+/// What a prompt shows, as words: slots and segments, by the names of their spans. A name that both
 /// have, such as query, means a segment if it stands in the history. Views into the prompt.
 class View {
  public:
@@ -25,7 +25,7 @@ class View {
   };
 
   explicit View(const PromptBody& body) {
-    const std::string_view text = body.messages.back().content;
+    const std::string_view text = body.shown();
     Span history;
     for (const Span& span : body.spans) {
       const std::string_view shown = text.substr(span.begin, span.end - span.begin);

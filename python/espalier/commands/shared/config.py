@@ -163,7 +163,8 @@ def given(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> dic
 
 def kept(action: argparse.Action, value: Any) -> Any:
     """An option's value. Addresses, recognised by the option's help, lose their secrets."""
-    return without_secrets(action.dest, value) if "URL" in str(action.metavar) else value
+    addressed = any(word in str(action.metavar) for word in ("URL", "MODEL"))
+    return without_secrets(action.dest, value) if addressed else value
 
 
 def without_secrets(name: str, value: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 EXIT_CODES = """exit codes:
   0    everything is done
   1    a failure left questions open, or `doctor` found a problem. Run the same command again to go on
-  2    a bad option, or a part that is not in this build
+  2    a bad option, prompts with a problem (`prompts check`), or a part that is not in this build
   3    a file that cannot be read or written, bad data in one, or a folder where another process works
   4    no question is open, but some failed. Running again would change nothing
   130  interrupted. Run the same command again to go on"""

@@ -33,6 +33,6 @@ def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> 
     settings = {name: value for name, value in vars(arguments).items() if name not in beside and name not in without}
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
-    models = pairs("--model-for", arguments.models, "PURPOSE=URL,NAME")
+    models = pairs("--model-for", arguments.models, "PURPOSE=MODEL[,NAME]")
     settings["models"] = {purpose: model.partition(",")[::2] for purpose, model in models.items()}
     return settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..calls import replies, user
 from ..format import Choices, Columns, Format
 from ..records import Pair
 
@@ -21,4 +22,23 @@ def rows(pair: Pair, choices: Choices) -> Iterator[Columns]:
     }
 
 
-FORMAT = Format("dpo.explicit", ("trl", "openrlhf"), ("dpo", "prm"), Pair, rows)
+def rows_with_tools(pair: Pair, _: Choices) -> Iterator[Columns]:
+    made = replies(pair.origin, [pair.begun + pair.chosen, pair.begun + pair.rejected])
+    chosen, rejected = made.turns
+    yield {
+        **pair.origin.columns,
+        "prompt": [user(pair.prompt + made.line)],
+        "chosen": [chosen.message],
+        "rejected": [rejected.message],
+        "tools": made.tools,
+    }
+
+
+FORMAT = Format(
+    "dpo.explicit",
+    ("trl", "openrlhf"),
+    ("dpo", "prm"),
+    Pair,
+    rows,
+    with_tools=Format("dpo.explicit", ("trl",), ("dpo", "prm"), Pair, rows_with_tools),
+)

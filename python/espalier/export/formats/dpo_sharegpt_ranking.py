@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..calls import sharegpt
 from ..format import Choices, Columns, Format
 from ..records import Pair
+from . import dpo_explicit
 from .sft_sharegpt import TAGS
 
 
@@ -18,6 +20,18 @@ def rows(pair: Pair, _: Choices) -> Iterator[Columns]:
     }
 
 
+def rows_with_tools(pair: Pair, choices: Choices) -> Iterator[Columns]:
+    for row in dpo_explicit.rows_with_tools(pair, choices):
+        [prompt], [chosen], [rejected] = (row[name] for name in ("prompt", "chosen", "rejected"))
+        yield {
+            **pair.origin.columns,
+            "conversations": [sharegpt(pair.origin.id, prompt)],
+            "chosen": sharegpt(pair.origin.id, chosen),
+            "rejected": sharegpt(pair.origin.id, rejected),
+            "tools": row["tools"],
+        }
+
+
 COLUMNS = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"}
 FORMAT = Format(
     "dpo.sharegpt_ranking",
@@ -27,4 +41,18 @@ FORMAT = Format(
     rows,
     suffix="json",
     dataset_info={"formatting": "sharegpt", "ranking": True, "columns": COLUMNS, "tags": TAGS},
+    with_tools=Format(
+        "dpo.sharegpt_ranking",
+        ("llamafactory",),
+        ("dpo", "prm"),
+        Pair,
+        rows_with_tools,
+        suffix="json",
+        dataset_info={
+            "formatting": "sharegpt",
+            "ranking": True,
+            "columns": {**COLUMNS, "tools": "tools"},
+            "tags": TAGS,
+        },
+    ),
 )

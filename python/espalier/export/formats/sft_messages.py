@@ -5,12 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..calls import chat
 from ..format import Choices, Columns, Format
 from ..records import Dialogue
 
 
 def rows(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
     yield {**dialogue.origin.columns, "messages": [said.plain for said in dialogue.messages]}
+
+
+def rows_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    messages, tools = chat(dialogue)
+    yield {**dialogue.origin.columns, "messages": messages, "tools": tools}
 
 
 TAGS = {
@@ -29,4 +35,5 @@ FORMAT = Format(
     Dialogue,
     rows,
     dataset_info={"formatting": "sharegpt", "columns": {"messages": "messages"}, "tags": TAGS},
+    with_tools=Format("sft.messages", ("trl",), ("sft", "rft"), Dialogue, rows_with_tools),
 )

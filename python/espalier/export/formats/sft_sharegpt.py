@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from .. import calls
 from ..format import Choices, Columns, Format
 from ..records import Dialogue
 
-SIDES = {"user": "human", "assistant": "gpt", "tool": "observation"}
-
 
 def rows(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    said = [m for m in dialogue.messages if m.role != "system"]
-    if any((m.role == "assistant") != (i % 2 == 1) for i, m in enumerate(said)):
+    yield row(dialogue, [said.plain for said in dialogue.messages])
+
+
+def rows_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    messages, tools = calls.chat(dialogue)
+    yield {**row(dialogue, messages), "tools": tools}
+
+
+def row(dialogue: Dialogue, messages: Sequence[Columns]) -> Columns:
+    said = [m for m in messages if m["role"] != "system"]
+    if any((m["role"] == "assistant") != (i % 2 == 1) for i, m in enumerate(said)):
         raise ValueError(f"row '{dialogue.origin.id}': its sides do not alternate, which ShareGPT's form asks for")
-    yield {
+    return {
         **dialogue.origin.columns,
-        "system": "\n".join(m.content for m in dialogue.messages if m.role == "system"),
-        "conversations": [{"from": SIDES[m.role], "value": m.content} for m in said],
+        "system": "\n".join(m["content"] for m in messages if m["role"] == "system"),
+        "conversations": [calls.sharegpt(dialogue.origin.id, m) for m in said],
     }
 
 
@@ -30,6 +38,7 @@ TAGS = {
     "function_tag": "function_call",
     "system_tag": "system",
 }
+COLUMNS = {"messages": "conversations", "system": "system"}
 FORMAT = Format(
     "sft.sharegpt",
     ("llamafactory",),
@@ -37,9 +46,14 @@ FORMAT = Format(
     Dialogue,
     rows,
     suffix="json",
-    dataset_info={
-        "formatting": "sharegpt",
-        "columns": {"messages": "conversations", "system": "system"},
-        "tags": TAGS,
-    },
+    dataset_info={"formatting": "sharegpt", "columns": COLUMNS, "tags": TAGS},
+    with_tools=Format(
+        "sft.sharegpt",
+        ("llamafactory",),
+        ("sft", "rft"),
+        Dialogue,
+        rows_with_tools,
+        suffix="json",
+        dataset_info={"formatting": "sharegpt", "columns": {**COLUMNS, "tools": "tools"}, "tags": TAGS},
+    ),
 )

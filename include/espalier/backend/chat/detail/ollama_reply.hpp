@@ -1,7 +1,10 @@
 #pragma once
 
+#include <espalier/backend/chat/detail/grammar_field.hpp>
+#include <espalier/backend/chat/detail/logprob_sum.hpp>
 #include <espalier/backend/chat/detail/openai_reply.hpp>
 #include <espalier/backend/chat/detail/stop_text.hpp>
+#include <espalier/backend/chat/detail/tools.hpp>
 #include <espalier/backend/chat/detail/usage.hpp>
 #include <espalier/backend/http/detail/json_reader.hpp>
 #include <espalier/backend/http/detail/server_error.hpp>
@@ -28,26 +31,29 @@ inline Completion read_ollama(simdjson::dom::element root, const Prompt& prompt,
   const bool silent = absent(written) && !reason.empty();
   if (written.get(text) && thought.empty() && !silent) throw BackendError("a reply without a text");
   if (!field<bool>(root, "done").value_or(false)) throw BackendError("a reply that is not done");
-  Completion completion(with_thought(thought, text));
-  completion.finish = reason == "length" ? Finish::length : reason == "stop" ? Finish::stop : Finish::other;
-  if (completion.finish == Finish::stop) completion.text += missing_stop(text, prompt.body(), std::nullopt);
+  const Finish finish = reason == "length" ? Finish::length : reason == "stop" ? Finish::stop : Finish::other;
+  const bool wrapped = is_wrapped(prompt.body(), dialect_of(Server::ollama));
+  const std::string inner = wrapped ? unwrapped(text) : "", calls = called_tools(message, prompt.body());
+  if (wrapped) text = inner;
+  Completion completion(with_thought(thought, text) + calls);
+  completion.finish = finish;
+  if (completion.finish == Finish::stop && calls.empty())
+    completion.text += missing_stop(text, prompt.body(), std::nullopt);
   const Usage usage = counts.read(root["prompt_eval_count"], root["eval_count"]);
   completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
   completion.completion_tokens = static_cast<std::uint32_t>(usage.completion);
   simdjson::dom::array tokens;
-  if (!prompt.sampling().logprobs || root["logprobs"].get(tokens) || tokens.size() < completion.completion_tokens)
-    return completion;
-  double sum = 0;
-  std::vector<TokenLogprob> each;
+  if (wrapped || !prompt.sampling().logprobs || root["logprobs"].get(tokens)) return completion;
+  LogprobSum list;
   for (const auto token : tokens) {
     double logprob = 0;
-    std::string_view named;
     if (token["logprob"].get(logprob)) return completion;
-    if (!token["token"].get(named)) each.push_back({std::string(named), logprob});
-    sum += logprob;
+    list.add(logprob, field<std::string_view>(token, "token"));
   }
-  completion.logprob = sum;
-  if (prompt.sampling().token_logprobs && each.size() == tokens.size()) completion.tokens = std::move(each);
+  list.finish();
+  cut_at_stop(list, completion.text, prompt.sampling().stop);
+  if (list.whole || list.tokens >= completion.completion_tokens)
+    set_logprobs(completion, std::move(list), prompt.sampling());
   return completion;
 }
 

@@ -16,7 +16,7 @@ namespace espalier::backend::detail {
 /// BackendError for an error among the lines. Throws BackendError (transport) for a stream that is damaged or ends
 /// before the line that says "done".
 inline std::string whole_ollama(std::string_view stream, JsonReader& json) {
-  std::string text, thought, logprobs, end;
+  std::string text, thought, logprobs, calls, end;
   bool chat = false;
   while (end.empty() && !stream.empty()) {
     std::string line(stream.substr(0, stream.find('\n')));
@@ -31,6 +31,9 @@ inline std::string whole_ollama(std::string_view stream, JsonReader& json) {
     simdjson::dom::array tokens;
     if (!part["logprobs"].get(tokens))
       for (const auto token : tokens) logprobs.append(logprobs.empty() ? "" : ",").append(simdjson::minify(token));
+    simdjson::dom::array called;
+    if (!message["tool_calls"].get(called))
+      for (const auto call : called) calls.append(calls.empty() ? "" : ",").append(simdjson::minify(call));
     if (!field<bool>(part, "done").value_or(false)) continue;
     JsonWriter last(end);
     last.begin_object()
@@ -41,6 +44,7 @@ inline std::string whole_ollama(std::string_view stream, JsonReader& json) {
     if (!logprobs.empty()) last.key("logprobs").raw("[" + logprobs + "]");
     if (chat) last.key("message").begin_object();
     last.field(chat ? "content" : "response", text).field("thinking", thought);
+    if (!calls.empty()) last.key("tool_calls").raw("[" + calls + "]");
     if (chat) last.end_object();
     last.end_object();
   }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <espalier/backend/chat/detail/grammar_field.hpp>
+#include <espalier/backend/chat/detail/logprob_sum.hpp>
 #include <espalier/backend/chat/detail/refusal.hpp>
 #include <espalier/backend/chat/detail/stop_text.hpp>
+#include <espalier/backend/chat/detail/tools.hpp>
 #include <espalier/backend/chat/detail/usage.hpp>
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/http/detail/json_reader.hpp>
@@ -25,7 +28,8 @@ namespace espalier::backend::detail {
 inline Finish read_finish(simdjson::dom::element choice) {
   const auto reason = field<std::string_view>(choice, "finish_reason").value_or("");
   if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Finish::length;
-  const bool stop = reason == "stop" || reason == "eos_token" || reason == "stop_sequence" || reason == "end_turn";
+  const bool stop = reason == "stop" || reason == "tool_calls" || reason == "eos_token" || reason == "stop_sequence" ||
+                    reason == "end_turn";
   return stop ? Finish::stop : Finish::other;
 }
 
@@ -34,15 +38,8 @@ inline bool absent(simdjson::simdjson_result<simdjson::dom::element> place) {
   return place.error() != simdjson::SUCCESS || place.is_null();
 }
 
-/// The sum of the natural log-probabilities of a text's tokens, and each of them where the reply names the tokens.
-struct LogprobSum {
-  double sum = 0;
-  std::uint64_t tokens = 0;
-  std::vector<TokenLogprob> each{};
-};
-
-/// The sum for a choice, in chat or plain form, and with `each` its tokens. Nothing if a token has no log-probability.
-inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice, bool each) {
+/// The list of a choice, in chat or plain form. Nothing if a token has no log-probability.
+inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice) {
   simdjson::dom::array tokens;
   const bool chat = !choice["logprobs"]["content"].get(tokens);
   if (!chat && choice["logprobs"]["token_logprobs"].get(tokens)) return std::nullopt;
@@ -54,13 +51,11 @@ inline std::optional<LogprobSum> read_logprobs(simdjson::dom::element choice, bo
     double logprob = 0;
     if (chat ? token["logprob"].get(logprob) : token.get(logprob)) return std::nullopt;
     std::string_view text;
-    if (each && (chat ? !token["token"].get(text) : named && !(*name).get(text)))
-      all.each.push_back({std::string(text), logprob});
+    const bool known = chat ? !token["token"].get(text) : named && !(*name).get(text);
+    all.add(logprob, known ? std::optional(text) : std::nullopt);
     ++name;
-    all.sum += logprob;
-    ++all.tokens;
   }
-  if (all.each.size() != all.tokens) all.each.clear();
+  all.finish();
   return all;
 }
 
@@ -71,9 +66,11 @@ inline std::string with_thought(std::string_view thought, std::string_view text)
   return out += text;
 }
 
-/// The text of a choice, without the assistant's message that it continues, and with the stop string that the server
-/// removed (stop_text.hpp). If the choice says why it ended, its text may be null: the model wrote nothing, for
-/// instance because it thought until its limit. Throws BackendError (transport) if both are missing.
+/// The text of a choice, without the assistant's message that it continues, with the calls of tools in the marks of
+/// their tags (tools.hpp), and with the stop string that the server removed (stop_text.hpp). An object that was asked
+/// for around the text is removed too (grammar_field.hpp). If the choice says why it ended, its text may be null: the
+/// model wrote nothing, for instance because it thought until its limit. Throws BackendError (transport) if both are
+/// missing.
 inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish,
                              const Dialect& dialect) {
   std::string_view text, thought;
@@ -81,16 +78,19 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
   const bool chat = !choice["message"].get(message);
   if (chat && message["reasoning_content"].get(thought) && message["reasoning"].get(thought)) thought = {};
   const auto written = message[chat ? "content" : "text"];
+  const std::string calls = chat ? called_tools(message, body) : std::string();
   const bool silent = absent(written) && field<std::string_view>(choice, "finish_reason");
   if (written.get(text) && thought.empty() && !silent) throw BackendError("a choice without text");
   const std::string& begun = body.messages.back().content;
   if (chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun))
     text.remove_prefix(begun.size());
-  std::string out = with_thought(thought, text);
+  const std::string inner = is_wrapped(body, dialect) ? unwrapped(text) : "";
+  if (is_wrapped(body, dialect)) text = inner;
+  std::string out = with_thought(thought, text) + calls;
   auto reported = field<std::string_view>(choice, "stop_reason");
   if (!reported) reported = field<std::string_view>(choice, "matched_stop");
   const bool end_token = field<std::int64_t>(choice, "stop_reason") || field<std::int64_t>(choice, "matched_stop");
-  if (finish == Finish::stop && !end_token) out += missing_stop(text, body, reported);
+  if (finish == Finish::stop && !end_token && calls.empty()) out += missing_stop(text, body, reported);
   return out;
 }
 
@@ -120,18 +120,23 @@ inline void count_tokens(std::vector<std::optional<Completion>>& completions, co
 }
 
 /// The completions of a reply, one place per sample, by choice index. A place stays empty if the server sent fewer.
-/// Each completion counts the whole prompt's tokens, as if it was asked alone. Log-probabilities are left out if they
-/// cover fewer tokens than usage counts. Throws BackendError for an error sent as a reply, and for missing, surplus or
-/// repeated choices.
+/// Each completion counts the whole prompt's tokens, as if it was asked alone. Thinking tokens are known where the
+/// reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts, unless their
+/// tokens spell the text up to its stop string. Throws BackendError for an error sent as a reply, and for missing,
+/// surplus or repeated choices.
 inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::element root,
                                                                std::span<const Prompt> samples, const Dialect& dialect,
                                                                UsageReader& counts) {
   throw_if_error(root);
   simdjson::dom::array choices;
   if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");
-  const Usage usage = counts.read(root["usage"]["prompt_tokens"], root["usage"]["completion_tokens"]);
+  const auto told = root["usage"];
+  Usage usage = counts.read(told["prompt_tokens"], told["completion_tokens"]);
+  if (choices.size() == 1)
+    usage.thinking = std::min(usage.completion, read_count(told["completion_tokens_details"]["reasoning_tokens"]));
   std::vector<std::optional<Completion>> completions(samples.size());
   std::vector<std::uint32_t> listed(samples.size());
+  std::vector<bool> whole(samples.size());
   std::uint64_t position = 0, scored = 0;
   for (const auto choice : choices) {
     std::uint64_t index = position++;
@@ -143,17 +148,21 @@ inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::el
     completion.finish = read_finish(choice);
     completion.text = read_text(choice, samples[index].body(), completion.finish, dialect);
     completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
+    completion.thinking_tokens = static_cast<std::uint32_t>(usage.thinking);
     const Sampling& sampling = samples[index].sampling();
-    if (auto logprobs = sampling.logprobs ? read_logprobs(choice, sampling.token_logprobs) : std::nullopt) {
-      completion.logprob = logprobs->sum;
-      completion.tokens = std::move(logprobs->each);
-      scored += logprobs->tokens;
+    const bool scores = sampling.logprobs && !is_wrapped(samples[index].body(), dialect);  // of the text alone
+    if (auto list = scores ? read_logprobs(choice) : std::nullopt) {
+      scored += list->tokens;
+      cut_at_stop(*list, completion.text, sampling.stop);
+      whole[index] = list->whole;
+      set_logprobs(completion, std::move(*list), sampling);
     }
     completions[index] = std::move(completion);
     listed[index] = listed_tokens(choice);
   }
-  for (auto& completion : completions)
-    if (completion && scored < usage.completion) completion->logprob.reset(), completion->tokens.clear();
+  for (std::size_t i = 0; i < completions.size(); ++i)
+    if (completions[i] && scored < usage.completion && !whole[i])
+      completions[i]->logprob.reset(), completions[i]->tokens.clear();
   count_tokens(completions, listed, static_cast<std::uint32_t>(usage.completion));
   return completions;
 }

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <espalier/backend/chat/detail/extra_body.hpp>
+#include <espalier/backend/chat/detail/grammar_field.hpp>
 #include <espalier/backend/chat/detail/refusal.hpp>
+#include <espalier/backend/chat/detail/thinking.hpp>
+#include <espalier/backend/chat/detail/tools.hpp>
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/http/detail/json_fields.hpp>
 #include <espalier/backend/http/detail/json_reader.hpp>
@@ -28,11 +31,27 @@ class OpenAiRequest {
   /// `extra_body` ("" or a JSON object) replace the fields written here, and null removes one. A prompt's own extra
   /// fields take precedence. Throws std::invalid_argument if `extra_body` is not an object, holds a credential
   /// (extra_body.hpp) or sets model, messages, prompt, n, seed or stream.
-  /// `stream`: replies come in chunks (streamed_reply.hpp).
-  OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false)
-      : model_(std::move(model)), chat_(chat), stream_(stream), extra_body_(std::move(extra_body)) {
+  /// `stream`: replies come in chunks (streamed_reply.hpp). `thinking`: see Thinking, for chats alone.
+  OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false,
+                const std::string& thinking = "")
+      : model_(std::move(model)),
+        chat_(chat),
+        stream_(stream),
+        extra_body_(std::move(extra_body)),
+        thinking_(thinking) {
+    if (thinking_.asked() && !chat_) bad_option("thinking", thinking, "nothing where the server gets plain texts");
     JsonFields probe;
     merge(probe, extra_body_);
+  }
+  /// From now on the token limit of chats is called max_completion_tokens.
+  void rename_limit() {
+    limit_ = "max_completion_tokens";
+    shared_.reset();
+  }
+  [[nodiscard]] bool renamed_limit() const { return !limit_.empty(); }
+  /// The most tokens of a completion, a thought included.
+  [[nodiscard]] int limit(const PromptBody& body) const {
+    return body.sampling.max_tokens + (chat(body) ? thinking_.budget() : 0);
   }
   [[nodiscard]] bool chat(const PromptBody& body) const { return chat_ && !is_raw(body); }
 
@@ -59,8 +78,13 @@ class OpenAiRequest {
     const Sampling& sampling = body.sampling;
     JsonFields fields = asked(body);
     fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
-    fields.set(chat(body) ? dialect.chat_limit : "max_tokens", sampling.max_tokens);
-    if (!sampling.stop.empty()) fields.set_json("stop", array(sampling.stop));
+    fields.set(!chat(body) ? "max_tokens" : limit_.empty() ? dialect.chat_limit : limit_, limit(body));
+    if (chat(body)) thinking_.write(fields, dialect);
+    set_stops(fields, body, dialect);
+    if (const auto tools = tools_of(body); !tools.empty()) {
+      const bool all = tools.size() == body.protocol->purpose(body.purpose)->returns.size();
+      fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
+    }
     set_filters(fields, sampling, dialect);
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
     if (dialect.token_ids && sampling.temperature > 0)
@@ -69,6 +93,7 @@ class OpenAiRequest {
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
     if (stream_ && dialect.streams) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
+    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
     merge(fields, extra_body_);
     merge(fields, sampling.extra_body);
     return fields.open_object();
@@ -77,14 +102,15 @@ class OpenAiRequest {
   [[nodiscard]] std::string ollama_fields(const PromptBody& body) {
     const Sampling& sampling = body.sampling;
     JsonFields fields = asked(body), options;
+    const Dialect& dialect = dialect_of(Server::ollama);
     if (!chat(body)) fields.set("raw", true);
     fields.set("stream", stream_).set("truncate", false).set("shift", false);
     if (sampling.logprobs) fields.set("logprobs", true);
-    options.set("temperature", sampling.temperature)
-        .set("top_p", sampling.top_p)
-        .set("num_predict", sampling.max_tokens);
-    if (!sampling.stop.empty()) options.set_json("stop", array(sampling.stop));
-    set_filters(options, sampling, dialect_of(Server::ollama));
+    options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", limit(body));
+    if (chat(body)) thinking_.write(fields, dialect);
+    set_stops(options, body, dialect);
+    set_filters(options, sampling, dialect);
+    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
     merge(fields, extra_body_, &options);
     merge(fields, sampling.extra_body, &options);
     return fields.open_object() + ",\"options\":" + options.open_object();
@@ -95,7 +121,12 @@ class OpenAiRequest {
     if (chat(body)) fields.set_json("messages", messages(body));
     else if (!body.ids.empty()) fields.set_json("prompt", array(body.ids));
     else fields.set("prompt", joined(body));
+    if (const auto tools = tools_of(body); !tools.empty()) fields.set_json("tools", tools_json(tools));
     return fields;
+  }
+  /// A stop string would cut the object around a reply. Its grammar ends at the same place.
+  static void set_stops(JsonFields& fields, const PromptBody& body, const Dialect& dialect) {
+    if (!body.sampling.stop.empty() && !is_wrapped(body, dialect)) fields.set_json("stop", array(body.sampling.stop));
   }
   /// Sets all filters and penalties, because a server may have defaults that are not neutral.
   static void set_filters(JsonFields& fields, const Sampling& sampling, const Dialect& dialect) {
@@ -148,7 +179,10 @@ class OpenAiRequest {
   std::string model_;
   bool chat_, stream_;
   std::string extra_body_;
+  Thinking thinking_;
+  std::string_view limit_;  ///< the limit's name that the server asked for, "" = the dialect's
   JsonReader json_;
+  GrammarField grammars_;
   std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_
   std::string prefix_;
 };

@@ -44,6 +44,11 @@ inline void refuse_unfit(const PromptBody& body, bool chat, const Dialect& diale
          "it takes at most " + std::to_string(dialect.max_stops) + " stop strings");
   refuse(chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::absent,
          "a continued message of the assistant", "it would begin another one, or may do so");
+  refuse(sampling.tools && !(dialect.tools && chat), "calls of tools",
+         chat ? "what its templates make of them is not known" : "plain texts have none");
+  refuse(!sampling.grammar.empty() && dialect.grammar.empty(), "a grammar", "no field for it is known there");
+  refuse(!sampling.grammar.empty() && dialect.server == Server::openai && !chat, "a grammar",
+         "it takes one in chats alone");
   refuse(!body.ids.empty() && !dialect.ids, "a prompt of token ids", "it takes text alone");
 }
 

@@ -33,8 +33,12 @@ class StreamedReply {
   }
 
  private:
+  struct Call {
+    std::string name, arguments;
+  };
   struct Choice {
     std::string text, thought, finish, stop, logprobs, ids;
+    std::map<std::uint64_t, Call> calls;
     bool chat = false;
   };
 
@@ -53,6 +57,7 @@ class StreamedReply {
         throw BackendError("a choice that goes on after its end");
       for (const char* name : {"reasoning_content", "reasoning"})
         choice.thought += field<std::string_view>(delta, name).value_or("");
+      add_calls(delta, choice.calls);
       if (const auto finish = field<std::string_view>(part, "finish_reason")) choice.finish = *finish;
       for (const char* name : {"stop_reason", "matched_stop"}) {
         simdjson::dom::element stop;
@@ -62,6 +67,18 @@ class StreamedReply {
       simdjson::dom::array ids;
       if (!part["token_ids"].get(ids))
         for (const auto id : ids) choice.ids.append(choice.ids.empty() ? "" : ",").append(simdjson::minify(id));
+    }
+  }
+  /// Appends pieces of calls of tools.
+  static void add_calls(simdjson::dom::element delta, std::map<std::uint64_t, Call>& calls) {
+    simdjson::dom::array parts;
+    if (delta["tool_calls"].get(parts)) return;
+    for (const simdjson::dom::element part : parts) {
+      Call& call = calls[field<std::uint64_t>(part, "index").value_or(0)];
+      simdjson::dom::element function;
+      if (part["function"].get(function)) continue;
+      call.name += field<std::string_view>(function, "name").value_or("");
+      call.arguments += field<std::string_view>(function, "arguments").value_or("");
     }
   }
   /// Appends log-probabilities of further tokens, in the form of the chat route.
@@ -92,6 +109,18 @@ class StreamedReply {
       if (choice.chat) {
         json.key("message").begin_object().field("content", choice.text);
         if (!choice.thought.empty()) json.field("reasoning_content", choice.thought);
+        if (!choice.calls.empty()) {
+          json.key("tool_calls").begin_array();
+          for (const auto& [at, call] : choice.calls)
+            json.begin_object()
+                .key("function")
+                .begin_object()
+                .field("name", call.name)
+                .field("arguments", call.arguments)
+                .end_object()
+                .end_object();
+          json.end_array();
+        }
         json.end_object();
       } else {
         json.field("text", choice.text);

@@ -16,6 +16,7 @@ struct Usage {
   static constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();  ///< no completion has more
   std::uint64_t prompt = 0;
   std::uint64_t completion = 0;
+  std::uint64_t thinking = 0;  ///< of completion
 };
 
 /// The largest counts that a request's bytes and token limit allow. A prompt token has at least one byte. The extra
@@ -41,12 +42,12 @@ inline std::uint64_t limit_with(std::uint64_t max_tokens, std::string extra_body
   return max_tokens;
 }
 
-/// The largest counts for samples of one prompt, with the model's own extra body.
-inline Usage most_usage(std::span<const Prompt> samples, const std::string& extra_body) {
+/// The largest counts for samples of one prompt, with its token limit and the model's own extra body.
+inline Usage most_usage(std::span<const Prompt> samples, int max_tokens, const std::string& extra_body) {
   const PromptBody& body = samples.front().body();
   std::uint64_t bytes = body.ids.size() + 4 * (extra_body.size() + body.sampling.extra_body.size());
   for (const Message& message : body.messages) bytes += message.role.size() + message.content.size() + 64;
-  const auto limit = static_cast<std::uint64_t>(std::max(0, body.sampling.max_tokens));
+  const auto limit = static_cast<std::uint64_t>(std::max(0, max_tokens));
   return most_usage(bytes, limit_with(limit_with(limit, extra_body), body.sampling.extra_body), samples.size());
 }
 

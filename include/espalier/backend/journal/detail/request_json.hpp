@@ -35,6 +35,7 @@ inline std::string request_json(const Prompt& prompt) {
   json.end_array().field("logprobs", sampling.logprobs);
   if (sampling.token_logprobs) json.field("token_logprobs", true);
   if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
+  if (!sampling.grammar.empty()) json.field("grammar", sampling.grammar);
   if (!prompt.body().ids.empty()) detail::append_ids(json, "ids", prompt.body().ids);
   json.end_object();
   return out;

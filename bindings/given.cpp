@@ -1,0 +1,78 @@
+#include "given.hpp"
+
+#include <espalier/run/backends.hpp>
+
+#include "parts.hpp"
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace espalier::python {
+
+template <class In, class Out>
+std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
+  if (given) return Hasher().add("given").add(*given).finish();
+  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().fingerprint;
+  return std::nullopt;
+}
+template std::optional<Hash> identity<Prompt, Completion>(const py::object&, const std::optional<std::string>&);
+template std::optional<Hash> identity<EncodeRequest, Embedding>(const py::object&, const std::optional<std::string>&);
+template std::optional<Hash> identity<Query, Passages>(const py::object&, const std::optional<std::string>&);
+
+namespace {
+
+/// A part or a Python function as a backend of a run, whose thread does not hold Python's lock.
+template <class In, class Out>
+run::Backend<In, Out> backend_of(const py::object& backend, std::optional<Hash> fingerprint, const std::string& label,
+                                 const std::string& role) {
+  if (!py::isinstance<Part<In, Out>>(backend)) return {open_backend<In, Out>(backend, role), fingerprint, label, true};
+  run::Backend<In, Out> made(backend.cast<const Part<In, Out>&>().open_unlocked(), fingerprint, label, true);
+#ifdef ESPALIER_HAS_CURL
+  if constexpr (std::is_same_v<Out, Completion>)
+    if (const auto* client = dynamic_cast<const backend::OpenAi*>(made.service.get())) {
+      made.transport = &client->accounts();
+      made.fleet = client->fleet();
+    }
+#endif
+  return made;
+}
+
+template <class In, class Out>
+run::Given<In, Out> given(const py::handle& entry, const std::string& role) {
+  const auto row = py::cast<py::tuple>(entry);
+  const py::object backend = row[0], begin = row[3];
+  const auto name = row[1].cast<std::optional<std::string>>();
+  const auto label = row[2].cast<std::string>();
+  if (!py::isinstance<Part<In, Out>>(backend) && !PyCallable_Check(backend.ptr()))
+    throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
+                                     role, type_name(backend)));
+  run::Given<In, Out> made;
+  made.fingerprint = identity<In, Out>(backend, name);
+  made.by_name = name.has_value();
+  made.takes_grammar = row[4].cast<bool>();
+  made.open = [role, label, kept = shared(backend), ready = shared(begin), fingerprint = made.fingerprint] {
+    const py::gil_scoped_acquire lock;
+    if (!ready->is_none()) (*ready)();
+    return backend_of<In, Out>(*kept, fingerprint, label, role);
+  };
+  return made;
+}
+
+}  // namespace
+
+run::GivenBackends make_given(const py::dict& backends) {
+  run::GivenBackends all;
+  for (const auto& [key, entry] : backends) {
+    const auto name = key.cast<std::string>();
+    if (name == "retriever") all.retriever = given<Query, Passages>(entry, name);
+    else if (name == "encoder") all.encoder = given<EncodeRequest, Embedding>(entry, name);
+    else if (name == "values") all.values = given<EncodeRequest, Embedding>(entry, "encoder");
+    else
+      all.models.emplace(run::GivenBackends::source + name.substr(std::string("model").size()),
+                         given<Prompt, Completion>(entry, "model"));
+  }
+  return all;
+}
+
+}  // namespace espalier::python

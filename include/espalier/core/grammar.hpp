@@ -1,0 +1,50 @@
+#pragma once
+
+#include <espalier/core/detail/form_text.hpp>
+#include <espalier/core/detail/reply_form.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/protocol.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace espalier {
+
+/// The grammar of a purpose's replies, for servers that constrain what a model writes. Each reply that fits is read by
+/// rag::parse as what it says, and what the protocol can say fits, up to these caps:
+/// - a reply has at most about one and a half times as many characters as `max_tokens`: a third each for a block of
+///   thought, free text without opening marks, and the slot, none of them more than 8000. Where the protocol has no
+///   such block, the free text has two thirds. A slot that is the whole reply has all of them,
+/// - no beginning of a mark in an angle bracket has more than three characters (`<ans` must become `<answer>`), a long
+///   beginning of another mark counts as an eighth of them, and so does a pair of brackets, which holds 64 characters
+///   and up to three pairs within each other,
+/// - a number has at most six decimals, and a preference is between candidates up to 99.
+/// At 1.5 characters a token or more, a reply is closed before `max_tokens` cuts it.
+class Grammar {
+ public:
+  /// Throws std::invalid_argument for a tag with a mark that is not ASCII.
+  Grammar(const Protocol& protocol, const Purpose& purpose, std::uint32_t max_tokens)
+      : form_(detail::ReplyForm(protocol, purpose, max_tokens).form()) {}
+
+  [[nodiscard]] const detail::FormPtr& form() const { return form_; }
+  /// For llama.cpp, vLLM and SGLang's `ebnf`. It stands in a request's Sampling and so in its key.
+  [[nodiscard]] std::string gbnf() const { return detail::GbnfText::of(form_); }
+  /// The whole reply as a regular expression, without anchors.
+  [[nodiscard]] std::string regex() const { return detail::regex_text(form_); }
+  /// For llguidance.
+  [[nodiscard]] std::string lark() const { return "start: REPLY\nREPLY: /" + regex() + "/\n"; }
+  /// For servers that take schemas alone: an object whose only member `reply` is the text.
+  [[nodiscard]] std::string json_schema() const {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object().field("type", "object").key("properties").begin_object().key("reply").begin_object();
+    json.field("type", "string").field("pattern", '^' + regex() + '$').end_object().end_object();
+    json.key("required").raw(R"(["reply"])").field("additionalProperties", false).end_object();
+    return out;
+  }
+
+ private:
+  detail::FormPtr form_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <espalier/rag/prompt_set.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Worked examples for prompts, in our own words.
+namespace espalier::method::detail {
+
+/// A question that was solved in two steps.
+struct Demonstration {
+  struct Step {
+    std::string_view question, finding, answer;
+    std::string_view need, query;  ///< why it is asked, and how a search engine is asked
+    std::string_view title, text;  ///< the passage that settles it
+  };
+  std::string_view question;
+  std::array<Step, 2> steps;
+  std::string_view conclusion, answer;
+};
+
+inline constexpr std::array<Demonstration, 4> demonstrations{{
+    {"In which country does the river that flows through Vienna reach the sea?",
+     {{{"Which river flows through Vienna?", "The Danube flows through Vienna.", "the Danube",
+        "I need the river that flows through Vienna first.", "river that flows through Vienna", "Vienna",
+        "Vienna is the capital of Austria. It lies on the Danube."},
+       {"In which country does the Danube reach the sea?", "The Danube reaches the Black Sea in Romania.", "Romania",
+        "The river is the Danube. Now I need the country in which it reaches the sea.", "country of the Danube's mouth",
+        "Danube", "The Danube flows into the Black Sea. Its delta lies in Romania for the most part."}}},
+     "The river is the Danube, and it reaches the sea in Romania.",
+     "Romania"},
+    {"Who was born earlier, Johannes Kepler or Isaac Newton?",
+     {{{"When was Johannes Kepler born?", "Johannes Kepler was born in 1571.", "1571",
+        "I need the year of Kepler's birth first.", "year of birth of Johannes Kepler", "Johannes Kepler",
+        "Johannes Kepler, born in 1571, was a German astronomer."},
+       {"When was Isaac Newton born?", "Isaac Newton was born in 1643.", "1643",
+        "Kepler was born in 1571. Now I need the year of Newton's birth.", "year of birth of Isaac Newton",
+        "Isaac Newton", "Isaac Newton, born in 1643, was an English mathematician."}}},
+     "Kepler was born in 1571 and Newton in 1643, so Kepler was born earlier.",
+     "Johannes Kepler"},
+    {"What is the capital of the country in which Mount Kenya lies?",
+     {{{"In which country does Mount Kenya lie?", "Mount Kenya lies in Kenya.", "Kenya",
+        "I need the country of Mount Kenya first.", "country of Mount Kenya", "Mount Kenya",
+        "Mount Kenya is the highest mountain of Kenya."},
+       {"What is the capital of Kenya?", "The capital of Kenya is Nairobi.", "Nairobi",
+        "The country is Kenya. Now I need its capital.", "capital of Kenya", "Kenya",
+        "Kenya is a country in East Africa. Its capital is Nairobi."}}},
+     "Mount Kenya lies in Kenya, whose capital is Nairobi.",
+     "Nairobi"},
+    {"Are the Baltic Sea and the Sea of Japan parts of the same ocean?",
+     {{{"Of which ocean is the Baltic Sea a part?", "The Baltic Sea is a part of the Atlantic Ocean.",
+        "the Atlantic Ocean", "I need the ocean of the Baltic Sea first.", "ocean of the Baltic Sea", "Baltic Sea",
+        "The Baltic Sea is an arm of the Atlantic Ocean."},
+       {"Of which ocean is the Sea of Japan a part?", "The Sea of Japan is a part of the Pacific Ocean.",
+        "the Pacific Ocean", "The Baltic Sea belongs to the Atlantic. Now I need the ocean of the Sea of Japan.",
+        "ocean of the Sea of Japan", "Sea of Japan", "The Sea of Japan is a marginal sea of the Pacific Ocean."}}},
+     "The Baltic Sea belongs to the Atlantic and the Sea of Japan to the Pacific.",
+     "no"},
+}};
+
+/// Worked examples of each purpose, each as the text that stands in its prompt.
+using Examples = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+/// The same prompts with the first `shots` examples of each purpose before its first heading.
+inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots) {
+  rag::PromptSet::Texts texts = prompts.texts();
+  for (const auto& [purpose, own] : examples) {
+    std::string shown = "\n### Examples\n";
+    for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) shown += own[i] + '\n';
+    shown.pop_back();
+    std::string& text = texts.at(purpose);
+    if (shots > 0) text.insert(std::min(text.find("\n### "), text.size()), shown);
+  }
+  return {prompts.protocol(), std::move(texts)};
+}
+
+/// Writes examples in the form of a method's prompts: what its slots hold, each under its heading, and then the reply.
+class ExampleWriter {
+ public:
+  using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
+  using Kinds = std::vector<rag::SegmentKind>;
+
+  /// `kinds`: the segments that a step of the method leaves in its history, in order.
+  ExampleWriter(const rag::PromptSet& prompts, Kinds kinds) : prompts_(tails(prompts)), kinds_(std::move(kinds)) {}
+
+  /// Adds an example for each of these purposes: a demonstration after `steps` of its steps. `open`: segments of the
+  /// next step that stand in the history already. `more` replaces slots of the same name.
+  void add(std::initializer_list<const char*> purposes, const Demonstration& shown, std::size_t steps,
+           const std::string& reply, Slots more = Slots(), const Kinds& open = Kinds()) {
+    rag::Transcript history;
+    for (std::size_t i = 0; i < steps; ++i) append(history, shown.steps[i], kinds_);
+    if (!open.empty()) append(history, shown.steps[steps], open);
+    const Demonstration::Step& next = shown.steps[std::min<std::size_t>(steps, 1)];
+    Slots slots = std::move(more);  // the first of a name is shown
+    slots.emplace_back("question", rag::render_text(shown.question));
+    slots.emplace_back("history", rag::render_history(history, *prompts_.protocol()));
+    slots.emplace_back("query", rag::render_text(next.query));
+    slots.emplace_back("documents", rag::render_documents(passages(next), *prompts_.protocol()));
+    slots.emplace_back("gold", rag::render_text(shown.answer));
+    slots.emplace_back("answer", rag::render_text(shown.answer));
+    for (const char* purpose : purposes) {
+      std::string text = prompts_.render(purpose, slots, Sampling())->shown();
+      for (std::size_t at = 0; (at = text.find("\n### ", at)) != text.npos;) {
+        text.erase(at + 1, 4);
+        text.insert(text.find('\n', at + 1), ":");
+      }
+      examples[purpose].push_back(text.substr(1) + reply + '\n');
+    }
+  }
+  /// A text of our own as a slot's value, with its marks.
+  static rag::Rendering plain(std::string text) {
+    rag::Rendering out;
+    out.text = std::move(text);
+    return out;
+  }
+
+  Examples examples;
+
+ private:
+  /// The prompts without what stands before their first heading.
+  static rag::PromptSet tails(const rag::PromptSet& prompts) {
+    rag::PromptSet::Texts texts = prompts.texts();
+    for (auto& [purpose, text] : texts) text.erase(0, std::min(text.find("\n### "), text.size()));
+    return {prompts.protocol(), std::move(texts)};
+  }
+  static Passages passages(const Demonstration::Step& step) {
+    return {Passage("", std::string(step.title), std::string(step.text))};
+  }
+  static void append(rag::Transcript& history, const Demonstration::Step& step, const Kinds& kinds) {
+    using rag::SegmentKind;
+    for (const SegmentKind kind : kinds) {
+      if (kind == SegmentKind::documents) {
+        history = history.append(rag::Segment(passages(step)));
+        continue;
+      }
+      const std::string_view words = kind == SegmentKind::thought        ? step.need
+                                     : kind == SegmentKind::sub_question ? step.question
+                                     : kind == SegmentKind::query        ? step.query
+                                                                         : step.finding;
+      history = history.append(rag::Segment(kind, rag::ModelText(std::string(words))));
+    }
+  }
+
+  rag::PromptSet prompts_;
+  Kinds kinds_;
+};
+
+}  // namespace espalier::method::detail

@@ -1,0 +1,1 @@
+"""Language models in this process: files for llama.cpp and folders for transformers."""

@@ -1,0 +1,168 @@
+"""llama.cpp in this process: its server on a loopback port, for our own client."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import Error, InputError, MissingPart
+from .gguf import content_hash, read_header
+from .memory import available_cores, available_memory, gib
+
+SLOTS = 8
+CONTEXT = 4096
+"""Tokens of a slot by default, or what the model was trained on if that is less."""
+OVERHEAD = 256 << 20
+"""Bytes that llama.cpp needs beside the weights and the cache."""
+HOST = "127.0.0.1"
+KEY = "ESPALIER_LOCAL_KEY"
+"""The environment variable of this process with the key of its servers."""
+_loading = threading.Lock()
+
+
+def key_variable() -> str:
+    """Gives this process its random key, and returns the name of the variable that holds it."""
+    os.environ.setdefault(KEY, secrets.token_urlsafe(24))
+    return KEY
+
+
+def bypass_proxy() -> None:
+    """Keeps requests of this process to its own loopback away from a proxy that the environment names."""
+    exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if exempt != "*" and HOST not in exempt.split(","):
+        os.environ["no_proxy"] = f"{exempt},{HOST}" if exempt else HOST
+
+
+class LlamaEngine:
+    """A model's file and the server that answers for it. It listens on the loopback only and asks for a key.
+
+    Nothing is loaded before `load`. Raises InputError for a bad file and ValueError for bad options.
+    """
+
+    def __init__(self, file: str | os.PathLike[str], *, slots: int = 0, context: int = 0, threads: int = 0) -> None:
+        for name, value in (("slots", slots), ("context", context), ("threads", threads)):
+            if value < 0:
+                raise ValueError(f"option '{name}': {value} is not allowed, must be 1 or more, or 0 for the default")
+        self.file = Path(file)
+        self.header = read_header(self.file)
+        self.revision = content_hash(self.file)
+        trained = self.header.trained_context
+        if trained and context > trained:
+            raise ValueError(f"option 'context': {context} is not allowed, {self.file} was trained on {trained} tokens")
+        self.slots = slots or SLOTS
+        self.context = context or min(trained or CONTEXT, CONTEXT)
+        self.threads = threads or available_cores()
+        self._key = os.environ[key_variable()]
+        bypass_proxy()
+        self._server: Any = None
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._reserved.bind((HOST, 0))
+        self.url = f"http://{HOST}:{self._reserved.getsockname()[1]}/v1"
+        self._end = weakref.finalize(self, self._reserved.close)
+
+    @property
+    def name(self) -> str:
+        return self.file.stem
+
+    def check_memory(self) -> None:
+        """Raises Error where the weights and the cache do not fit into the memory that is left."""
+        cache = self.header.cache_bytes * self.context * self.slots
+        needed, left = self.header.bytes + cache + OVERHEAD, available_memory()
+        if left is not None and needed > left:
+            raise Error(
+                f"{self.file}: too little memory: {gib(needed)} needed ({gib(self.header.bytes)} weights, {gib(cache)} "
+                f"for {self.slots} slots of {self.context} tokens), {gib(left)} left; take fewer slots, a shorter "
+                "context or a smaller file"
+            )
+
+    def load(self) -> None:
+        """Loads the model and starts to listen. Does nothing if that was done."""
+        if self._server is not None:
+            return
+        llama = _library()
+        if not _has_gpu(llama):
+            self.check_memory()
+        parameters = self._parameters(llama)
+        log: list[str] = []
+        with _loading:
+            try:
+                with _standard_error_into(log):
+                    self._server = llama.Server(parameters)
+            except RuntimeError as error:
+                raise InputError(f"{self.file}: llama.cpp cannot load it: {_reason(log) or error}") from None
+        self._reserved.close()
+
+    def _parameters(self, llama: Any) -> Any:
+        p = llama.CommonParams()
+        p.model.path = str(self.file)
+        p.model_alias = {self.name}
+        p.hostnames, p.port, p.reuse_port = [HOST], int(self.url.rpartition(":")[2].partition("/")[0]), True
+        p.api_keys = [self._key]
+        p.n_parallel, p.n_ctx, p.cont_batching = self.slots, self.slots * self.context, True
+        p.cpuparams.n_threads = p.cpuparams_batch.n_threads = self.threads
+        p.endpoint_metrics = True
+        p.use_jinja = True  # the model's own template, which knows tools and thinking
+        p.ui = False
+        p.cache_ram_mib = 0  # it would keep up to 8 GiB of earlier prompts
+        p.fit_params = _has_gpu(llama)
+        p.verbosity = 1  # errors
+        return p
+
+    def close(self) -> None:
+        """Frees the model. Replies under way are lost."""
+        self._end()
+        self._server = None
+
+
+def _library() -> Any:
+    try:
+        import xllamacpp
+    except ImportError:
+        raise MissingPart("a GGUF file needs the package xllamacpp (pip install 'espalier-rag[local]')") from None
+    return xllamacpp
+
+
+def _has_gpu(llama: Any) -> bool:
+    kinds = llama.ggml_backend_dev_type
+    gpus = (kinds.GGML_BACKEND_DEVICE_TYPE_GPU, kinds.GGML_BACKEND_DEVICE_TYPE_IGPU)
+    return any(device["type"] in gpus for device in llama.get_device_info())
+
+
+@contextmanager
+def _standard_error_into(lines: list[str]) -> Iterator[None]:
+    """Keeps what the process writes to its standard error: llama.cpp gives its reasons nowhere else. It is shown after
+    all, unless the block raises."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    with tempfile.TemporaryFile() as kept:
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            time.sleep(0.1)  # its log has a thread of its own
+            kept.seek(0)
+            lines += kept.read().decode(errors="replace").splitlines()
+            raise
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        kept.seek(0)
+        os.write(2, kept.read())
+
+
+def _reason(log: list[str]) -> str:
+    """What llama.cpp's log says first of an error."""
+    told = [line.partition(" E ")[2] for line in log if " E " in line]
+    named = [line.partition("error loading model: ")[2] for line in told if "error loading model: " in line]
+    return (named or told or [""])[0].strip()

@@ -1,0 +1,50 @@
+"""Grammars as masks over the next tokens, by llguidance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import MissingPart
+
+
+class Grammars:
+    """The grammars of one tokenizer, each compiled once."""
+
+    def __init__(self, tokenizer: Any, vocabulary: int) -> None:
+        self._tokenizer, self._vocabulary = tokenizer, vocabulary
+        self._read_tokens: Any = None
+        self._compiled: dict[str, Any] = {}
+
+    def matcher(self, grammar: str) -> Any:
+        """A new interpreter of a grammar in GBNF, None for ''. Raises ValueError for text that is no grammar, and
+        MissingPart without llguidance."""
+        if not grammar:
+            return None
+        if grammar not in self._compiled:
+            try:
+                from llguidance import LLMatcher, grammar_from
+                from llguidance.hf import from_tokenizer
+            except ImportError:
+                raise MissingPart("grammars need the package llguidance (pip install 'espalier-rag[local]')") from None
+            if self._read_tokens is None:
+                self._read_tokens = from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+            matcher = LLMatcher(self._read_tokens, grammar_from("gbnf", grammar))
+            if matcher.is_error():
+                raise ValueError(f"llguidance cannot read the grammar: {matcher.get_error()}")
+            self._compiled[grammar] = matcher
+        return self._compiled[grammar].deep_copy()
+
+    def mask(self, matchers: Sequence[Any], device: Any) -> Any:
+        """Which tokens may follow in each row (None = all), or None where no row has a grammar."""
+        if all(matcher is None for matcher in matchers):
+            return None
+        import numpy as np
+        import torch
+
+        words = np.full((len(matchers), (self._vocabulary + 31) // 32), -1, dtype=np.int32)
+        for row, matcher in zip(words, matchers, strict=True):
+            if matcher is not None:
+                matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        bits = torch.from_numpy(words).to(device)[:, :, None] >> torch.arange(32, dtype=torch.int32, device=device)
+        return (bits & 1).bool().flatten(1)[:, : self._vocabulary]

@@ -1,0 +1,43 @@
+"""What this process may still use of the machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+GROUP = Path("/sys/fs/cgroup")
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def available_memory() -> int | None:
+    """Bytes that can still be used: of the machine, and of the container if that has a limit. None = unknown."""
+    found = []
+    try:
+        rows = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found += [int(row.split()[1]) * 1024 for row in rows if row.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    most, used = _number(GROUP / "memory.max"), _number(GROUP / "memory.current")
+    if most is not None and used is not None:
+        found.append(max(0, most - used))
+    return min(found, default=None)
+
+
+def available_cores() -> int:
+    """Cores that this process may use: those it may run on, and no more than the container's share of time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = (GROUP / "cpu.max").read_text(encoding="ascii").split()
+        return max(1, min(cores, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return cores
+
+
+def gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"

@@ -1,0 +1,64 @@
+"""What `gguf:FILE` and `hf:FOLDER` name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import InputError
+from .gguf import read_header
+
+KINDS = ("gguf", "hf")
+OPTIONS = {"gguf": ("slots", "context", "threads"), "hf": ("device", "batch")}
+_END = re.compile(r"\?(\w+=[^?&/]*(?:&\w+=[^?&/]*)*)$")
+
+
+class Source(NamedTuple):
+    """A model in this process, as a setting names it."""
+
+    kind: str
+    """gguf or hf."""
+    path: Path
+    options: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """What the model is called in results."""
+        return self.path.stem if self.kind == "gguf" else self.path.resolve().name
+
+    @property
+    def key(self) -> str:
+        """Equal for the same model under the same options."""
+        return f"{self.kind}:{self.path.resolve()}?{sorted(self.options.items())}"
+
+    def check(self) -> None:
+        """Raises InputError for a file or folder without a model."""
+        if self.kind == "gguf":
+            read_header(self.path)
+        elif not (self.path / "config.json").is_file():
+            raise InputError(f"{self.path}: is no folder of a model (config.json is missing)")
+
+    def number(self, option: str) -> int:
+        text = self.options.get(option, "0")
+        if not text.isdecimal():
+            raise ValueError(f"{self.kind}:{self.path}: {option}={text} is not allowed, must be a whole number")
+        return int(text)
+
+
+def source_of(text: object) -> Source | None:
+    """`gguf:FILE[?slots=N&context=N&threads=N]` or `hf:FOLDER[?device=NAME&batch=N]`; None for anything else. Raises
+    ValueError for an unknown option."""
+    kind, colon, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not colon or kind not in KINDS:
+        return None
+    options: dict[str, str] = {}
+    if end := _END.search(rest):
+        rest = rest[: end.start()]
+        options = dict(pair.split("=", 1) for pair in end[1].split("&"))
+    for option in options:
+        if option not in OPTIONS[kind]:
+            raise ValueError(f"{kind}:{rest}: unknown option '{option}', allowed: {', '.join(OPTIONS[kind])}")
+    if not rest:
+        raise ValueError(f"'{text}' names no {'file' if kind == 'gguf' else 'folder'}")
+    return Source(kind, Path(rest), options)

@@ -1,0 +1,179 @@
+"""A folder of transformers as a language model."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._core import Completion, Prompt
+from ..adapters.sampling import bare_text, prefilled
+from ..errors import BackendError, Error, InputError, MissingPart
+from .decoding import Decoder
+from .memory import available_memory, gib
+
+WEIGHTS = (".safetensors", ".bin")
+FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+
+
+class Transformers:
+    """A causal model of transformers in this process: `model=Transformers("folder")`.
+
+    It takes a folder with weights, tokenizer and chat template, or a loaded model with its tokenizer. `device` is cpu,
+    cuda or cuda:N (default: cuda where there is one). Up to `batch` samples are written at once (0 = 256 on a GPU, 32
+    elsewhere). `chat` puts the messages into the tokenizer's chat template. Without it their plain text is continued.
+
+    The samples of one prompt share the work on it. A sample's noise depends on its seed and number alone, to the bit,
+    and only the model's own rounding may differ between batches. A prompt with a grammar is answered within it.
+
+    `fingerprint` names the content of the folder. Raises InputError for a folder without model, tokenizer or template,
+    ValueError for a device that is not there, Error for too little memory, MissingPart without torch and transformers.
+    """
+
+    takes_grammar = True
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any = None,
+        *,
+        device: str = "",
+        batch: int = 0,
+        chat: bool = True,
+        fingerprint: str | None = None,
+        load: bool = True,
+    ) -> None:
+        if batch < 0:
+            raise ValueError(f"option 'batch': {batch} is not allowed, must be 1 or more, or 0 for the default")
+        self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
+        self._model: Any = None if self._folder else model
+        self._tokenizer, self._device = tokenizer, device
+        self._batch, self._chat = batch, chat
+        self._decoder: Decoder | None = None
+        self._lock = threading.Lock()
+        if self._folder is not None:
+            check_folder(self._folder)
+            fingerprint = fingerprint or f"{self._folder.resolve().name}@{folder_hash(self._folder)}"
+        elif chat and not tokenizer.chat_template:
+            raise ValueError("this tokenizer has no chat template: chat=False sends the bare text")
+        self.fingerprint = fingerprint
+        self.name = self._folder.resolve().name if self._folder else type(model).__name__
+        if load:
+            self.load()
+
+    def __enter__(self) -> Transformers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees the model. It is loaded again where it is used again."""
+        self._decoder = None
+        if self._folder is not None:
+            self._model = None
+
+    def load(self) -> None:
+        """Loads the model. Does nothing if that was done."""
+        if self._decoder is not None:
+            return
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise MissingPart("this model needs the packages torch and transformers") from None
+        if self._folder is not None:
+            device = chosen_device(torch, self._device)
+            tokenizer = self._tokenizer
+            if tokenizer is None:
+                tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            if self._chat and not tokenizer.chat_template:
+                raise InputError(f"{self._folder}: the tokenizer has no chat template; chat=False sends the bare text")
+            on_cpu = device.type == "cpu"
+            check_memory(torch, self._folder, device)
+            self._model = transformers.AutoModelForCausalLM.from_pretrained(
+                self._folder, local_files_only=True, dtype=torch.float32 if on_cpu else "auto"
+            ).to(device)
+            self._tokenizer = tokenizer
+        batch = self._batch or (32 if self._model.device.type == "cpu" else 256)
+        self._decoder = Decoder(self._model, self._tokenizer, batch)
+
+    def __call__(self, prompts: Sequence[Prompt]) -> list[Completion | BackendError]:
+        with self._lock:
+            self.load()
+            decoder = self._decoder
+            assert decoder is not None
+            ids = self._ids(prompts)
+            return decoder.answer(prompts, [ids[text] for text in self._texts(prompts)])
+
+    def _texts(self, prompts: Sequence[Prompt]) -> Iterator[str]:
+        for prompt in prompts:
+            if not self._chat:
+                yield bare_text(prompt)
+                continue
+            begun = prefilled(prompt)
+            yield self._tokenizer.apply_chat_template(
+                prompt.messages, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+            )
+
+    def _ids(self, prompts: Sequence[Prompt]) -> dict[str, list[int]]:
+        texts = list(dict.fromkeys(self._texts(prompts)))
+        return dict(zip(texts, self._tokenizer(texts, add_special_tokens=not self._chat)["input_ids"], strict=True))
+
+
+def check_folder(folder: Path) -> None:
+    """Raises InputError that names what a folder of a model lacks."""
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: is no folder of a model (config.json is missing)")
+    if not weights(folder):
+        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or *.bin)")
+    if not any(folder.glob("tokenizer*")):
+        raise InputError(f"{folder}: there is no tokenizer (tokenizer.json or tokenizer_config.json)")
+
+
+def weights(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
+
+
+def folder_hash(folder: Path) -> str:
+    """32 hexadecimal digits of the files that decide the model's answers."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in [*(folder / name for name in FILES), *weights(folder)]:
+        if path.is_file():
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as opened:
+                while block := opened.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def chosen_device(torch: Any, name: str) -> Any:
+    """The device of this name. Raises ValueError where there is none."""
+    try:
+        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError:
+        raise ValueError(f"option 'device': {name} is not allowed, must be cpu, cuda or cuda:N") from None
+    if device.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if (device.index or 0) >= count:
+            raise ValueError(f"option 'device': {name} is not there, this machine has {count} CUDA devices")
+    elif device.type != "cpu":
+        raise ValueError(f"option 'device': {name} is not allowed, must be cpu, cuda or cuda:N")
+    return device
+
+
+def check_memory(torch: Any, folder: Path, device: Any) -> None:
+    """Raises Error where the weights do not fit into the memory that is left. On a processor they are kept as floats of
+    4 bytes."""
+    size = sum(path.stat().st_size for path in weights(folder))
+    if device.type == "cuda":
+        left = torch.cuda.mem_get_info(device)[0]
+    else:
+        left = available_memory()
+        if any(name in (folder / "config.json").read_text(encoding="utf-8") for name in ('"bfloat16"', '"float16"')):
+            size *= 2
+    if left is not None and size > left:
+        raise Error(f"{folder}: too little memory: {gib(size)} of weights, {gib(left)} left on {device}")

@@ -1,0 +1,189 @@
+"""The backends that a run gets as objects: what stands in a setting in place of a URL.
+
+A setting may hold a part of espalier or a Python function. `gguf:FILE` and `hf:FOLDER` become such objects here. The
+name beside it (`model_name`, `retriever_name` ...) is a function's fingerprint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import _core
+from ..local.engine import SLOTS, LlamaEngine
+from ..local.gguf import read_header
+from ..local.llama_cpp import client
+from ..local.sources import Source, source_of
+
+NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
+"""Settings that hold a backend, with the one that names it."""
+NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
+
+
+class Backend(NamedTuple):
+    """A backend for the compiled part."""
+
+    backend: Any
+    fingerprint: str | None
+    """None = that of the part; a function without one is asked again by every process."""
+    label: str
+    begin: Callable[[], object] | None = None
+    """Called before the first request."""
+    takes_grammar: bool = False
+
+
+_shared: dict[str, tuple[Any, int]] = {}
+"""The models of the runs under way, with the number of their users."""
+
+
+@contextmanager
+def shared(key: str, make: Callable[[], Any]) -> Iterator[Any]:
+    """One object for all users of a key. It is closed after the last."""
+    model, users = _shared[key] if key in _shared else (make(), 0)
+    _shared[key] = model, users + 1
+    try:
+        yield model
+    finally:
+        model, users = _shared.pop(key)
+        if users > 1:
+            _shared[key] = model, users - 1
+        else:
+            model.close()
+
+
+@contextmanager
+def given(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The settings for the compiled part, with their backends ready to be opened. What was loaded for them is freed at
+    the end of the block. Raises InputError for a bad file."""
+    with ExitStack() as stack:
+        yield _Resolved(settings, stack).plain
+
+
+def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a check of the settings, which opens nothing. Raises InputError for a file without a model."""
+    return _Resolved(settings, None).plain
+
+
+def _others(models: Any) -> dict[str, tuple[Any, str]]:
+    """The model and its name for each purpose. Empty for anything of another shape, which the compiled part refuses."""
+    if not isinstance(models, Mapping):
+        return {}
+    pairs = {p: found if isinstance(found, (tuple, list)) else (found, "") for p, found in models.items()}
+    right = all(isinstance(p, str) and len(pair) == 2 and isinstance(pair[1], str) for p, pair in pairs.items())
+    return {p: (pair[0], pair[1]) for p, pair in pairs.items()} if right else {}
+
+
+class _Resolved:
+    """The settings of one run, with names in place of objects."""
+
+    def __init__(self, settings: Mapping[str, Any], stack: ExitStack | None) -> None:
+        self.plain: dict[str, Any] = dict(settings)
+        self._stack = stack
+        self._backends: dict[str, Backend] = {}
+        plain = self.plain
+        if plain.get("model") is not None:
+            plain["model"], plain["model_name"] = self._model("", plain["model"], plain.get("model_name") or "")
+        if plain.get("models") and (others := _others(plain["models"])):
+            plain["models"] = {purpose: self._model(purpose, *found) for purpose, found in others.items()}
+        for setting, named in NAMES.items():
+            found = plain.get(setting)
+            if source_of(found):
+                raise ValueError(f"setting '{setting}' cannot be {found}: only language models run in this process")
+            if found is not None and not isinstance(found, str):
+                name = plain.get(named)
+                key = "values" if setting == "value_server" else setting
+                plain[named] = self._object(key, found, "" if name in (None, "", "default") else name)
+                plain[setting] = "given"
+        if self._backends:
+            plain["given"] = {key: tuple(backend) for key, backend in self._backends.items()}
+
+    def _model(self, purpose: str, found: Any, name: str) -> tuple[str, str]:
+        """What stands in the settings for a model, and its name."""
+        key, setting = (f"model:{purpose}", f"given:{purpose}") if purpose else ("model", "given")
+        if not isinstance(found, str):
+            if not purpose and not name and hasattr(found, "revision"):
+                self.plain["model_revision"] = found.revision
+            return setting, self._object(key, found, name)
+        if (source := source_of(found)) is None:
+            return found, name
+        if self._stack is None:
+            source.check()
+            self._backends[key] = Backend(_core.OpenAi(NOWHERE, "-"), None, "-")
+            return setting, name or source.name
+        if source.kind == "hf":
+            return setting, self._transformers(key, source, name)
+        return setting, self._llama_cpp(key, purpose, source, name or source.name)
+
+    def _object(self, key: str, found: Any, name: str) -> str:
+        """Takes an object. Returns its name."""
+        fingerprint = name or getattr(found, "fingerprint", None)
+        shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
+        self._backends[key] = Backend(
+            found, fingerprint, shown, takes_grammar=bool(getattr(found, "takes_grammar", False))
+        )
+        return str(shown)
+
+    def _transformers(self, key: str, source: Source, name: str) -> str:
+        from ..local.transformers import Transformers
+
+        assert self._stack is not None
+        device, batch = source.options.get("device", ""), source.number("batch")
+        model = self._stack.enter_context(
+            shared(source.key, lambda: Transformers(source.path, device=device, batch=batch, load=False))
+        )
+        self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)
+        return name or str(model.fingerprint)
+
+    def _llama_cpp(self, key: str, purpose: str, source: Source, name: str) -> str:
+        plain = self.plain
+        if plain.get("model_revision") and not purpose:
+            raise ValueError(
+                "option 'model-revision' is not allowed beside gguf:, whose revision is the file's content"
+            )
+        begin: Callable[[], object]
+        connection: dict[str, Any] = {}
+        if (known := self._known_revision(purpose, source, name)) is None:
+            assert self._stack is not None
+            engine: LlamaEngine = self._stack.enter_context(shared(source.key, lambda: self._engine(source)))
+            revision, url, begin, connection = engine.revision, engine.url, engine.load, client(engine)
+        else:
+            revision, url = known, NOWHERE
+            begin = lambda: read_header(source.path)  # noqa: E731, which says that the file is gone
+        if purpose:
+            name = f"{name}@{revision}"
+        else:
+            plain["model_revision"] = revision
+        given = {
+            option: plain[option] for option in ("timeout", "deadline", "contact") if plain.get(option) is not None
+        }
+        body = plain.get("extra_body") or ""
+        part = _core.OpenAi(
+            url,
+            name,
+            revision=plain.get("model_revision") or "",
+            api=plain.get("api") or "chat",
+            extra_body=body if isinstance(body, str) else json.dumps(body),
+            **{**connection, **given},
+        )
+        self._backends[key] = Backend(part, None, name, begin, True)
+        return name
+
+    def _engine(self, source: Source) -> LlamaEngine:
+        slots = source.number("slots") or min(self.plain.get("in_flight") or SLOTS, SLOTS)
+        return LlamaEngine(source.path, slots=slots, context=source.number("context"), threads=source.number("threads"))
+
+    def _known_revision(self, purpose: str, source: Source, name: str) -> str | None:
+        """The revision under which the run's folder knows a file that is gone. A finished run and a replay need no
+        model."""
+        record = Path(self.plain.get("out") or os.devnull) / "run.json"
+        if source.path.exists() or not record.is_file():
+            return None
+        model = json.loads(record.read_text(encoding="utf-8")).get("model", {})
+        if not purpose:
+            return str(model.get("revision")) if model.get("name") == name else None
+        entries = [entry.rpartition("@") for entry in str(model.get("for", "")).split(", ")]
+        return next((revision for before, _, revision in entries if before == f"{purpose}={name}"), None)

@@ -1,0 +1,41 @@
+"""A small real model, which `make test-model` brings, and a dozen questions with passages."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "real"
+
+
+@pytest.fixture(scope="session")
+def weights() -> Path:
+    file = os.environ.get("ESPALIER_MODEL", "")
+    assert file, "ESPALIER_MODEL names no file of a model: `make test-model` brings one"
+    return Path(file).resolve()
+
+
+@pytest.fixture
+def model(weights: Path, tmp_path: Path) -> Path:
+    """The same file under a path of the test's own, which it may take away."""
+    link = tmp_path / weights.name
+    link.symlink_to(weights)
+    return link
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    return EXAMPLES / "corpus.jsonl"
+
+
+@pytest.fixture(scope="session")
+def two_questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A question of one hop and one of two."""
+    path = tmp_path_factory.mktemp("questions") / "questions.jsonl"
+    rows = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(rows) == 12 and all(json.loads(row)["golden_answers"] for row in rows)
+    path.write_text("".join(rows[:2]), encoding="utf-8")
+    return path

@@ -1,0 +1,84 @@
+"""Every method on a small real model in this process: it ends, writes its files, and is the same from its journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+
+METHODS = ("airrag", "decex", "decouple", "prorag", "reasonrag")
+FEW = {"max_calls": 4, "max_tokens": 40, "documents": 2}
+ENDED = {"done", "budget", "failed"}
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once(weights: Path):
+    """Keeps the model loaded over the runs of this module."""
+    from espalier.local.engine import LlamaEngine
+    from espalier.local.sources import source_of
+    from espalier.runs.given import shared
+
+    source = source_of(f"gguf:{weights}?slots=4")
+    assert source is not None
+    with shared(source.key, lambda: LlamaEngine(weights, slots=4)):
+        yield
+
+
+def settings(method: str, model: Path, questions: Path, corpus: Path, **options: object) -> dict[str, Any]:
+    return {
+        "method": method,
+        "model": f"gguf:{model}?slots=4",
+        "questions": questions,
+        "corpus": corpus,
+        "in_flight": 8,
+        "set": {**FEW, **options},
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_answers_and_its_journal_says_the_same(
+    method: str, model: Path, two_questions: Path, corpus: Path, tmp_path: Path
+):
+    out = tmp_path / "out"
+    asked = settings(method, model, two_questions, corpus)
+    result = esp.answer(**asked, out=out)
+    answers = rows(out / "answers.jsonl")
+    assert result.open == 0 and [row["status"] in ENDED for row in answers] == [True, True]
+    assert all(row["completions"] >= 1 and row["prompt_tokens"] > 0 for row in answers)
+    assert not any(tree["oracle"] for tree in rows(out / "trees.jsonl"))
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["model"]["name"] == model.stem and len(record["model"]["revision"]) == 32
+    assert str(model) not in (out / "run.json").read_text(encoding="utf-8")
+    check_replay(asked, model, out, ("trees.jsonl", "answers.jsonl"))
+
+
+def test_trees_grow_and_their_journal_says_the_same(model: Path, two_questions: Path, corpus: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    asked = settings("decex", model, two_questions, corpus, max_calls=8, n=2) | {"limit": 1}
+    result = esp.expand(**asked, out=out)
+    [answer] = rows(out / "answers.jsonl")
+    assert result.open == 0 and answer["status"] in ENDED
+    assert all(tree["oracle"] for tree in rows(out / "trees.jsonl"))
+    assert (out / "report.html").stat().st_size > 10_000
+    check_replay(asked, model, out, ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl"))
+
+
+def check_replay(asked: dict[str, Any], model: Path, out: Path, files: tuple[str, ...]) -> None:
+    """The same bytes with the model gone: by the finished run, by a replay, and by rescoring under the same options."""
+    before = {name: (out / name).read_bytes() for name in files}
+    model.unlink()
+    task = json.loads((out / "run.json").read_text(encoding="utf-8"))["task"]
+    run = esp.answer if task == "answer" else esp.expand
+    assert run(**asked, out=out).recognised
+    assert run(**asked, out=out, replay=True).open == 0
+    assert {name: (out / name).read_bytes() for name in files} == before
+    again = esp.rescore(out, {}, out=out.with_name("again"))
+    assert again.open == 0
+    assert {name: (again.out / name).read_bytes() for name in files} == before

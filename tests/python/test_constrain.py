@@ -1,0 +1,139 @@
+"""Grammars of all prompts, as llguidance reads them, and how they reach a model."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, sensible
+from espalier import _core, parts
+
+llguidance = pytest.importorskip("llguidance")
+
+METHODS = _core.method_names()
+END = 256
+
+
+def purposes(method: str) -> list[str]:
+    return [purpose for purpose, *_ in _core.method_prompts(method)]
+
+
+class Bytes:
+    """A tokenizer whose tokens are the bytes."""
+
+    eos_token_id = bos_token_id = END
+    tokens = (*(bytes([byte]) for byte in range(256)), b"<end>")
+    special_token_ids = (END,)
+
+    def __call__(self, text: str | bytes) -> list[int]:
+        return list(text.encode() if isinstance(text, str) else text)
+
+
+TOKENIZER = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes()))
+
+
+def matcher(grammar: str, dialect: str = "gbnf"):
+    made = llguidance.LLMatcher(TOKENIZER, llguidance.grammar_from(dialect, grammar))
+    assert not made.is_error(), made.get_error()
+    return made
+
+
+def fits(made, text: str) -> bool:
+    data = list(text.encode())
+    made.reset()
+    return made.validate_tokens(data) == len(data) and made.consume_tokens(data) and made.is_accepting()
+
+
+def spoken(made, rng: random.Random, most: int = 4000) -> str:
+    """A random text of the grammar. It takes the nearest end after a while."""
+    made.reset()
+    text = bytearray()
+    while not made.is_stopped() and len(text) < most:
+        mask = made.compute_bitmask()
+        allowed = [i for i in range(END + 1) if mask[i // 8] >> (i % 8) & 1]
+        if END in allowed and (len(text) > 60 or rng.random() < 0.1):
+            break
+        ascii_ones = [i for i in allowed if i < 128 and (i >= 32 or i == 10)]
+        marks = [i for i in ascii_ones if chr(i) in "<>/answerchquestionSFQA:()0123456789.,"]
+        byte = rng.choice(marks if marks and rng.random() < 0.6 else ascii_ones)
+        assert made.consume_token(byte)
+        text.append(byte)
+    return text.decode()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_grammar_is_one_in_each_dialect_and_means_the_same(name):
+    rng = random.Random(name)
+    for purpose in purposes(name):
+        given = {
+            dialect: parts.grammar(name, purpose, max_tokens=40, dialect=dialect)
+            for dialect in ("gbnf", "lark", "regex", "json_schema")
+        }
+        made = {dialect: matcher(text, dialect) for dialect, text in given.items()}
+        for source, other in (("gbnf", "lark"), ("lark", "gbnf"), ("gbnf", "regex")):
+            for _ in range(3):
+                text = spoken(made[source], rng)
+                assert fits(made[source], text) == fits(made[other], text), (purpose, source, text)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_the_simulated_model_says_fits(name, world, bm25):
+    simulated = esp.Simulated(world.questions, malformed=0)
+    said: dict[tuple[str, str], set[str]] = {}
+
+    def model(prompts):
+        replies = simulated(prompts)
+        for prompt, reply in zip(prompts, replies, strict=True):
+            assert prompt.grammar
+            said.setdefault((prompt.purpose, prompt.grammar), set()).add(reply.text)
+        return replies
+
+    known = {row[0] for row in _core.method_options(name)}
+    small = {option: value for option, value in {"simulations": 4, "rollouts": 2, "n": 1}.items() if option in known}
+    for answer in (False, True):
+        search = esp.Method(name, answer=answer, set={**small, "constrain": "on"})
+        esp.run(search, world.questions[:3], model=model, retriever=bm25)
+    for (purpose, grammar), replies in said.items():
+        made = {"gbnf": matcher(grammar)}
+        if purpose in purposes(name):  # a blend asks those of other methods too
+            made["lark"] = matcher(parts.grammar(name, purpose, dialect="lark"), "lark")
+        for reply in sorted(replies)[:40]:
+            for dialect, one in made.items():
+                assert fits(one, reply.strip()), (purpose, dialect, reply)
+
+
+def test_a_purpose_and_a_dialect_that_nobody_knows_are_named():
+    with pytest.raises(ValueError, match="decex has no purpose 'rolout', did you mean 'rollout'"):
+        parts.grammar("decex", "rolout")
+    with pytest.raises(ValueError, match="option 'dialect' is bnf, allowed: gbnf, lark, regex, json_schema"):
+        parts.grammar("decex", "rollout", dialect="bnf")
+    with pytest.raises(ValueError, match="option 'max_tokens' is 0"):
+        parts.grammar("decex", "rollout", max_tokens=0)
+
+
+def test_a_prompt_shows_its_grammar_and_its_key_depends_on_it():
+    plain, yes = esp.Prompt("q"), esp.Prompt("q", grammar='root ::= "yes"')
+    assert (plain.grammar, yes.grammar) == ("", 'root ::= "yes"')
+    assert plain.key != yes.key
+
+
+@needs_http
+@needs_journal
+def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
+    def reply(request):
+        return completion(sensible(request) if "structured_outputs" in request else "I <b>think</b> so.")
+
+    with ModelServer(reply, owner="vllm") as server:
+        command = ["answer", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m"]
+        result = espalier(*command, "--out", tmp_path / "auto")
+        assert result.returncode == 0, result.stderr
+        record = json.loads((tmp_path / "auto" / "run.json").read_text())["options"]
+        assert record["sampling.rollout.constrain"] == "on"
+        probes = [request for request in server.requests if "structured_outputs" not in request]
+        assert len(probes) == 2 * len(purposes("decex"))  # none of the first two can be read
+        assert espalier(*command, "--constrain", "off", "--out", tmp_path / "off").returncode == 4
+    bad = espalier(*command, "--constrain", "never", "--out", tmp_path / "bad")
+    assert bad.returncode == 2 and "never" in bad.stderr

@@ -1,0 +1,137 @@
+"""Models in this process, as far as they need no model: their files, their names, their memory."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import needs_http
+from espalier.errors import Error, InputError, MissingPart
+from espalier.local import engine
+from espalier.local.engine import LlamaEngine
+from espalier.local.gguf import read_header
+from espalier.local.sources import source_of
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def number(name: str, value: int) -> bytes:
+    return text(name) + struct.pack("<II", 4, value)
+
+
+def header(*fields: bytes, version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(fields)) + b"".join(fields)
+
+
+pytestmark = needs_http
+
+ARCHITECTURE = text("general.architecture") + struct.pack("<I", 8) + text("llama")
+SIZES = [
+    number("llama.context_length", 2048),
+    number("llama.block_count", 3),
+    number("llama.embedding_length", 64),
+    number("llama.attention.head_count", 4),
+    number("llama.attention.head_count_kv", 2),
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(header(ARCHITECTURE, *SIZES))
+    return path
+
+
+def test_a_header_tells_the_cost_of_a_token(file: Path):
+    read = read_header(file)
+    assert (read.architecture, read.trained_context) == ("llama", 2048)
+    assert read.cache_bytes == 3 * 2 * (16 + 16) * 2  # layers, heads, key and value of width 64 / 4, 2 bytes each
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is no GGUF file"),
+        (b"PK\x03\x04 a zip file", "is no GGUF file"),
+        (b"GGUF", "ends inside its header"),
+        (header(ARCHITECTURE, version=1), "version 1; readable are 2 and 3"),
+        (header(ARCHITECTURE, *SIZES)[:-3], "ends inside its header"),
+        (header(text("a") + struct.pack("<I", 77)), "unknown type 77"),
+        (header(*SIZES), "general.architecture"),
+        (header(text("a") + struct.pack("<IIQ", 9, 4, 1 << 60)), "ends inside its header"),
+    ],
+)
+def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes, reason: str):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"bad\.gguf: .*{reason}"):
+        read_header(path)
+
+
+def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engine, "available_memory", lambda: 300 << 20)
+    LlamaEngine(file, slots=1).check_memory()
+    with pytest.raises(Error, match=r"tiny\.gguf: too little memory: .* for 900 slots of 2048 tokens"):
+        LlamaEngine(file, slots=900).check_memory()
+    with pytest.raises(ValueError, match="trained on 2048"):
+        LlamaEngine(file, context=4096)
+
+
+def test_the_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(MissingPart, match=r"espalier-rag\[local\]"):
+        esp.LlamaCpp(file)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("", "127.0.0.1"), ("a.org", "a.org,127.0.0.1"), ("127.0.0.1", "127.0.0.1"), ("*", "*")]
+)
+def test_a_proxy_of_the_environment_is_not_for_the_loopback(before: str, after: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("no_proxy", before)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    engine.bypass_proxy()
+    assert os.environ["no_proxy"] == after
+
+
+def test_sources_are_read():
+    source = source_of("gguf:models/a.b.gguf?slots=4&context=512")
+    assert source and (source.kind, source.path, source.name) == ("gguf", Path("models/a.b.gguf"), "a.b")
+    assert (source.number("slots"), source.number("context"), source.number("threads")) == (4, 512, 0)
+    assert source_of("http://localhost/v1") is None and source_of("simulated") is None and source_of(None) is None
+    question = source_of("gguf:why?.gguf")
+    assert question and question.path == Path("why?.gguf")
+    with pytest.raises(ValueError, match="unknown option 'slot', allowed: slots, context, threads"):
+        source_of("gguf:a?slot=1")
+    with pytest.raises(ValueError, match="names no file"):
+        source_of("gguf:")
+
+
+@pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])
+def test_a_run_names_what_is_missing(model: str, files: Path, tmp_path: Path):
+    with pytest.raises(InputError, match="nowhere"):
+        esp.answer(
+            questions=files / "questions.jsonl", corpus=files / "corpus.jsonl", model=model, out=tmp_path / "out"
+        )
+
+
+def test_the_files_content_is_the_models_identity(file: Path, files: Path, tmp_path: Path):
+    asked: dict[str, Any] = {
+        "questions": files / "questions.jsonl",
+        "corpus": files / "corpus.jsonl",
+        "out": tmp_path / "out",
+    }
+    with pytest.raises(ValueError, match="model-revision"):
+        esp.answer(**asked, model=f"gguf:{file}", model_revision="mine")
+    same = file.with_name("other")
+    same.mkdir()
+    (same / file.name).write_bytes(file.read_bytes())
+    assert LlamaEngine(file).revision == LlamaEngine(same / file.name).revision
+    file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.x", 1)))
+    assert LlamaEngine(file).revision != LlamaEngine(same / file.name).revision
