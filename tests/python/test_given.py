@@ -158,3 +158,13 @@ def test_eval_and_annotate_take_functions(files: Path, tmp_path: Path):
     judge = Counted("0.5")
     esp.annotate(tmp_path / "run", {"prm": (judge, "fixed")})
     assert judge.batches
+
+
+@pytest.mark.parametrize("key", ["model", "models"])
+def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, files: Path, tmp_path: Path):
+    model = Counted()
+    found = model if key == "model" else {"answer": (model, "fixed")}
+    other = {} if key == "model" else {"model": "http://127.0.0.1:9/v1", "model_name": "m"}
+    with pytest.raises(ValueError, match="option 'thinking' is not allowed beside a function"):
+        esp.answer(**asked(files, tmp_path / "out", **{key: found}, **other, thinking="on"))
+    assert not model.batches

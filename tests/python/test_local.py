@@ -16,6 +16,7 @@ from espalier.local import engine
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import read_header
 from espalier.local.sources import source_of
+from espalier.runs import given as _given
 
 
 def text(value: str) -> bytes:
@@ -135,3 +136,23 @@ def test_the_files_content_is_the_models_identity(file: Path, files: Path, tmp_p
     assert LlamaEngine(file).revision == LlamaEngine(same / file.name).revision
     file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.x", 1)))
     assert LlamaEngine(file).revision != LlamaEngine(same / file.name).revision
+
+
+def test_thinking_reaches_the_server_of_a_file(
+    file: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Told(Exception):
+        pass
+
+    def part(*given: Any, thinking: str, **more: Any) -> None:
+        raise Told(thinking)
+
+    monkeypatch.setattr(_given._core, "OpenAi", part)
+    with pytest.raises(Told, match="off"):
+        esp.answer(
+            questions=files / "questions.jsonl",
+            corpus=files / "corpus.jsonl",
+            out=tmp_path / "out",
+            model=f"gguf:{file}",
+            thinking="off",
+        )

@@ -191,6 +191,36 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   CHECK_THROWS_WITH(run_job(settings), "option 'constrain' is perhaps, allowed: auto, off, always, draft");
 }
 
+TEST_CASE("a purpose whose probes fail is decided by the next start, and by none once questions got replies") {
+  const Files files;
+  std::atomic<bool> probes_fail = true, all_fail = true;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") return models;
+    const bool probe =
+        request.body.find("Don Quixote") != std::string::npos || request.body.find("Vienna") != std::string::npos;
+    if (all_fail || (probe && probes_fail)) return Answer{.body = "overloaded", .status = 503};
+    return chat(request.body.find("\"ebnf\"") != std::string::npos ? reply_to(request.body) : "I <b>think</b> so.");
+  });
+  const std::string decision = "sampling.rollout.constrain\":\"";
+  auto settings = files.settings(server, "later");
+  settings.servers.attempts = 1;
+  CHECK(run_job(settings).open == 4);
+  CHECK(files.content("later/run.json").find(decision) == std::string::npos);
+  all_fail = probes_fail = false;
+  CHECK(run_job(settings).open == 0);
+  CHECK(files.content("later/run.json").find(decision + "on") != std::string::npos);
+
+  probes_fail = true;
+  settings = files.settings(server, "never");
+  settings.servers.attempts = 1;
+  CHECK(run_job(settings).open == 0);  // all unreadable
+  CHECK(files.content("never/run.json").find(decision + "off") != std::string::npos);
+  probes_fail = false;
+  std::filesystem::remove(settings.output.folder + "/summary.json");
+  CHECK(run_job(settings).open == 0);
+  CHECK(files.content("never/run.json").find(decision + "off") != std::string::npos);
+}
+
 TEST_CASE("a draft that cannot be read is followed by a reply under the grammar") {
   const Files files;
   FaultServer server([&](const Received& request, std::size_t) {

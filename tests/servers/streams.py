@@ -47,8 +47,12 @@ def _pieces_of(choice: Json, chat: bool) -> list[Json]:
 def stream_of(request: Json, reply: Json) -> list[bytes]:
     """The events of a reply: choices take turns; an index that comes again comes later; then usage, and the end."""
     chat = "messages" in request
-    first = {choice["index"]: choice for choice in reversed(reply["choices"])}
-    again = [choice for choice in reply["choices"] if choice is not first[choice["index"]]]
+    first: dict[int, Json] = {}
+    again: list[Json] = []
+    for choice in reply["choices"]:
+        if choice["index"] in first:
+            again.append(choice)
+        first.setdefault(choice["index"], choice)
     turns = zip_longest(*(_pieces_of(choice, chat) for choice in first.values()))
     pieces = [piece for turn in turns for piece in turn if piece]
     pieces += [piece for choice in again for piece in _pieces_of(choice, chat)]

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -51,7 +52,7 @@ class Probes {
 /// Decides for each purpose whether its replies are held to their grammar, and sets the purpose's option. A decision of
 /// an earlier start of the run is kept. Else a purpose is decided if its server takes grammars and all of its probes
 /// are answered: up to eight completions of prompts with four questions, two at a time until nothing can change. One
-/// that cannot be decided stays as it is, and a later start decides it.
+/// that cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
@@ -81,9 +82,19 @@ class ConstrainDecision {
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if there were probes.
   bool probe(const std::function<void()>& turn) {
     if (!undecided_.empty()) check_models();
-    std::erase_if(undecided_, [&](const Purpose& purpose) { return !takes_grammar(source(purpose.name), turn); });
-    if (!undecided_.empty()) ask(turn);
-    return !undecided_.empty();
+    std::vector<Purpose> asked, left;
+    for (const Purpose& purpose : undecided_) {
+      const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
+      if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
+    }
+    undecided_ = std::move(left);
+    if (!asked.empty()) ask(asked, turn);
+    return !asked.empty();
+  }
+  /// Leaves the undecided purposes free for good. Returns true if there were some.
+  bool settle() {
+    for (const Purpose& purpose : undecided_) method_.options().set(option_of(purpose.name), "off");
+    return !std::exchange(undecided_, {}).empty();
   }
 
   Probes probes;
@@ -112,24 +123,27 @@ class ConstrainDecision {
       if (other.purpose == purpose) return other;
     return {"", settings_.model.url, settings_.model.name};
   }
-  /// A replay knows what was asked from its journal alone.
-  [[nodiscard]] bool takes_grammar([[maybe_unused]] const ModelFor& model,
-                                   [[maybe_unused]] const std::function<void()>& turn) {
+  /// Nothing if its server cannot be reached. A replay knows what was asked from its journal alone.
+  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const ModelFor& model,
+                                                  [[maybe_unused]] const std::function<void()>& turn) {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
 #ifdef ESPALIER_HAS_CURL
     if (!is_url(model.model) || is_scorer(model.model)) return false;
     if (settings_.journal.replay) return true;
-    const auto [it, fresh] = takes_.try_emplace(model.model, false);
-    if (fresh) it->second = !backend::detail::dialect_of(server_at(model.model, turn)).grammar.empty();
+    const auto [it, fresh] = takes_.try_emplace(model.model);
+    if (fresh)
+      if (const auto server = server_at(model.model, turn))
+        it->second = !backend::detail::dialect_of(*server).grammar.empty();
     return it->second;
 #else
     return false;
 #endif
   }
 #ifdef ESPALIER_HAS_CURL
-  /// The kind of a server; other if it cannot be reached.
-  [[nodiscard]] backend::Server server_at(const std::string& url, const std::function<void()>& turn) const {
+  /// The kind of a server. Nothing if it cannot be reached.
+  [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url,
+                                                         const std::function<void()>& turn) const {
     if (const auto named = backend::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
       return *named;
     const KnownServers known(folder_ / "servers.json");
@@ -146,14 +160,13 @@ class ConstrainDecision {
         turn();
       }
     } catch (const BackendError&) {
-      return backend::Server::other;  // the run itself will say so
+      return std::nullopt;  // the run itself will say so
     }
     known.keep(address, *asked.found());
     return *asked.found();
   }
 #endif
-  void ask(const std::function<void()>& turn) {
-    const std::vector<Purpose>& purposes = undecided_;
+  void ask(const std::vector<Purpose>& purposes, const std::function<void()>& turn) {
     Scheduler scheduler;
     scheduler.on_turn(turn);
     const RunJournal journal(settings_, folder_, "probes");
@@ -187,7 +200,10 @@ class ConstrainDecision {
         if (!arrived(replies[k])) answered[open[k / at_once]] = false;
     }
     for (std::size_t i = 0; i < purposes.size(); ++i) {
-      if (!answered[i]) continue;
+      if (!answered[i]) {
+        undecided_.push_back(purposes[i]);
+        continue;
+      }
       const Costs costs = probes.by_purpose[purposes[i].name] = ledgers[i].total();
       const bool constrained = most_readable(costs) < settings_.constrain_below;
       method_.options().set(option_of(purposes[i].name), constrained ? "on" : "off");
@@ -213,7 +229,7 @@ class ConstrainDecision {
   const rag::PromptSet& prompts_;
   std::filesystem::path folder_;
   std::vector<Purpose> undecided_;
-  std::map<std::string, bool> takes_;  ///< whether a server takes grammars, by address
+  std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
 };
 
 }  // namespace espalier::run::detail

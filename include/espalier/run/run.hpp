@@ -103,9 +103,11 @@ class Run {
     };
     settings_.servers.watch =
         std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
-    if (constrain.probe([&] { tell(settings_.servers.watch->trouble()); }))
-      record = describe(settings_, *method_, prompts);
-    if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
+    const auto decided = [&](bool now) {
+      if (now) record = describe(settings_, *method_, prompts);
+      if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
+    };
+    decided(constrain.probe([&] { tell(settings_.servers.watch->trouble()); }));
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
@@ -134,6 +136,7 @@ class Run {
       scheduler.on_turn([&] { tell(""); });
     }
     grow_all(scheduler, folder.next());
+    if (!settings_.journal.replay && services.answered()) decided(constrain.settle());
 
     write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();

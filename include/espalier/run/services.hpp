@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +45,13 @@ class Services {
     std::uint64_t sum = 0;
     for (const auto& [port, journal, transport] : models_) sum += port.accounts().logical;
     return sum;
+  }
+  /// Whether a model has answered a question.
+  [[nodiscard]] bool answered() const {
+    return std::any_of(models_.begin(), models_.end(), [](const Model& model) {
+      const Accounts& of = model.port.accounts();
+      return of.logical > of.failed;
+    });
   }
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {

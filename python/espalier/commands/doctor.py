@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..doctor import inputs, services
 from ..doctor.finding import Finding, ok, problem
 from ..errors import Error
 from ..runs.job import check
-from .shared.findings import print_finding
+from .shared.findings import tell
 from .shared.run_options import add_method_option, add_run_options
 from .shared.settings import settings_of
 
@@ -28,15 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    findings = []
-    for finding in examined(settings_of(arguments)):
-        findings.append(finding)
-        if not arguments.json:
-            print_finding(finding)
-    bad = sum(finding.state == "problem" for finding in findings)
-    if arguments.json:
-        print(json.dumps({"problems": bad, "findings": [vars(finding) for finding in findings]}, ensure_ascii=False))
-    return 1 if bad else 0
+    return 1 if tell(examined(settings_of(arguments)), as_json=arguments.json) else 0
 
 
 def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..doctor.prompts import MethodPrompt, check_prompts, method_prompts, write_prompts
-from .shared.findings import print_finding
+from .shared.findings import tell
 from .shared.parser import add_command
 from .shared.run_options import add_method_option
 from .shared.settings import pairs
@@ -74,12 +74,4 @@ def as_text(prompt: MethodPrompt) -> str:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    findings = []
-    for finding in check_prompts(Path(arguments.folder), arguments.method):
-        findings.append(finding)
-        if not arguments.json:
-            print_finding(finding)
-    bad = sum(finding.state == "problem" for finding in findings)
-    if arguments.json:
-        print(json.dumps({"problems": bad, "findings": [vars(finding) for finding in findings]}, ensure_ascii=False))
-    return 2 if bad else 0
+    return 2 if tell(check_prompts(Path(arguments.folder), arguments.method), as_json=arguments.json) else 0

@@ -120,6 +120,7 @@ class _Resolved:
 
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
+        self._refuse_thinking(key)
         fingerprint = name or getattr(found, "fingerprint", None)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
         self._backends[key] = Backend(
@@ -127,9 +128,14 @@ class _Resolved:
         )
         return str(shown)
 
+    def _refuse_thinking(self, key: str) -> None:
+        if key.startswith("model") and self.plain.get("thinking"):
+            raise ValueError("option 'thinking' is not allowed beside a function, a part or hf: as model")
+
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
+        self._refuse_thinking(key)
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         model = self._stack.enter_context(
@@ -166,6 +172,7 @@ class _Resolved:
             name,
             revision=plain.get("model_revision") or "",
             api=plain.get("api") or "chat",
+            thinking=plain.get("thinking") or "",
             extra_body=body if isinstance(body, str) else json.dumps(body),
             **{**connection, **given},
         )

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/backend/http/detail/json_reader.hpp>
 #include <espalier/core/prompt.hpp>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include <espalier/core/error.hpp>
 
 #include <charconv>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>

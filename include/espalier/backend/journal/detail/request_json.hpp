@@ -34,6 +34,7 @@ inline std::string request_json(const Prompt& prompt) {
   for (const std::string& stop : sampling.stop) json.value(stop);
   json.end_array().field("logprobs", sampling.logprobs);
   if (sampling.token_logprobs) json.field("token_logprobs", true);
+  if (sampling.tools) json.field("tools", true);
   if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
   if (!sampling.grammar.empty()) json.field("grammar", sampling.grammar);
   if (!prompt.body().ids.empty()) detail::append_ids(json, "ids", prompt.body().ids);
