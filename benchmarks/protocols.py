@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import espalier as esp
+from espalier.eval import score
 
 METHODS = ("decex", "decouple", "airrag", "prorag", "reasonrag")
 FREE: dict[str, Any] = {"constrain": "off"}
@@ -29,13 +30,23 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def show(method: str, way: str, summary: dict[str, Any]) -> None:
+def scores(folder: Path, questions: str) -> str:
+    """Means of exact match and F1. A question without an answer is worth 0."""
+    golds = {row["id"]: row["golden_answers"] for row in lines(Path(questions))}
+    found = [score("common", row["answer"] or "", golds[row["id"]]) for row in lines(folder / "answers.jsonl")]
+    return ", ".join(f"{name.upper()} {sum(one[name] for one in found) / len(found):.3f}" for name in ("em", "f1"))
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def show(method: str, way: str, summary: dict[str, Any], scored: str) -> None:
     rows = {purpose: row for purpose, row in summary["by_purpose"].items() if row["calls"]}
     calls, readable = (sum(row[name] for row in rows.values()) for name in ("calls", "readable"))
-    score = {name: "-" if summary[name] is None else f"{summary[name]:.3f}" for name in ("em", "f1")}
     print(
         f"{method:<10}{way:<7} readable {readable} of {calls}, questions {summary['questions']},"
-        f" open {summary['open']}, failed {summary['failed']}, EM {score['em']}, F1 {score['f1']}, repairs"
+        f" open {summary['open']}, failed {summary['failed']}, {scored}, repairs"
         f" {sum(row['repairs'] for row in rows.values())} (good {sum(row['repaired'] for row in rows.values())}),"
         f" probes {sum(row['calls'] for row in summary.get('probes', {}).values())}, {summary['seconds']:.0f} s",
         flush=True,
@@ -67,7 +78,7 @@ def main() -> None:
                 out=folder,
                 **WAYS[way] | {"set": chosen | WAYS[way].get("set", {})},
             )
-            show(method, way, json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+            show(method, way, lines(folder / "summary.json")[0], scores(folder, given.questions))
 
 
 if __name__ == "__main__":
