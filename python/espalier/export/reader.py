@@ -41,7 +41,10 @@ def origin(row: Fields, *nodes: str) -> Origin:
 def one_turn(row: Fields, prompt: str, completion: str, *nodes: str) -> Dialogue:
     said = Message("user", row.text(prompt)), Message("assistant", row.text(completion))
     weighed = weights(row, "weights", said[1].content) if row.has("weights") else ()
-    return Dialogue(origin(row, *nodes), said, weighed)
+    weight = row.number("weight") if row.has("weight") else 1.0
+    if weight < 0:
+        raise row.wrong("weight", "should be 0 or more")
+    return Dialogue(origin(row, *nodes), said, weighed, weight=weight)
 
 
 def conversation(row: Fields) -> Dialogue:
