@@ -9,6 +9,7 @@ from typing import Any
 from ..runs.progress import shown_as
 from ..train import job
 from ..train.options import TrainOptions, described, options_of
+from ..train.stages.dpo import DPO, DpoOptions
 from ..train.stages.sft import SFT, SftOptions
 from .shared.parser import add_command
 
@@ -22,6 +23,15 @@ STAGES: dict[str, tuple[job.Stage[Any, Any], type[TrainOptions], str, tuple[str,
         (
             "espalier train sft --data out/demo --model models/small --out models/tuned",
             "espalier train sft --data out/a --data out/b --model micro:1M --context-weight 0.2 --out models/micro",
+        ),
+    ),
+    "dpo": (
+        DPO,
+        DpoOptions,
+        "Train a model on the preference pairs of dpo.jsonl, step by step.",
+        (
+            "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
+            "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
         ),
     ),
 }

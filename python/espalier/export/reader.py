@@ -88,7 +88,9 @@ def dpo(row: Fields) -> Pair:
     if provenance.text("method") == "decex" and prompt.rfind("<think>") > prompt.rfind("</think>"):
         start = prompt.rfind("<think>")
     margin = provenance.number("margin")
-    return Pair(origin(row, "chosen_node", "rejected_node"), prompt[:start], prompt[start:], chosen, rejected, margin)
+    kind = row.text("type") if row.has("type") else ""
+    nodes = "chosen_node", "rejected_node"
+    return Pair(origin(row, *nodes), prompt[:start], prompt[start:], chosen, rejected, margin, kind)
 
 
 def judged(row: Fields) -> Pair:

@@ -67,6 +67,8 @@ class Pair:
     chosen: str
     rejected: str
     margin: float | None
+    kind: str = ""
+    """decision or execution, "" = the row does not say."""
 
 
 @dataclass(frozen=True)

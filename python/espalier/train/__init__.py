@@ -7,9 +7,10 @@ from typing import Any
 from ..runs.progress import ProgressView
 from .job import Trained, train
 from .options import options_of
+from .stages.dpo import DPO, DpoOptions
 from .stages.sft import SFT, SftOptions
 
-__all__ = ["SftOptions", "Trained", "sft"]
+__all__ = ["DpoOptions", "SftOptions", "Trained", "dpo", "sft"]
 
 
 def sft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
@@ -18,3 +19,11 @@ def sft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
     Raises MissingPart, InputError for bad data, ValueError for a bad option, and Error where training itself fails.
     """
     return train(SFT, options_of(SftOptions, options), progress)
+
+
+def dpo(*, progress: ProgressView | None = None, **options: Any) -> Trained:
+    """Trains a model on the preference pairs of runs, step by step. The keywords are the fields of DpoOptions.
+
+    Raises as sft does.
+    """
+    return train(DPO, options_of(DpoOptions, options), progress)

@@ -6,19 +6,31 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from ..errors import InputError
 from ..export.records import Record
 from .data import Row
 from .lengths import LengthReport, length_report
 
-E = TypeVar("E", bound="Example")
+E = TypeVar("E", bound="Measured")
 R = TypeVar("R", bound=Record)
 
 
 class Dropped(Exception):
     """Why a row is left out."""
+
+
+class Measured(Protocol):
+    """What is batched by its length."""
+
+    @property
+    def length(self) -> int:
+        """Tokens that the model reads."""
+
+    @property
+    def learned(self) -> int:
+        """Tokens in the loss."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +45,10 @@ class Example:
 
     @property
     def length(self) -> int:
-        """Tokens that the model reads."""
         return len(self.ids)
 
     @property
     def learned(self) -> int:
-        """Tokens in the loss."""
         return sum(weight > 0 for weight in self.weights)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 Options = TypeVar("Options", bound="TrainOptions")
 
-EXECUTION = ("data", "out", "device", "save_every", "log_every", "overwrite")
+EXECUTION = ("data", "out", "device", "threads", "save_every", "log_every", "overwrite")
 """Options that do not change what is learned. Files are compared by their content in place of `data`."""
 
 
@@ -42,6 +42,7 @@ class TrainOptions:
     template: str = option("", "A file with the chat template for a model that has none.", "FILE")
     gguf: str = option("", "Also write model.gguf with weights of this type.", "TYPE", ("f16", "q8_0"))
     device: str = option("", "The device: cpu, cuda or cuda:N. The default is cuda where there is one.", "NAME")
+    threads: int = option(0, "The threads of a processor. 0 takes all cores; fewer are faster beside other work.", "N")
     save_every: int = option(200, "A checkpoint is written after each N steps. 0 writes none.", "N")
     log_every: int = option(10, "A line of metrics.jsonl is written after each N steps.", "N")
     overwrite: bool = option(False, "Train anew where OUT holds another training.")
@@ -51,7 +52,7 @@ class TrainOptions:
         object.__setattr__(self, "data", tuple(os.fspath(one) for one in data))
         object.__setattr__(self, "out", os.fspath(self.out))
         self._need("data", bool(self.data), "at least one folder")
-        for name in ("seed", "max_steps", "max_length", "lora", "save_every"):
+        for name in ("seed", "max_steps", "max_length", "lora", "threads", "save_every"):
             self._need(name, getattr(self, name) >= 0, "0 or more")
         for name in ("batch_tokens", "accumulate", "log_every"):
             self._need(name, getattr(self, name) >= 1, "1 or more")

@@ -39,6 +39,9 @@ def run(
 ) -> Trained:
     """Trains, and writes the files of the folder into `next_files`."""
     transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    if options.threads:
+        torch.set_num_threads(options.threads)
     transformers.set_seed(options.seed)
     check_before_loading(source, full=not options.lora)
     texts = lambda: [stage.texts(row.record) for row in data.rows]  # noqa: E731

@@ -256,7 +256,6 @@ def arguments(
         eval_steps=options.save_every or 500,
         disable_tqdm=True,
         report_to="none",
-        gradient_checkpointing=False,
         remove_unused_columns=False,
         **more,
     )
