@@ -13,7 +13,8 @@ import statistics
 import sys
 import tempfile
 import time
-from itertools import islice
+from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ def plain(model: Any, rows: list[Any], batches: list[list[int]], pad: int) -> fl
     return time.perf_counter() - begin
 
 
+def epochs(order: LengthBatches) -> Iterator[list[int]]:
+    """The batches of one epoch after the other."""
+    for epoch in count():
+        order.set_epoch(epoch)
+        yield from order
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="micro:1M", help="what is trained (micro:1M)")
@@ -84,9 +92,7 @@ def main() -> int:
             trainer.remove_callback(transformers.PrinterCallback)
             trainer.add_callback(clock := Clock())
             order = LengthBatches([one.length for one in rows], given.batch_tokens, options.seed)
-            batches = list(
-                islice((batch for epoch in range(99) for batch in (order.set_epoch(epoch), order)[1]), given.steps)
-            )
+            batches = list(islice(epochs(order), given.steps))
             tokens = sum(rows[i].length for batch in batches for i in batch)
             pad = policy.tokenizer.loaded.pad_token_id
             if number % 2:
@@ -96,9 +102,8 @@ def main() -> int:
                 theirs = plain(policy.model, rows, batches, pad)
                 trainer.train()
             ratios.append(theirs / clock.seconds)
-            print(
-                f"plain {tokens / theirs:,.0f} tokens/s, train sft {tokens / clock.seconds:,.0f}, ratio {ratios[-1]:.2f}"
-            )
+            speeds = f"plain {tokens / theirs:,.0f} tokens/s, train sft {tokens / clock.seconds:,.0f}"
+            print(f"{speeds}, ratio {ratios[-1]:.2f}")
     ratio = statistics.median(ratios)
     print(f"median ratio {ratio:.2f}")
     return 0 if ratio >= 0.9 else 1
