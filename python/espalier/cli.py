@@ -27,6 +27,7 @@ from .commands import (
     report,
     rescore,
     serve,
+    train,
     world,
 )
 from .commands.shared.config import with_config
@@ -52,7 +53,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
-        *(index, options, prompts, doctor, completion),
+        *(train, index, options, prompts, doctor, completion),
     )
 }
 

@@ -41,7 +41,10 @@ def origin(row: Fields, *nodes: str) -> Origin:
 def one_turn(row: Fields, prompt: str, completion: str, *nodes: str) -> Dialogue:
     said = Message("user", row.text(prompt)), Message("assistant", row.text(completion))
     weighed = weights(row, "weights", said[1].content) if row.has("weights") else ()
-    return Dialogue(origin(row, *nodes), said, weighed)
+    weight = row.number("weight") if row.has("weight") else 1.0
+    if weight < 0:
+        raise row.wrong("weight", "should be 0 or more")
+    return Dialogue(origin(row, *nodes), said, weighed, weight=weight)
 
 
 def conversation(row: Fields) -> Dialogue:
@@ -85,7 +88,9 @@ def dpo(row: Fields) -> Pair:
     if provenance.text("method") == "decex" and prompt.rfind("<think>") > prompt.rfind("</think>"):
         start = prompt.rfind("<think>")
     margin = provenance.number("margin")
-    return Pair(origin(row, "chosen_node", "rejected_node"), prompt[:start], prompt[start:], chosen, rejected, margin)
+    kind = row.text("type") if row.has("type") else ""
+    nodes = "chosen_node", "rejected_node"
+    return Pair(origin(row, *nodes), prompt[:start], prompt[start:], chosen, rejected, margin, kind)
 
 
 def judged(row: Fields) -> Pair:

@@ -48,6 +48,8 @@ class Dialogue:
     """[begin, end) in code points of the last message and what a token there weighs in the loss; 1 elsewhere."""
     correct: bool = True
     policy_loss: bool = True
+    weight: float = 1.0
+    """What the whole row weighs in the loss."""
 
     @property
     def one_turn(self) -> bool:
@@ -65,6 +67,8 @@ class Pair:
     chosen: str
     rejected: str
     margin: float | None
+    kind: str = ""
+    """decision or execution, "" = the row does not say."""
 
 
 @dataclass(frozen=True)

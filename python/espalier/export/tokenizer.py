@@ -40,12 +40,26 @@ class Tokenizer:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = str(error).strip().splitlines()[:1]
             raise InputError(f"--tokenizer '{name}': cannot be loaded ({' '.join(reason)})") from None
+        self._named(f"--tokenizer '{name}'", Path(name).name if Path(name).is_dir() else name)
+
+    @classmethod
+    def of(cls, loaded: Any, name: str) -> Tokenizer:
+        """A tokenizer that is loaded. Raises InputError."""
+        made = cls.__new__(cls)
+        made._tokenizer = loaded
+        made._named(name, name)
+        return made
+
+    def _named(self, where: str, name: str) -> None:
         if not getattr(self._tokenizer, "is_fast", False):
-            raise InputError(
-                f"--tokenizer '{name}': does not say where its tokens lie in a text (it is not a fast one)"
-            )
-        self.name = Path(name).name if Path(name).is_dir() else name
+            raise InputError(f"{where}: does not say where its tokens lie in a text (it is not a fast one)")
+        self.name = name
         self.eos: str = self._tokenizer.eos_token or ""
+
+    @property
+    def loaded(self) -> Any:
+        """The tokenizer of the transformers library."""
+        return self._tokenizer
 
     def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids and their [begin, end) in code points. `special` adds the tokens that the tokenizer puts around a

@@ -1,0 +1,90 @@
+"""`espalier train`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ..runs.progress import shown_as
+from ..train import job
+from ..train.options import TrainOptions, described, options_of
+from ..train.stages.dpo import DPO, DpoOptions
+from ..train.stages.sft import SFT, SftOptions
+from .shared.parser import add_command
+
+SUMMARY = "Train a model on the rows of runs."
+EXAMPLES = ()
+STAGES: dict[str, tuple[job.Stage[Any, Any], type[TrainOptions], str, tuple[str, ...]]] = {
+    "sft": (
+        SFT,
+        SftOptions,
+        "Fine-tune a model on sft.jsonl: what the model says is learned, documents are not.",
+        (
+            "espalier train sft --data out/demo --model models/small --out models/tuned",
+            "espalier train sft --data out/a --data out/b --model micro:1M --context-weight 0.2 --out models/micro",
+        ),
+    ),
+    "dpo": (
+        DPO,
+        DpoOptions,
+        "Train a model on the preference pairs of dpo.jsonl, step by step.",
+        (
+            "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
+            "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
+        ),
+    ),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
+    for name, (stage, kind, summary, examples) in STAGES.items():
+        one = add_command(stages, name, summary, examples)
+        one.add_argument(
+            "--data",
+            action="append",
+            required=True,
+            metavar="RUN",
+            help=f"The folder of a run with {stage.product}.jsonl. It may be repeated.",
+        )
+        one.add_argument(
+            "--model",
+            required=True,
+            metavar="MODEL",
+            help="The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one.",
+        )
+        one.add_argument("--out", required=True, metavar="DIR", help="The folder that gets the trained model.")
+        for field in described(kind):
+            add_option(one, field.name, field.default, field.metadata)
+        one.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_option(parser: argparse.ArgumentParser, name: str, default: Any, about: Any) -> None:
+    flag = "--" + name.replace("_", "-")
+    if isinstance(default, bool):
+        parser.add_argument(flag, action="store_true", help=about["help"])
+        return
+    shown = f" ({default})" if default else ""
+    parser.add_argument(
+        flag,
+        type=type(default),
+        default=default,
+        metavar=about["value"],
+        choices=about["choices"] or None,
+        help=about["help"] + shown,
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    stage, kind, _, _ = STAGES[arguments.stage]
+    given = {name: getattr(arguments, name) for name in ("data", "model", "out", *(f.name for f in described(kind)))}
+    options = options_of(kind, given)
+    trained = job.train(stage, options, shown_as(quiet=arguments.json))
+    if arguments.json:
+        print(json.dumps(vars(trained) | {"out": str(trained.out)}))
+        return 0
+    held_out = "" if trained.eval_loss is None else f", {trained.eval_loss:.4f} on the held-out rows"
+    loss = "" if trained.loss is None else f", loss {trained.loss:.4f}"
+    print(f"{trained.out}: {trained.steps:,} steps{loss}{held_out}")
+    return 0

@@ -1,0 +1,61 @@
+"""Batches of rows of nearly equal length, so that little is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from .examples import Example
+
+Batch = dict[str, torch.Tensor]
+
+
+class LengthBatches(torch.utils.data.Sampler[list[int]]):
+    """Numbers of rows, batch by batch: `rows * longest row` is at most `tokens`, and at least one row is in a batch.
+
+    Which rows go together depends on the seed alone. The order of the batches also depends on the epoch.
+    """
+
+    def __init__(self, lengths: Sequence[int], tokens: int, seed: int) -> None:
+        self._seed, self._epoch = seed, 0
+        tie = torch.randperm(len(lengths), generator=torch.Generator().manual_seed(seed)).tolist()
+        self._batches: list[list[int]] = []
+        batch: list[int] = []
+        for number in sorted(range(len(lengths)), key=lambda i: (lengths[i], tie[i])):
+            if batch and (len(batch) + 1) * lengths[number] > tokens:
+                self._batches.append(batch)
+                batch = []
+            batch.append(number)
+        if batch:
+            self._batches.append(batch)
+
+    @property
+    def batches(self) -> list[list[int]]:
+        """From the shortest rows to the longest."""
+        return self._batches
+
+    def set_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        noise = torch.Generator().manual_seed(self._seed * 1_000_003 + self._epoch)
+        for number in torch.randperm(len(self._batches), generator=noise).tolist():
+            yield self._batches[number]
+
+
+def collate(examples: Sequence[Example], pad: int) -> Batch:
+    """B rows, padded on the right to T tokens: input_ids [B, T] and weights [B, T].
+
+    No mask is needed. A token sees only those before it, and padding has no weight.
+    """
+    longest = max(len(one.ids) for one in examples)
+    ids = torch.full((len(examples), longest), pad, dtype=torch.long)
+    weights = torch.zeros(len(examples), longest)
+    for i, one in enumerate(examples):
+        ids[i, : len(one.ids)] = torch.tensor(one.ids)
+        weights[i, : len(one.ids)] = torch.tensor(one.weights)
+    return {"input_ids": ids, "weights": weights}

@@ -1,0 +1,27 @@
+"""The picture of the losses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def draw_curve(file: Path, lines: list[dict[str, Any]]) -> None:
+    """Draws the losses of metrics.jsonl over the steps. Without matplotlib there is no picture."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, label in (("loss", "training"), ("eval_loss", "held out")):
+        points = [(line["step"], line[name]) for line in lines if name in line]
+        if points:
+            axes.plot(*zip(*points, strict=True), label=label, marker="" if name == "loss" else "o")
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss")
+    if axes.has_data():
+        axes.legend()
+    FigureCanvasAgg(figure)
+    figure.savefig(file, dpi=120, metadata={"Software": None})

@@ -1,0 +1,108 @@
+"""The rows of one run or of several, and what is to be said of where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..errors import InputError
+from ..export.reader import read_product
+from ..export.records import Record
+from ..io.files import read_object
+from ..local.gguf import content_hash
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file of rows."""
+
+    path: Path
+    rows: int
+    hash: str
+    """32 hexadecimal digits of its content."""
+    run: dict[str, Any] = field(default_factory=dict)
+    """The run.json beside it, empty where there is none."""
+
+    @property
+    def prompts(self) -> str:
+        """The hash of the prompts of its run, '' for the built-in ones."""
+        return str(self.run.get("inputs", {}).get("prompts", ""))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated model wrote the rows."""
+        return bool(self.run.get("model", {}).get("name") == "simulated")
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What training.json says of it."""
+        run = {name: self.run.get(name) for name in ("method", "identity", "seed", "version") if name in self.run}
+        return {"file": str(self.path), "rows": self.rows, "hash": self.hash, "simulated": self.simulated, "run": run}
+
+
+@dataclass(frozen=True)
+class Row(Generic[R]):
+    """A record with the file that it stands in."""
+
+    record: R
+    source: int
+    """The number of its input, from 0."""
+
+    @property
+    def question(self) -> str:
+        """Equal for the rows of one question, which are held out together."""
+        return f"{self.source}:{self.record.origin.tree}"
+
+
+@dataclass(frozen=True)
+class Data(Generic[R]):
+    """What a stage learns from."""
+
+    inputs: tuple[Input, ...]
+    rows: tuple[Row[R], ...]
+
+    @property
+    def prompts(self) -> str:
+        """The hash of the prompts that the rows teach, '' for the built-in ones and for rows without a run."""
+        return next((one.prompts for one in self.inputs if one.run), "")
+
+
+def read_data(folders: Sequence[str], product: str, kind: type[R]) -> Data[R]:
+    """The rows of PRODUCT.jsonl in each folder, or of such a file that is named itself.
+
+    Raises InputError that names the folder, or the file, line and field.
+    """
+    inputs: list[Input] = []
+    rows: list[Row[R]] = []
+    for number, name in enumerate(folders):
+        file = Path(name) if Path(name).name == f"{product}.jsonl" else Path(name) / f"{product}.jsonl"
+        if not file.is_file():
+            raise InputError(f"{name}: there is no {product}.jsonl in this folder")
+        before = len(rows)
+        for record in read_product(file.parent, file.stem):
+            if not isinstance(record, kind):
+                raise InputError(f"{file}: row '{record.origin.id}' is no row for this stage")
+            rows.append(Row(record, number))
+        record_file = file.parent / "run.json"
+        run = read_object(record_file) if record_file.is_file() else {}
+        inputs.append(Input(file, len(rows) - before, content_hash(file), run))
+    same_prompts(inputs)
+    if not rows:
+        raise InputError(f"{', '.join(str(one.path) for one in inputs)}: there are no rows")
+    return Data(tuple(inputs), tuple(rows))
+
+
+def same_prompts(inputs: Sequence[Input]) -> None:
+    """Raises InputError where the runs asked by different prompts: their rows teach different forms."""
+    known = [one for one in inputs if one.run]
+    for one in known[1:]:
+        first = known[0]
+        for name, of in (("method", lambda i: i.run.get("method")), ("prompts", lambda i: i.prompts)):
+            if of(one) != of(first):
+                raise InputError(
+                    f"{one.path}: its run has other {name} than that of {first.path}, so its rows have another form"
+                )

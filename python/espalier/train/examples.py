@@ -1,0 +1,98 @@
+"""Rows as token ids, with what each token weighs in the loss."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from ..errors import InputError
+from ..export.records import Record
+from .data import Row
+from .lengths import LengthReport, length_report
+
+E = TypeVar("E", bound="Measured")
+R = TypeVar("R", bound=Record)
+
+
+class Dropped(Exception):
+    """Why a row is left out."""
+
+
+class Measured(Protocol):
+    """What is batched by its length."""
+
+    @property
+    def length(self) -> int:
+        """Tokens that the model reads."""
+
+    @property
+    def learned(self) -> int:
+        """Tokens in the loss."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row of T tokens."""
+
+    id: str
+    ids: Sequence[int]
+    """[T]"""
+    weights: Sequence[float]
+    """[T], of each token in the loss; 0 = outside."""
+
+    @property
+    def length(self) -> int:
+        return len(self.ids)
+
+    @property
+    def learned(self) -> int:
+        return sum(weight > 0 for weight in self.weights)
+
+
+@dataclass
+class Examples(Generic[E]):
+    """The examples of a stage: those that are learned, and those that are held out."""
+
+    train: list[E] = field(default_factory=list)
+    held_out: list[E] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def report(self) -> LengthReport:
+        every = [*self.train, *self.held_out]
+        return length_report([one.length for one in every], sum(one.learned for one in every), self.dropped)
+
+
+def examples_of(
+    rows: Sequence[Row[R]], make: Callable[[R], E], *, longest: int, share: float, seed: int
+) -> Examples[E]:
+    """What `make` makes of the rows, which raises Dropped for those to leave out. Rows of more than `longest` tokens
+    are left out too. All rows of a question are held out together.
+
+    Raises InputError if nothing is left.
+    """
+    found: Examples[E] = Examples()
+    first = ""
+    for row in rows:
+        try:
+            example = make(row.record)
+            if example.length > longest:
+                raise Dropped(f"longer than {longest:,} tokens")
+        except Dropped as why:
+            found.dropped[str(why)] += 1
+            first = first or f"row '{row.record.origin.id}': {why}"
+            continue
+        (found.held_out if held_out(row.question, share, seed) else found.train).append(example)
+    if not found.train:
+        more = f"; the first: {first}" if first else "; all are held out"
+        raise InputError(f"none of the {len(rows):,} rows is left to learn from{more}")
+    return found
+
+
+def held_out(question: str, share: float, seed: int) -> bool:
+    """Whether a question's rows are held out: a share of them that the seed draws."""
+    drawn = hashlib.blake2b(f"{seed}:{question}".encode(), digest_size=8).digest()
+    return int.from_bytes(drawn, "big") < share * 2**64

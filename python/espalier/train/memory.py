@@ -1,0 +1,96 @@
+"""How much memory training needs at its peak, estimated before the first step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Error
+from ..local.memory import available_memory, gib
+from .source import Source
+
+FLOAT = 4
+"""Bytes of a weight, of its gradient, and of each of AdamW's two moments."""
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory, 0 = unknown."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+    except (OSError, IndexError):
+        return 0
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Bytes by what they are for."""
+
+    process: int
+    """Of the process with the loaded weights (on a GPU: the weights alone)."""
+    training: int
+    """Gradients and AdamW's moments of the weights that are trained."""
+    activations: int
+    """What the backward pass of the largest batch needs, its logits included."""
+
+    @property
+    def total(self) -> int:
+        return self.process + self.training + self.activations
+
+    def __str__(self) -> str:
+        return (
+            f"peak memory about {gib(self.total)}: {gib(self.process)} with the model loaded, {gib(self.training)} of "
+            f"gradients and moments, {gib(self.activations)} for a batch"
+        )
+
+
+def activations(config: Any, tokens: int, logits: int, half: bool) -> int:
+    """Bytes that a Llama-like model keeps for the backward pass of so many tokens, `logits` of which have logits.
+
+    A layer keeps about 16 rows of its width (inputs of the norms, queries, keys and values before and after rotation,
+    the attention's output) and 4 of its network's inner width. Logits stand there three times as floats: themselves,
+    their log-probabilities and their gradient.
+    """
+    width, layers = config.hidden_size, config.num_hidden_layers
+    inner = getattr(config, "intermediate_size", 4 * width)
+    kept = layers * (16 * width + 4 * inner) * (FLOAT // 2 if half else FLOAT)
+    return tokens * kept + 3 * logits * config.vocab_size * FLOAT
+
+
+def peak(model: Any, *, tokens: int, logits: int, on_gpu: bool, half: bool) -> Peak:
+    """The estimate for a loaded model and its largest batch."""
+    every = sum(one.numel() for one in model.parameters())
+    trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
+    process = every * FLOAT if on_gpu else resident()
+    return Peak(process, 3 * FLOAT * trained, activations(model.config, tokens, logits, half))
+
+
+def check_before_loading(source: Source, *, full: bool) -> None:
+    """Raises Error where even the weights, their gradients and moments do not fit into the memory that is left. They
+    take 16 bytes a parameter, 4 with adapters."""
+    left = available_memory()
+    need = least_parameters(source) * FLOAT * (4 if full else 1)
+    if left is not None and need > left:
+        raise Error(f"{source.name}: too little memory: training needs {gib(need)} and more, {gib(left)} are left")
+
+
+def least_parameters(source: Source) -> int:
+    """The parameters of a model that is not loaded: of its files, a parameter takes 4 bytes in a folder (2 where its
+    configuration says 16 bits), and at most 2 in a GGUF file."""
+    if source.path is None:
+        return source.parameters
+    if source.kind == "gguf":
+        return source.bytes // 2
+    config = (source.path / "config.json").read_text(encoding="utf-8")
+    return source.bytes // (2 if any(name in config for name in ('"bfloat16"', '"float16"')) else 4)
+
+
+def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool) -> None:
+    """Says the estimate, and how it compares with what is left."""
+    import torch
+
+    left = torch.cuda.mem_get_info()[0] if on_gpu else available_memory()
+    more = estimate.training + estimate.activations
+    short = left is not None and more > left
+    say(f"{estimate}" + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else ""))

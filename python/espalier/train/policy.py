@@ -1,0 +1,95 @@
+"""The model that is trained, and its tokenizer, whatever they are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from ..errors import InputError
+from ..export.tokenizer import Tokenizer
+from .micro import new_model, new_tokenizer, rows_for_tokenizer
+from .source import Source
+
+
+@dataclass
+class Policy:
+    """A causal model of transformers in 4-byte floats, on the processor."""
+
+    model: Any
+    tokenizer: Tokenizer
+    """With offsets and a chat template."""
+    dtype: torch.dtype
+    """What its weights are saved as."""
+
+    @property
+    def context(self) -> int:
+        """The most tokens of a row."""
+        return int(getattr(self.model.config, "max_position_embeddings", 0) or 1 << 30)
+
+
+def load_policy(
+    source: Source, texts: Callable[[], Sequence[str]], *, seed: int, template: str = "", context: int = 0
+) -> Policy:
+    """The model that a source names. `texts` gives the rows' texts, for a new tokenizer. `template` is the text of a
+    chat template. Raises InputError for a model that cannot be loaded, or without a chat template."""
+    if source.kind == "micro":
+        tokenizer = new_tokenizer(rows_for_tokenizer(texts()))
+        model = new_model(source.parameters, tokenizer, seed, context)
+        dtype = torch.float32
+    else:
+        tokenizer, model, dtype = from_gguf(source.path) if source.kind == "gguf" else from_folder(source.path)
+    if template:
+        tokenizer.chat_template = template
+    if not tokenizer.chat_template:
+        raise InputError(f"{source.name}: the model has no chat template; --template FILE gives it one")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return Policy(model, Tokenizer.of(tokenizer, source.name), dtype)
+
+
+def from_folder(folder: Path | None) -> tuple[Any, Any, torch.dtype]:
+    assert folder is not None
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise InputError(f"{folder}: the model cannot be loaded ({first_line(error)})") from None
+    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
+        raise InputError(
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {model.get_input_embeddings().num_embeddings}"
+        )
+    return tokenizer, model, getattr(config, "dtype", None) or torch.float32
+
+
+def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
+    """The weights of a GGUF file as floats. What transformers notes of their quantisation is taken away, because it
+    would refuse to save the model."""
+    assert file is not None
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=torch.float32
+        )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
+        raise InputError(f"{file}: the model cannot be loaded ({first_line(error)})") from None
+    model.hf_quantizer, model.is_quantized = None, False
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    vocabulary = tokenizer.get_vocab()
+    if "<|im_end|>" in vocabulary:  # the converted tokenizer names the end of a document as the end of a turn
+        tokenizer.eos_token = "<|im_end|>"
+        if "<|endoftext|>" in vocabulary:
+            tokenizer.pad_token = "<|endoftext|>"
+        for config in (model.config, model.generation_config):
+            config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
+    return tokenizer, model, torch.bfloat16
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,58 @@
+"""What --model names: a folder, `gguf:FILE` or `micro:SIZE`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError
+from ..local.gguf import content_hash, read_header
+from ..local.transformers import check_folder, folder_hash, weights
+
+MICRO = re.compile(r"(\d+(?:\.\d+)?)([KM])")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the weights begin."""
+
+    kind: str
+    """folder, gguf or micro."""
+    name: str
+    path: Path | None
+    parameters: int = 0
+    """The wanted size of a micro model."""
+
+    @property
+    def hash(self) -> str:
+        """32 hexadecimal digits of what decides the first weights, '' for new ones."""
+        if self.path is None:
+            return ""
+        return folder_hash(self.path) if self.kind == "folder" else content_hash(self.path)
+
+    @property
+    def bytes(self) -> int:
+        """The size of the files with weights, 0 for new ones."""
+        if self.path is None:
+            return 0
+        files = weights(self.path) if self.kind == "folder" else [self.path]
+        return sum(file.stat().st_size for file in files)
+
+
+def source_of(model: str) -> Source:
+    """What a model's name means. Raises InputError for a file or folder without a model, ValueError for a bad size."""
+    kind, colon, rest = model.partition(":")
+    if colon and kind == "micro":
+        size = MICRO.fullmatch(rest)
+        if size is None or not float(size[1]):
+            raise ValueError(f"option 'model': {model} is not allowed, must be micro:SIZE with a size such as 1M or 500K")
+        return Source("micro", model, None, round(float(size[1]) * {"K": 1_000, "M": 1_000_000}[size[2]]))
+    if colon and kind == "gguf":
+        read_header(path := Path(rest))
+        return Source("gguf", path.stem, path)
+    path = Path(rest if colon and kind == "hf" else model)
+    if not path.is_dir():
+        raise InputError(f"{model}: there is no such folder of a model (gguf:FILE and micro:SIZE are the other forms)")
+    check_folder(path)
+    return Source("folder", path.resolve().name, path)

@@ -1,0 +1,261 @@
+"""The loop of training: that of transformers, with whole checkpoints, batches by length, and a stop at a bad loss."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from ..errors import Error
+from ..runs.progress import ProgressView, eta
+from .batches import Batch, LengthBatches, collate
+from .checkpoints import PART, place
+from .examples import Example, Examples
+from .losses import amount, weighted_nll
+from .memory import peak, say_memory
+from .options import TrainOptions
+
+METRICS = "metrics.jsonl"
+
+
+class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
+    """A trainer whose checkpoints appear whole or not at all, and which stops at a loss that is no number.
+
+    It is mixed into other trainers of transformers and TRL, before them.
+    """
+
+    decay = 0.5
+    """The share of the steps, at the end, in which the learning rate falls to 0."""
+    _saving: Path | None = None
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        falling = int(self.decay * num_training_steps)
+        self.args.lr_scheduler_kwargs = {"num_decay_steps": falling, "decay_type": "linear"}
+        return super().create_scheduler(num_training_steps, optimizer)
+
+    def _get_output_dir(self, trial: Any = None) -> str:
+        return str(self._saving or self.args.output_dir)
+
+    def _save_checkpoint(self, model: Any, trial: Any = None) -> None:
+        folder = Path(self.args.output_dir)
+        step = self.state.global_step
+        self._saving = folder / PART
+        try:
+            if self.is_world_process_zero():
+                shutil.rmtree(self._saving, ignore_errors=True)
+            self.accelerator.wait_for_everyone()
+            transformers.Trainer._save_checkpoint(self, model, trial)
+            self.accelerator.wait_for_everyone()
+            if self.is_world_process_zero():
+                place(self._saving / f"checkpoint-{step}", folder)
+        except Exception as error:  # safetensors and torch have errors of their own for a full disk
+            shutil.rmtree(self._saving, ignore_errors=True)
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise Error(f"{folder}: the checkpoint of step {step} cannot be written ({reason[0]})") from error
+        finally:
+            self._saving = None
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Any:
+        loss = super().training_step(*args, **kwargs)
+        if not torch.isfinite(loss):
+            step = self.state.global_step + 1
+            raise Error(f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps")
+        return loss
+
+
+class WeightedTrainer(WholeCheckpoints):
+    """Learns examples by a weighted loss over batches of nearly equal length.
+
+    `divisor` is one of DIVISORS. Stages with other losses override `loss_of` and `amount_of`.
+    """
+
+    def __init__(
+        self, *, examples: Sequence[Example], held_out: Sequence[Example], options: TrainOptions, pad: int, divisor: str, **more: Any
+    ) -> None:
+        self._options, self._pad, self._divisor = options, pad, divisor
+        super().__init__(
+            train_dataset=list(examples),
+            eval_dataset=list(held_out) or None,
+            data_collator=partial(collate, pad=pad),
+            **more,
+        )
+        self.loss_is_scaled_for_ga = True
+
+    @classmethod
+    def of(cls, setup: Any, examples: Examples[Any], **more: Any) -> Any:
+        """The trainer of a stage's setup. It first says how long the rows are and how much memory is needed."""
+        options, model = setup.options, setup.policy.model
+        setup.notes["lengths"] = examples.report.described
+        setup.say(str(examples.report))
+        given = arguments(options, setup.folder, setup.rate)
+        pad = setup.policy.tokenizer.loaded.pad_token_id
+        made = cls(
+            model=model, args=given, examples=examples.train, held_out=examples.held_out, options=options, pad=pad, **more
+        )
+        largest = made.largest_batch()
+        on_gpu = given.device.type == "cuda"
+        say_memory(peak(model, **largest, on_gpu=on_gpu, half=given.bf16), setup.say, on_gpu)
+        return made
+
+    def largest_batch(self) -> dict[str, int]:
+        """Tokens of the largest batch, and how many of its places have logits."""
+        tokens = logits = 0
+        for numbers in self.batches(self.train_dataset).batches:
+            rows = [self.train_dataset[number] for number in numbers]
+            longest = max(len(one.ids) for one in rows)
+            first = min(next((i for i, w in enumerate(one.weights) if w), longest) for one in rows)
+            tokens = max(tokens, len(rows) * longest)
+            logits = max(logits, len(rows) * (longest - first + 1))
+        return {"tokens": tokens, "logits": logits}
+
+    def batches(self, examples: Sequence[Example]) -> LengthBatches:
+        return LengthBatches([one.length for one in examples], self._options.batch_tokens, self._options.seed)
+
+    def _loader(self, examples: Sequence[Example]) -> Any:
+        loader = torch.utils.data.DataLoader(
+            examples, batch_sampler=self.batches(examples), collate_fn=self.data_collator, pin_memory=self.args.dataloader_pin_memory
+        )
+        return self.accelerator.prepare(loader)
+
+    def get_train_dataloader(self) -> Any:
+        return self._loader(self.train_dataset)
+
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        """The undivided loss of a batch, a scalar."""
+        return weighted_nll(model, batch["input_ids"], batch["weights"])
+
+    def amount_of(self, batch: Batch) -> torch.Tensor:
+        """What the loss of a step is divided by: the sum of this over its batches."""
+        return amount(batch["weights"], self._divisor)
+
+    def _get_num_items_in_batch(self, batch_samples: list[Batch], device: Any) -> Any:
+        if not batch_samples:
+            return None
+        found = torch.stack([self.amount_of(batch).float() for batch in batch_samples]).sum().to(device)
+        return self.accelerator.gather(found).sum() if self.args.world_size > 1 else found
+
+    def compute_loss(
+        self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> torch.Tensor:
+        divisor = self.amount_of(inputs) if num_items_in_batch is None else num_items_in_batch
+        # Gradients are averaged over the processes, and this is a sum over them.
+        return self.loss_of(model, inputs) * self.accelerator.num_processes / divisor.clamp(min=1e-9)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """The loss of all held-out rows together."""
+        if not self.eval_dataset:
+            return {}
+        self.model.eval()
+        sums = torch.zeros(2, device=self.args.device)
+        with torch.no_grad(), self.compute_loss_context_manager():
+            for batch in self._loader(self.eval_dataset):
+                batch = self._prepare_inputs(batch)
+                sums += torch.stack([self.loss_of(self.model, batch).float(), self.amount_of(batch).float()])
+        total, count = self.accelerator.reduce(sums).tolist() if self.args.world_size > 1 else sums.tolist()
+        metrics = {"eval_loss": total / max(count, 1e-9)}
+        self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _track_num_input_tokens(self, inputs: Batch) -> None:
+        self.state.num_input_tokens_seen += int(inputs["input_ids"].numel())
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        return 0
+
+
+class Watch(transformers.TrainerCallback):  # type: ignore[misc]
+    """Writes metrics.jsonl and moves the progress bar."""
+
+    def __init__(self, folder: Path, view: ProgressView) -> None:
+        self._file, self._view, self._begin, self._first, self._loss = folder / METRICS, view, time.monotonic(), 0, ""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        self._begin, self._first = time.monotonic(), state.global_step
+        kept = [line for line in metrics(self._file) if line["step"] <= state.global_step]
+        self._file.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
+        if not state.is_world_process_zero or not logs or "train_runtime" in logs:
+            return
+        named = {"learning_rate": "lr", "grad_norm": "gradient_norm"}
+        line = {"step": state.global_step, "seconds": round(time.monotonic() - self._begin, 2)}
+        line |= {named.get(name, name): value for name, value in logs.items() if _is_number(value)}
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        if "loss" in logs:
+            self._loss = f", loss {float(logs['loss']):.4f}"
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        seconds = time.monotonic() - self._begin
+        done, of_all = state.global_step, state.max_steps
+        left = eta(done - self._first, of_all - self._first, seconds)
+        self._view.show(done, of_all, seconds, f"step {done:,}/{of_all:,}{self._loss}, ETA {left}")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def metrics(file: Path) -> list[dict[str, Any]]:
+    """The lines of a metrics.jsonl, without one that a kill cut off."""
+    if not file.is_file():
+        return []
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break
+    return found
+
+
+def device_of(name: str) -> torch.device:
+    """The device of this name. Raises ValueError where there is none."""
+    from ..local.transformers import chosen_device
+
+    device: torch.device = chosen_device(torch, name)
+    return device
+
+
+def arguments(
+    options: TrainOptions, folder: Path, rate: float, kind: Callable[..., Any] = transformers.TrainingArguments, **more: Any
+) -> Any:
+    """What transformers calls the arguments of training. `kind` makes them, also those of TRL's trainers."""
+    device = device_of(options.device)
+    on_gpu = device.type == "cuda"
+    return kind(
+        output_dir=str(folder),
+        use_cpu=not on_gpu,
+        bf16=on_gpu and torch.cuda.is_bf16_supported(),
+        seed=options.seed,
+        num_train_epochs=options.epochs,
+        max_steps=options.max_steps or -1,
+        gradient_accumulation_steps=options.accumulate,
+        learning_rate=rate,
+        weight_decay=options.weight_decay,
+        adam_beta2=0.95,
+        warmup_steps=options.warmup,
+        lr_scheduler_type="warmup_stable_decay",
+        logging_steps=options.log_every,
+        logging_nan_inf_filter=False,
+        save_strategy="steps" if options.save_every else "no",
+        save_steps=options.save_every or 500,
+        eval_strategy="steps" if options.eval_share else "no",
+        eval_steps=options.save_every or 500,
+        disable_tqdm=True,
+        report_to="none",
+        remove_unused_columns=False,
+        **more,
+    )
