@@ -97,6 +97,8 @@ def kept(folder: Path, examples: list[PairExample]) -> Any:
         shutil.rmtree(part, ignore_errors=True)
         names = ("prompt_ids", "chosen_ids", "rejected_ids")
         datasets.disable_progress_bars()
-        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(part)
+        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(
+            part
+        )
         part.rename(folder)
     return datasets.load_from_disk(str(folder))

@@ -57,7 +57,9 @@ def run(
     try:
         trainer.train(resume_from_checkpoint=resumed(setup.folder, say))
     except (MemoryError, torch.OutOfMemoryError) as error:
-        raise Error(f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps") from error
+        raise Error(
+            f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
+        ) from error
     if options.eval_share:
         trainer.evaluate()
     lines = metrics(out / METRICS)
