@@ -149,7 +149,9 @@ PRODUCTS: dict[str, Reader] = {
 
 
 def read_product(run: Path, product: str, read: Reader | None = None) -> Iterator[Record]:
-    """The records in a file of a run, whose lines `read` reads in place of the usual reader. Raises InputError, which names file, line and field."""
+    """The records in a file of a run, whose lines `read` reads in place of the usual reader.
+
+    Raises InputError, which names file, line and field."""
     read = PRODUCTS[product] if read is None else read
     ids = set()
     for row in read_rows(run / f"{product}.jsonl"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..io.files import read_object, write_text
+from .checkpoints import newest
 from .trainer import METRICS
 
 PLAN = "plan.json"
@@ -29,7 +30,8 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool) -> bool:
     """
     file = folder / PLAN
     plan = json.loads(json.dumps(plan))
-    if file.is_file() and not overwrite:
+    begun = (folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None
+    if begun and file.is_file() and not overwrite:
         before = read_object(file)
         for name in plan | before:
             if plan.get(name) != before.get(name):

@@ -107,7 +107,8 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
         next_files = stack.enter_context(working(out, f"train {stage.name}"))
         if view:
             stack.enter_context(view)
-        plan = {"stage": stage.name, **options.plan, "weights": source.hash, "rows": [one.hash for one in data.inputs]}
+        plan = {"stage": stage.name, **options.plan, "model": source.name, "weights": source.hash}
+        plan["data"] = [one.hash for one in data.inputs]
         from . import folder, run  # these need torch
 
         if folder.begin(out, plan, overwrite=options.overwrite):

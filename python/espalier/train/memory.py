@@ -93,7 +93,4 @@ def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool) -> None
     left = torch.cuda.mem_get_info()[0] if on_gpu else available_memory()
     more = estimate.training + estimate.activations
     short = left is not None and more > left
-    say(
-        f"{estimate}"
-        + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else "")
-    )
+    say(f"{estimate}" + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else ""))

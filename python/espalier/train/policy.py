@@ -73,7 +73,9 @@ def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
     assert file is not None
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        model = transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=torch.float32
+        )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
         raise InputError(f"{file}: the model cannot be loaded ({first_line(error)})") from None
     model.hf_quantizer, model.is_quantized = None, False

@@ -97,8 +97,7 @@ def kept(folder: Path, examples: list[PairExample]) -> Any:
         shutil.rmtree(part, ignore_errors=True)
         names = ("prompt_ids", "chosen_ids", "rejected_ids")
         datasets.disable_progress_bars()
-        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(
-            part
-        )
+        examples = sorted(examples, key=lambda one: one.length)  # little padding, also where TRL makes the batches
+        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(part)
         part.rename(folder)
     return datasets.load_from_disk(str(folder))

@@ -57,12 +57,11 @@ def run(
     try:
         trainer.train(resume_from_checkpoint=resumed(setup.folder, say))
     except (MemoryError, torch.OutOfMemoryError) as error:
-        raise Error(
-            f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
-        ) from error
-    if options.eval_share:
-        trainer.evaluate()
+        raise Error(f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps") from error
     lines = metrics(out / METRICS)
+    if options.eval_share and not any(line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines):
+        trainer.evaluate()
+        lines = metrics(out / METRICS)
     record = {
         "stage": stage.name,
         "steps": trainer.state.global_step,

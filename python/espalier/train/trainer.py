@@ -67,9 +67,7 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
         loss = super().training_step(*args, **kwargs)
         if not torch.isfinite(loss):
             step = self.state.global_step + 1
-            raise Error(
-                f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps"
-            )
+            raise Error(f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps")
         return loss
 
 
@@ -80,14 +78,7 @@ class WeightedTrainer(WholeCheckpoints):
     """
 
     def __init__(
-        self,
-        *,
-        examples: Sequence[Example],
-        held_out: Sequence[Example],
-        options: TrainOptions,
-        pad: int,
-        divisor: str,
-        **more: Any,
+        self, *, examples: Sequence[Example], held_out: Sequence[Example], options: TrainOptions, pad: int, divisor: str, **more: Any
     ) -> None:
         self._options, self._pad, self._divisor = options, pad, divisor
         super().__init__(
@@ -107,13 +98,7 @@ class WeightedTrainer(WholeCheckpoints):
         given = arguments(options, setup.folder, setup.rate)
         pad = setup.policy.tokenizer.loaded.pad_token_id
         made = cls(
-            model=model,
-            args=given,
-            examples=examples.train,
-            held_out=examples.held_out,
-            options=options,
-            pad=pad,
-            **more,
+            model=model, args=given, examples=examples.train, held_out=examples.held_out, options=options, pad=pad, **more
         )
         largest = made.largest_batch()
         on_gpu = given.device.type == "cuda"
@@ -136,10 +121,7 @@ class WeightedTrainer(WholeCheckpoints):
 
     def _loader(self, examples: Sequence[Example]) -> Any:
         loader = torch.utils.data.DataLoader(
-            examples,
-            batch_sampler=self.batches(examples),
-            collate_fn=self.data_collator,
-            pin_memory=self.args.dataloader_pin_memory,
+            examples, batch_sampler=self.batches(examples), collate_fn=self.data_collator, pin_memory=self.args.dataloader_pin_memory
         )
         return self.accelerator.prepare(loader)
 
@@ -248,11 +230,7 @@ def device_of(name: str) -> torch.device:
 
 
 def arguments(
-    options: TrainOptions,
-    folder: Path,
-    rate: float,
-    kind: Callable[..., Any] = transformers.TrainingArguments,
-    **more: Any,
+    options: TrainOptions, folder: Path, rate: float, kind: Callable[..., Any] = transformers.TrainingArguments, **more: Any
 ) -> Any:
     """What transformers calls the arguments of training. `kind` makes them, also those of TRL's trainers."""
     device = device_of(options.device)

@@ -1,0 +1,116 @@
+"""A trained Llama as one file that llama.cpp reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, MissingPart
+
+NAMES = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+"""A layer's weights, as transformers and as llama.cpp name them."""
+
+
+def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
+    """Writes the model with weights of 16 bits ("f16") or of blocks of 8 bits ("q8_0"). Norms stay floats.
+
+    Raises InputError for a model that is no Llama, or whose tokenizer is no byte-level BPE, and MissingPart.
+    """
+    try:
+        import gguf
+    except ImportError:
+        raise MissingPart("--gguf needs the package gguf: pip install gguf") from None
+    config = model.config
+    if config.model_type != "llama":
+        raise InputError(f"option 'gguf': only Llama models are written, this one is '{config.model_type}'")
+    heads, keys = config.num_attention_heads, config.num_key_value_heads
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_name(file.parent.name)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(keys)
+    writer.add_rope_dimension_count(config.hidden_size // heads)
+    writer.add_rope_freq_base(float(config.rope_parameters["rope_theta"]))
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    quantised = gguf.GGMLQuantizationType[kind.upper()]
+    writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{kind.upper()}"])
+    add_tokenizer(writer, gguf, tokenizer, config.vocab_size)
+    for name, values in tensors(model, heads, keys):
+        # Blocks of 8 bits hold 32 numbers, so a row that is no multiple of that stays at 16 bits.
+        fits = values.ndim == 2 and (kind == "f16" or values.shape[1] % 32 == 0)
+        chosen = quantised if fits else gguf.GGMLQuantizationType.F16 if values.ndim == 2 else None
+        if chosen is None:
+            writer.add_tensor(name, values)
+        else:
+            writer.add_tensor(name, gguf.quantize(values, chosen), raw_dtype=chosen)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def tensors(model: Any, heads: int, keys: int) -> Iterator[tuple[str, Any]]:
+    """The weights as arrays of floats, under llama.cpp's names."""
+    for name, tensor in model.state_dict().items():
+        values = tensor.detach().float().cpu().numpy()
+        if name == "model.embed_tokens.weight":
+            yield "token_embd.weight", values
+        elif name == "model.norm.weight":
+            yield "output_norm.weight", values
+        elif name == "lm_head.weight":
+            if not model.config.tie_word_embeddings:
+                yield "output.weight", values
+        else:
+            layer, part = name.removeprefix("model.layers.").split(".", 1)
+            part, _, end = part.rpartition(".")
+            if part in ("self_attn.q_proj", "self_attn.k_proj"):
+                values = rotated(values, heads if part == "self_attn.q_proj" else keys)
+            yield f"blk.{layer}.{NAMES[part]}.{end}", values
+
+
+def rotated(values: Any, heads: int) -> Any:
+    """Rows in llama.cpp's order: transformers rotates the two halves of a head, llama.cpp rotates neighbours."""
+    return values.reshape(heads, 2, values.shape[0] // heads // 2, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
+
+
+def add_tokenizer(writer: Any, gguf: Any, tokenizer: Any, size: int) -> None:
+    """A byte-level BPE tokenizer. Raises InputError for another one."""
+    import json
+
+    raw = json.loads(tokenizer.backend_tokenizer.to_str())
+    if raw["model"]["type"] != "BPE" or raw["model"].get("byte_fallback"):
+        raise InputError(f"option 'gguf': the tokenizer is no byte-level BPE, but {raw['model']['type']}")
+    by_id = {number: token for token, number in tokenizer.get_vocab().items()}
+    special = {one["id"] for one in raw["added_tokens"] if one["special"]}
+    added = {one["id"] for one in raw["added_tokens"]}
+    types = gguf.TokenType
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([by_id.get(i, f"<unused{i}>") for i in range(size)])
+    writer.add_token_types(
+        [
+            types.UNUSED if i not in by_id else types.CONTROL if i in special else types.USER_DEFINED if i in added else types.NORMAL
+            for i in range(size)
+        ]
+    )  # fmt: skip
+    merges = raw["model"]["merges"]
+    writer.add_token_merges([one if isinstance(one, str) else " ".join(one) for one in merges])
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    writer.add_pad_token_id(tokenizer.pad_token_id)
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(tokenizer.chat_template)
