@@ -1,0 +1,96 @@
+"""Each bad input is one clear line that names the row or the option."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import dpo_row, sft_row, train_dpo, train_sft, write_rows
+from espalier.errors import Error, InputError
+from espalier.export.byte_tokenizer import byte_tokenizer
+
+
+def test_rows_of_other_prompts(run: Path, tiny: Path, tmp_path: Path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sft.jsonl").write_bytes((run / "sft.jsonl").read_bytes())
+    record = json.loads((run / "run.json").read_text())
+    record["inputs"]["prompts"] = "another"
+    (other / "run.json").write_text(json.dumps(record))
+    from espalier.train import sft
+
+    with pytest.raises(InputError, match="other prompts"):
+        sft(data=[run, other], model=str(tiny), out=tmp_path / "out")
+
+
+def test_pairs_of_other_prompts_than_the_model_has_learned(run: Path, tiny: Path, tmp_path: Path):
+    train_sft(run, tiny, tmp_path / "sft", max_steps=1)
+    record = json.loads((tmp_path / "sft" / "training.json").read_text())
+    (tmp_path / "sft" / "training.json").write_text(json.dumps(record | {"prompts": "another"}))
+    with pytest.raises(InputError, match=r"dpo.jsonl: its rows have another template than the model"):
+        train_dpo(run, tmp_path / "sft", tmp_path / "out")
+
+
+def test_pairs_that_do_not_differ(tiny: Path, tmp_path: Path):
+    rows = [dpo_row("Q", "same", "same", i) for i in range(3)]
+    with pytest.raises(InputError, match=r"none of the 3 rows is left .* row 'q0#1>2': chosen equals rejected"):
+        train_dpo(write_rows(tmp_path / "data", "dpo", rows), tiny, tmp_path / "out")
+
+
+def test_rows_that_are_all_too_long(run: Path, tiny: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"none of the \d+ rows is left .* longer than 20 tokens"):
+        train_sft(run, tiny, tmp_path / "out", max_length=20)
+
+
+def test_a_model_without_a_chat_template(run: Path, network, tmp_path: Path):
+    bare = byte_tokenizer()
+    template, bare.chat_template = bare.chat_template, None
+    bare.save_pretrained(tmp_path / "bare")
+    network.save_pretrained(tmp_path / "bare")
+    with pytest.raises(InputError, match="no chat template; --template FILE gives it one"):
+        train_sft(run, tmp_path / "bare", tmp_path / "out")
+    (tmp_path / "template").write_text(template)
+    assert train_sft(run, tmp_path / "bare", tmp_path / "out", template=str(tmp_path / "template")).steps == 4
+    with pytest.raises(InputError, match="option 'template'"):
+        train_sft(run, tmp_path / "bare", tmp_path / "out", template=str(tmp_path / "absent"))
+
+
+def test_a_tokenizer_that_is_larger_than_the_model(run: Path, network, tmp_path: Path):
+    large = byte_tokenizer()
+    large.add_tokens(["one", "two"])
+    network.save_pretrained(tmp_path / "model")
+    large.save_pretrained(tmp_path / "model")
+    with pytest.raises(InputError, match="the tokenizer has 261 tokens, the model 259"):
+        train_sft(run, tmp_path / "model", tmp_path / "out")
+
+
+def test_a_loss_that_is_no_number(run: Path, network, tmp_path: Path):
+    with torch.no_grad():
+        network.model.norm.weight.fill_(float("nan"))
+    network.save_pretrained(tmp_path / "model")
+    byte_tokenizer().save_pretrained(tmp_path / "model")
+    with pytest.raises(Error, match="the loss of step 1 is nan: a lower option 'lr'"):
+        train_sft(run, tmp_path / "model", tmp_path / "out")
+
+
+def test_too_little_memory_is_said_before_loading(run: Path, tiny: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("espalier.train.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("espalier.train.run.load_policy", lambda *args, **more: pytest.fail("was loaded"))
+    with pytest.raises(Error, match="tiny: too little memory: training needs"):
+        train_sft(run, tiny, tmp_path / "out")
+
+
+def test_a_folder_that_is_at_work(run: Path, tiny: Path, tmp_path: Path):
+    from espalier.io.files import working
+
+    with working(tmp_path / "out", "train sft"), pytest.raises(InputError, match="train sft"):
+        train_sft(run, tiny, tmp_path / "out")
+
+
+def test_a_row_without_text_is_named(tiny: Path, tmp_path: Path):
+    row = sft_row("Q", "a")
+    del row["completion"]
+    with pytest.raises(InputError, match=r"sft.jsonl:1: field 'completion': is missing"):
+        train_sft(write_rows(tmp_path / "data", "sft", [row]), tiny, tmp_path / "out")

@@ -1,0 +1,100 @@
+"""`train dpo`: pairs of single steps."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from conftest import dpo_row, train_dpo, write_rows
+from espalier.export.byte_tokenizer import byte_tokenizer
+from espalier.export.reader import read_product
+from espalier.export.tokenizer import Tokenizer
+from espalier.train.examples import Dropped
+from espalier.train.stages.dpo import DpoOptions, example_of
+
+TOKENIZER = Tokenizer.of(byte_tokenizer(), "bytes")
+
+
+def options(**more: object) -> DpoOptions:
+    return DpoOptions(data="d", model="m", out="o", **more)
+
+
+def test_only_the_steps_are_compared(run: Path):
+    decode = byte_tokenizer().decode
+    for pair in read_product(run, "dpo"):
+        example = example_of(pair, TOKENIZER, options())
+        before = f"<|im_start|>user\n{pair.prompt}<|im_end|>\n<|im_start|>assistant\n{pair.begun}"
+        shared = decode(example.prompt_ids).removeprefix(before)
+        assert decode(example.prompt_ids).startswith(before) and not shared
+        assert decode(example.chosen_ids) == pair.chosen and decode(example.rejected_ids) == pair.rejected
+
+
+def test_pairs_are_chosen_by_kind_and_margin(tmp_path: Path):
+    rows = [dpo_row("Q", "a", "a"), dpo_row("Q", "a", "b", 1, type="decision")]
+    equal, decision = read_product(write_rows(tmp_path, "dpo", rows), "dpo")
+    with pytest.raises(Dropped, match="chosen equals rejected"):
+        example_of(equal, TOKENIZER, options())
+    assert example_of(decision, TOKENIZER, options(kinds="decision")).learned == 2
+    with pytest.raises(Dropped, match="not execution"):
+        example_of(decision, TOKENIZER, options(kinds="execution"))
+    with pytest.raises(Dropped, match="below 0.6"):
+        example_of(decision, TOKENIZER, options(min_margin=0.6))
+
+
+def logp(network: transformers.LlamaForCausalLM, before: list[int], step: list[int]) -> float:
+    ids = torch.tensor([before + step])
+    with torch.no_grad():
+        logs = torch.log_softmax(network(input_ids=ids).logits[0].float(), -1)
+    return sum(logs[len(before) + i - 1, token].item() for i, token in enumerate(step))
+
+
+def test_the_loss_of_a_pair_is_that_of_the_formula(tmp_path: Path, tiny: Path):
+    """The first step's margin is 0, so the loss is ln 2. The second one's is -ln sigmoid(beta * (change of the chosen
+    step's log-probability - that of the rejected one)), worked out with the weights after one step."""
+    data = write_rows(tmp_path / "data", "dpo", [dpo_row("Q", "yes", "no")])
+    train_dpo(data, tiny, tmp_path / "two", max_steps=2, warmup=0.0, decay=0.0, beta=0.5)
+    train_dpo(data, tiny, tmp_path / "one", max_steps=1, warmup=0.0, decay=0.0, beta=0.5)
+    lines = [json.loads(line) for line in (tmp_path / "two" / "metrics.jsonl").read_text().splitlines()]
+    assert lines[0]["loss"] == pytest.approx(math.log(2), abs=1e-5)
+    [pair] = read_product(data, "dpo")
+    example = example_of(pair, TOKENIZER, options())
+    changes = []
+    for step in (example.chosen_ids, example.rejected_ids):
+        new, old = (
+            logp(transformers.LlamaForCausalLM.from_pretrained(folder), example.prompt_ids, step)
+            for folder in (tmp_path / "one", tiny)
+        )
+        changes.append(new - old)
+    expected = -math.log(1 / (1 + math.exp(-0.5 * (changes[0] - changes[1]))))
+    assert lines[1]["loss"] == pytest.approx(expected, abs=1e-4) and expected < 0.69
+
+
+def test_what_the_model_said_at_the_beginning_is_asked_once(run: Path, tiny: Path, tmp_path: Path, monkeypatch):
+    from espalier.train.preference import StepDpoTrainer
+
+    asked = []
+    original = StepDpoTrainer.compute_ref_log_probs
+    monkeypatch.setattr(
+        StepDpoTrainer, "compute_ref_log_probs", lambda self, *args: asked.append(1) or original(self, *args)
+    )
+
+    def stop(self, *args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(StepDpoTrainer, "training_step", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_dpo(run, tiny, tmp_path / "out")
+    first = len(asked)
+    train_dpo(run, tiny, tmp_path / "out")
+    assert first > 0 and len(asked) == first
+
+
+def test_variants_of_trl_are_taken(run: Path, tiny: Path, tmp_path: Path):
+    for name, more in {"norm": {"loss": "sigmoid_norm"}, "anchored": {"sft_weight": 0.5}, "lora": {"lora": 2}}.items():
+        trained = train_dpo(run, tiny, tmp_path / name, max_steps=2, eval_share=0.2, **more)
+        assert trained.steps == 2 and math.isfinite(trained.loss) and math.isfinite(trained.eval_loss)
