@@ -58,8 +58,10 @@ class Scorer:
         rows = [self._read(text) for text in texts]
         found: list[tuple[float, ...]] = [()] * len(rows)
         for numbers in LengthBatches([len(ids) for ids, _ in rows], BATCH_TOKENS, 0).batches:
-            for number, values in zip(numbers, self._numbers([rows[i] for i in numbers]), strict=True):
-                found[number] = values
+            with torch.no_grad():
+                values = self._numbers([rows[i] for i in numbers])
+            for number, row in zip(numbers, values, strict=True):
+                found[number] = row
         return found
 
     def _read(self, text: str | list[int]) -> Place:
@@ -79,7 +81,6 @@ class Scorer:
         plan, search = (token_at(offsets, at) for at in places(text))
         return ids, (plan, search)
 
-    @torch.no_grad()
     def _numbers(self, rows: Sequence[Place]) -> list[tuple[float, ...]]:
         ids, mask = (torch.tensor(one, device=self._device) for one in padded([ids for ids, _ in rows], self._pad))
         if self._heads is None:

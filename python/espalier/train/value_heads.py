@@ -19,7 +19,7 @@ FILE = "value_heads.safetensors"
 NAMES = ("plan", "search")
 
 
-class ValueHeads(torch.nn.Module):
+class ValueHeads(torch.nn.Module):  # type: ignore[misc]
     """tanh(weight . hidden + bias), each in [-1, 1] (DecoupleRAG, section 3.3)."""
 
     def __init__(self, width: int) -> None:
