@@ -59,7 +59,10 @@ def test_values_are_read_behind_the_thought_and_behind_the_documents():
         (TEXT.removesuffix("\nFinish(y)\n"), 1.0),
     ]
     assert [(TEXT[:at].endswith("Doc 1"), v) for at, v in made.searches] == [(True, -0.25)]
-    assert [TEXT[begin:end] for begin, end in made.learned] == ["Thought: Hm.\nSearch(x)\n", "Thought: So.\nFinish(y)\n"]
+    assert [TEXT[begin:end] for begin, end in made.learned] == [
+        "Thought: Hm.\nSearch(x)\n",
+        "Thought: So.\nFinish(y)\n",
+    ]
 
 
 def test_a_server_reads_the_newest_step_where_training_did():
@@ -139,5 +142,7 @@ def test_a_folder_of_a_policy_is_no_value_model(tiny: Path):
 
 
 def test_adapters_are_refused(tmp_path: Path, tiny: Path):
-    with pytest.raises(ValueError, match="option 'lora': 8 is not allowed, must be 0: heads are trained with all weights"):
+    with pytest.raises(
+        ValueError, match="option 'lora': 8 is not allowed, must be 0: heads are trained with all weights"
+    ):
         value(data=tmp_path, model=str(tiny), out=tmp_path / "out", lora=8)

@@ -109,9 +109,7 @@ def add_answers_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_values_options(parser: argparse.ArgumentParser) -> None:
-    add(
-        parser, "--model", "The folder of `espalier train value` or `train prm`.", metavar="DIR", required=True
-    )
+    add(parser, "--model", "The folder of `espalier train value` or `train prm`.", metavar="DIR", required=True)
     add(parser, "--device", "cpu, cuda or cuda:N. The default is cuda where there is one.", default="", metavar="NAME")
     add_number(parser, "--max-texts", "texts a request", 1024)
     add_number(parser, "--max-text", "characters a text", 1 << 20)
