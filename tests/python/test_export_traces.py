@@ -106,7 +106,8 @@ def test_a_trace_of_prime_rl_has_each_shared_node_once(tmp_path: Path, tokenizer
             assert node["advantages"] == pytest.approx([advantage] * len(ids(text)))
             weights = [0.0] * len(lead) + [share[source]] * len(ids(text))
             assert node["loss_weights"]["share"] == pytest.approx(weights)
-    assert [node["message"]["role"] for node in trace["nodes"]] == [
+    roles = "user assistant tool assistant assistant assistant"
+    assert " ".join(node["message"]["role"] for node in trace["nodes"]) == roles
         "user",
         "assistant",
         "tool",
@@ -231,9 +232,9 @@ def test_texts_are_neutralised_as_in_prompts(tmp_path: Path, text: str):
 
 def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
     run = recorded(tmp_path)
-    with pytest.raises(InputError, match="question 'q1': its steps have no process rewards.*annotate RUN --with prm"):
+    with pytest.raises(InputError, match=r"question 'q1': its steps have no process rewards.*annotate RUN --with prm"):
         exported(run, "traces.trl", tokenizer, advantage="process")
-    with pytest.raises(ValueError, match="format 'traces.trl' writes token ids and needs a tokenizer"):
+    with pytest.raises(ValueError, match=r"format 'traces.trl' writes token ids and needs a tokenizer"):
         export(run, "traces.trl", out=tmp_path / "out")
     with pytest.raises(ValueError, match="advantage is 'best', allowed: outcome, tree, process"):
         exported(run, "traces.trl", tokenizer, advantage="best")
@@ -241,7 +242,7 @@ def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
         exported(run, "traces.trl", tokenizer, beta=-1)
     (tmp_path / "run.json").write_text(json.dumps({**RUN, "method": "airrag"}))
     with pytest.raises(
-        InputError, match="trees of the method 'airrag' are no chains of one policy, allowed: decex, pr"
+        InputError, match="trees of the method 'airrag' are no chains of one policy"
     ):
         exported(run, "traces.trl", tokenizer)
     assert set(FORMS) == {"decex", "prorag"}

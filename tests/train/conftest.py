@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import espalier
 import pytest
 import torch
 import transformers
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.train import dpo, sft
 
 torch.set_num_threads(1)
 
@@ -52,44 +48,3 @@ def tiny(network: transformers.LlamaForCausalLM, tmp_path: Path) -> Path:
     network.save_pretrained(folder)
     byte_tokenizer().save_pretrained(folder)
     return folder
-
-
-SMALL: dict[str, Any] = {"device": "cpu", "max_steps": 4, "batch_tokens": 4096, "lr": 1e-3, "log_every": 1, "threads": 1}
-
-
-def train_sft(data: Path, model: Path | str, out: Path, **more: Any) -> Any:
-    return sft(data=data, model=str(model), out=out, **{**SMALL, **more})
-
-
-def train_dpo(data: Path, model: Path | str, out: Path, **more: Any) -> Any:
-    return dpo(data=data, model=str(model), out=out, **{**SMALL, **more})
-
-
-def weights_of(folder: Path) -> Mapping[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    loaded: dict[str, torch.Tensor] = load_file(folder / "model.safetensors")
-    return loaded
-
-
-def same(a: Path, b: Path) -> bool:
-    """Whether two folders hold equal weights, to the bit."""
-    first, second = weights_of(a), weights_of(b)
-    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
-
-
-def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
-
-
-def sft_row(prompt: str, completion: str, number: int = 0, **more: Any) -> dict[str, Any]:
-    provenance = {"tree": f"q{number}", "nodes": [1], "method": "decex"}
-    return {"id": f"q{number}#0", "prompt": prompt, "completion": completion, "provenance": provenance, **more}
-
-
-def dpo_row(prompt: str, chosen: str, rejected: str, number: int = 0, **more: Any) -> dict[str, Any]:
-    provenance = {"tree": f"q{number}", "chosen_node": 1, "rejected_node": 2, "margin": 0.5, "method": "decex"}
-    texts = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
-    return {"id": f"q{number}#1>2", "type": "execution", **texts, "provenance": provenance, **more}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import dpo_row, sft_row, train_dpo, train_sft, write_rows
 from espalier.errors import Error, InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
+from training import dpo_row, sft_row, train_dpo, train_sft, write_rows
 
 
 def test_rows_of_other_prompts(run: Path, tiny: Path, tmp_path: Path):
@@ -21,7 +21,7 @@ def test_rows_of_other_prompts(run: Path, tiny: Path, tmp_path: Path):
     (other / "run.json").write_text(json.dumps(record))
     from espalier.train import sft
 
-    with pytest.raises(InputError, match="other prompts"):
+    with pytest.raises(InputError, match="another 'prompts'"):
         sft(data=[run, other], model=str(tiny), out=tmp_path / "out")
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from conftest import dpo_row, train_dpo, write_rows
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.examples import Dropped
 from espalier.train.stages.dpo import DpoOptions, example_of
+from training import dpo_row, train_dpo, write_rows
 
 TOKENIZER = Tokenizer.of(byte_tokenizer(), "bytes")
 
@@ -41,7 +41,7 @@ def test_pairs_are_chosen_by_kind_and_margin(tmp_path: Path):
     assert example_of(decision, TOKENIZER, options(kinds="decision")).learned == 2
     with pytest.raises(Dropped, match="not execution"):
         example_of(decision, TOKENIZER, options(kinds="execution"))
-    with pytest.raises(Dropped, match="below 0.6"):
+    with pytest.raises(Dropped, match=r"below 0\.6"):
         example_of(decision, TOKENIZER, options(min_margin=0.6))
 
 

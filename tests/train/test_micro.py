@@ -8,17 +8,17 @@ import espalier as esp
 import pytest
 import torch
 import transformers
-from conftest import train_sft
 from espalier.train.gguf_file import write_gguf
 from espalier.train.micro import hidden, new_model, new_tokenizer, size_of, width_for
 from espalier.train.policy import load_policy
 from espalier.train.source import source_of
+from training import train_sft
 
 
 @pytest.mark.parametrize(("wanted", "width"), [(200_000, 64), (1_000_000, 128), (5_000_000, 224), (10_000_000, 288)])
 def test_a_size_decides_the_shape(wanted: int, width: int):
     assert width_for(wanted, 2056) == width
-    assert abs(size_of(width, 2056) - wanted) < 0.15 * wanted
+    assert abs(size_of(width, 2056) - wanted) < 0.2 * wanted
 
 
 def test_the_size_that_is_reckoned_is_the_models():
@@ -77,7 +77,9 @@ def test_llama_cpp_says_the_same(trained: Path, tmp_path: Path):
     assert (trained / "model.gguf").stat().st_size < (trained / "model.safetensors").stat().st_size / 2
     model = transformers.LlamaForCausalLM.from_pretrained(trained).half().float()
     write_gguf(tmp_path / "model.gguf", model, transformers.AutoTokenizer.from_pretrained(trained), "f16")
-    prompts = [esp.Prompt(f"Q: {q}\n(nothing yet)\n>", temperature=0.0, max_tokens=12) for q in ("Who?", "Where is it?")]
+    prompts = [
+        esp.Prompt(f"Q: {q}\n(nothing yet)\n>", temperature=0.0, max_tokens=12) for q in ("Who?", "Where is it?")
+    ]
     with esp.Transformers(trained, device="cpu") as one, esp.LlamaCpp(tmp_path / "model.gguf") as other:
         assert [reply.text for reply in one(prompts)] == [reply.text for reply in other(prompts)]
     with esp.LlamaCpp(trained / "model.gguf") as eight_bits:

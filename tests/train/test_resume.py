@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import same, train_dpo, train_sft
 from espalier.errors import Error
 from espalier.train import checkpoints
 from espalier.train.trainer import Watch
+from training import same, train_dpo, train_sft
 
 
 class Killed(BaseException):
@@ -76,7 +76,7 @@ def test_a_full_disk_is_named_and_leaves_the_checkpoint_before(
     original = os.fsync
 
     def full(opened: int) -> None:
-        if "checkpoint-2" in os.readlink(f"/proc/self/fd/{opened}"):
+        if "checkpoint-2" in str(Path(f"/proc/self/fd/{opened}").readlink()):
             raise OSError(errno.ENOSPC, "No space left on device")
         original(opened)
 

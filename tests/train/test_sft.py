@@ -9,12 +9,12 @@ from pathlib import Path
 import espalier as esp
 import pytest
 import torch
-from conftest import same, sft_row, train_sft, weights_of, write_rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.stages.sft import SftOptions, example_of
+from training import same, sft_row, train_sft, weights_of, write_rows
 
 
 def options(**more: object) -> SftOptions:
@@ -65,7 +65,14 @@ def test_a_training_leaves_a_model_with_its_figures(run: Path, tiny: Path, tmp_p
     trained = train_sft(run, tiny, out, eval_share=0.3)
     assert trained.steps == 4 and trained.loss and trained.eval_loss
     names = {file.name for file in out.iterdir() if not file.name.startswith(".")}
-    assert names >= {"model.safetensors", "config.json", "tokenizer.json", "training.json", "README.md", "metrics.jsonl"}
+    assert names >= {
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "training.json",
+        "README.md",
+        "metrics.jsonl",
+    }
     assert not (out / "checkpoints").exists()
     record = json.loads((out / "training.json").read_text())
     assert record["simulated"] and record["lengths"]["rows"] == len((run / "sft.jsonl").read_text().splitlines())

@@ -32,8 +32,8 @@ def dpo(*, progress: ProgressView | None = None, **options: Any) -> Trained:
 
 
 def value(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Trains a value model on the value rows of runs: two heads, for plans and for searches. The keywords are the fields
-    of ValueOptions.
+    """Trains a value model on the value rows of runs: two heads, for plans and for searches. The keywords are the
+    fields of ValueOptions.
 
     Raises as sft does.
     """

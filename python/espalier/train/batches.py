@@ -11,7 +11,7 @@ from .examples import Example
 Batch = dict[str, torch.Tensor]
 
 
-class LengthBatches(torch.utils.data.Sampler[list[int]]):
+class LengthBatches(torch.utils.data.Sampler):  # type: ignore[misc]
     """Numbers of rows, batch by batch: `rows * longest row` is at most `tokens`, and at least one row is in a batch.
 
     Which rows go together depends on the seed alone. The order of the batches also depends on the epoch.

@@ -31,11 +31,18 @@ def card(record: Mapping[str, Any]) -> str:
     ]
     lines += tabled(header, rows)
     if report := record.get("lengths"):
-        lines += [f"{report['rows']:,} rows with {report['tokens']:,} tokens, {report['learned']:,} of them in the loss.", ""]
+        lines += [
+            f"{report['rows']:,} rows with {report['tokens']:,} tokens, {report['learned']:,} of them in the loss.",
+            "",
+        ]
         lines += [f"{n:,} rows were left out: {why}.\n" for why, n in report["dropped"].items()]
     lines += ["## Figures", ""]
     figures = [("first weights", begin)]
-    figures += [(name, figure(record[name])) for name in ("steps", "tokens", "loss", "eval_loss") if record.get(name) is not None]
+    figures += [
+        (name, figure(record[name]))
+        for name in ("steps", "tokens", "loss", "eval_loss")
+        if record.get(name) is not None
+    ]
     lines += tabled(("figure", "value"), figures)
     lines += ["## Options", "", *tabled(("option", "value"), sorted(record["options"].items()))]
     lines += ["## Versions", "", *tabled(("package", "version"), record["versions"].items())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ class Data(Generic[R]):
         return next((one.prompts for one in self.inputs if one.run), "")
 
 
-def read_data(folders: Sequence[str], product: str, kind: type[R]) -> Data[R]:
+def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R]) -> Data[R]:
     """The rows of PRODUCT.jsonl in each folder, or of such a file that is named itself.
 
     Raises InputError that names the folder, or the file, line and field.
@@ -101,8 +102,8 @@ def same_prompts(inputs: Sequence[Input]) -> None:
     known = [one for one in inputs if one.run]
     for one in known[1:]:
         first = known[0]
-        for name, of in (("method", lambda i: i.run.get("method")), ("prompts", lambda i: i.prompts)):
-            if of(one) != of(first):
-                raise InputError(
-                    f"{one.path}: its run has other {name} than that of {first.path}, so its rows have another form"
-                )
+        what = "method" if one.run.get("method") != first.run.get("method") else "prompts"
+        if what == "method" or one.prompts != first.prompts:
+            raise InputError(
+                f"{one.path}: its run has another '{what}' than that of {first.path}, so its rows have another form"
+            )

@@ -85,7 +85,9 @@ def tensors(model: Any, heads: int, keys: int) -> Iterator[tuple[str, Any]]:
 
 def rotated(values: Any, heads: int) -> Any:
     """Rows in llama.cpp's order: transformers rotates the two halves of a head, llama.cpp rotates neighbours."""
-    return values.reshape(heads, 2, values.shape[0] // heads // 2, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
+    return (
+        values.reshape(heads, 2, values.shape[0] // heads // 2, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
+    )
 
 
 def add_tokenizer(writer: Any, gguf: Any, tokenizer: Any, size: int) -> None:
@@ -104,7 +106,9 @@ def add_tokenizer(writer: Any, gguf: Any, tokenizer: Any, size: int) -> None:
     writer.add_token_list([by_id.get(i, f"<unused{i}>") for i in range(size)])
     writer.add_token_types(
         [
-            types.UNUSED if i not in by_id else types.CONTROL if i in special else types.USER_DEFINED if i in added else types.NORMAL
+            types.CONTROL if i in special else types.USER_DEFINED if i in added else types.NORMAL
+            if i in by_id
+            else types.UNUSED
             for i in range(size)
         ]
     )  # fmt: skip

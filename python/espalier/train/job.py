@@ -99,7 +99,7 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
     """
     source = source_of(options.model)
     template = read_template(options.template)
-    data = read_data(list(options.data), stage.product, stage.record)
+    data = read_data(options.data, stage.product, stage.record)
     need_packages()
     say = view.say if view else log.info
     out = Path(options.out)

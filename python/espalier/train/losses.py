@@ -27,7 +27,7 @@ def weighted_nll(model: Any, ids: torch.Tensor, weights: torch.Tensor) -> torch.
         return weights.sum()
     kept = ids.shape[1] - int(columns[0])
     logits = model(input_ids=ids, use_cache=False, logits_to_keep=kept).logits[:, :-1].float()
-    nll = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), ids[:, 1 - kept :].flatten(), reduction="none"
-    ).view(len(ids), -1)
+    nll = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1 - kept :].flatten(), reduction="none").view(
+        len(ids), -1
+    )
     return (nll * weights[:, 1 - kept :]).sum()

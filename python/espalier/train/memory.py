@@ -55,7 +55,7 @@ def activations(config: Any, tokens: int, logits: int, half: bool) -> int:
     width, layers = config.hidden_size, config.num_hidden_layers
     inner = getattr(config, "intermediate_size", 4 * width)
     kept = layers * (16 * width + 4 * inner) * (FLOAT // 2 if half else FLOAT)
-    return tokens * kept + 3 * logits * config.vocab_size * FLOAT
+    return int(tokens * kept + 3 * logits * config.vocab_size * FLOAT)
 
 
 def peak(model: Any, *, tokens: int, logits: int, on_gpu: bool, half: bool) -> Peak:
@@ -93,4 +93,7 @@ def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool) -> None
     left = torch.cuda.mem_get_info()[0] if on_gpu else available_memory()
     more = estimate.training + estimate.activations
     short = left is not None and more > left
-    say(f"{estimate}" + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else ""))
+    say(
+        f"{estimate}"
+        + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else "")
+    )

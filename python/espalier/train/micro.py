@@ -18,7 +18,7 @@ TEMPLATE = (
     "{% for message in messages %}{{ message['content'] }}"
     "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}"
 )
-"""What is said, one text behind the other, and an end behind what the model says. No instructions, no names of roles."""
+"""What is said, one text behind the other, and an end behind what the model says. There are no instructions."""
 MARK = re.compile(r"</?[a-z_]+>")
 STEP = 32
 """Width of an attention head. Each layer more goes with one head more."""

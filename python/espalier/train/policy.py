@@ -60,10 +60,8 @@ def from_folder(folder: Path | None) -> tuple[Any, Any, torch.dtype]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise InputError(f"{folder}: the model cannot be loaded ({first_line(error)})") from None
-    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
-        raise InputError(
-            f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {model.get_input_embeddings().num_embeddings}"
-        )
+    if len(tokenizer) > (known := model.get_input_embeddings().num_embeddings):
+        raise InputError(f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {known}")
     return tokenizer, model, getattr(config, "dtype", None) or torch.float32
 
 
@@ -73,9 +71,7 @@ def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
     assert file is not None
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            file.parent, gguf_file=file.name, dtype=torch.float32
-        )
+        model = transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
         raise InputError(f"{file}: the model cannot be loaded ({first_line(error)})") from None
     model.hf_quantizer, model.is_quantized = None, False

@@ -90,14 +90,16 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
 
 
 def kept(folder: Path, examples: list[PairExample]) -> Any:
-    """The pairs as a data set in a folder, where TRL also keeps what the model at the beginning says of them: a training
-    that goes on does not ask it again."""
+    """The pairs as a data set in a folder. TRL keeps the reference pass there, so a training that goes on does not do
+    it again."""
     if not folder.is_dir():
         part = folder.with_name(PART)
         shutil.rmtree(part, ignore_errors=True)
         names = ("prompt_ids", "chosen_ids", "rejected_ids")
         datasets.disable_progress_bars()
         examples = sorted(examples, key=lambda one: one.length)  # little padding, also where TRL makes the batches
-        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(part)
+        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(
+            part
+        )
         part.rename(folder)
     return datasets.load_from_disk(str(folder))

@@ -57,9 +57,13 @@ def run(
     try:
         trainer.train(resume_from_checkpoint=resumed(setup.folder, say))
     except (MemoryError, torch.OutOfMemoryError) as error:
-        raise Error(f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps") from error
+        raise Error(
+            f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
+        ) from error
     lines = metrics(out / METRICS)
-    if options.eval_share and not any(line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines):
+    if options.eval_share and not any(
+        line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines
+    ):
         trainer.evaluate()
         lines = metrics(out / METRICS)
     record = {

@@ -46,7 +46,9 @@ def source_of(model: str) -> Source:
     if colon and kind == "micro":
         size = MICRO.fullmatch(rest)
         if size is None or not float(size[1]):
-            raise ValueError(f"option 'model': {model} is not allowed, must be micro:SIZE with a size such as 1M or 500K")
+            raise ValueError(
+                f"option 'model': {model} is not allowed, must be micro:SIZE with a size such as 1M or 500K"
+            )
         return Source("micro", model, None, round(float(size[1]) * {"K": 1_000, "M": 1_000_000}[size[2]]))
     if colon and kind == "gguf":
         read_header(path := Path(rest))

@@ -34,6 +34,7 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
 
     decay = 0.5
     """The share of the steps, at the end, in which the learning rate falls to 0."""
+    control: Any
     _saving: Path | None = None
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
@@ -67,7 +68,9 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
         loss = super().training_step(*args, **kwargs)
         if not torch.isfinite(loss):
             step = self.state.global_step + 1
-            raise Error(f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps")
+            raise Error(
+                f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps"
+            )
         return loss
 
 
@@ -78,7 +81,14 @@ class WeightedTrainer(WholeCheckpoints):
     """
 
     def __init__(
-        self, *, examples: Sequence[Example], held_out: Sequence[Example], options: TrainOptions, pad: int, divisor: str, **more: Any
+        self,
+        *,
+        examples: Sequence[Example],
+        held_out: Sequence[Example],
+        options: TrainOptions,
+        pad: int,
+        divisor: str,
+        **more: Any,
     ) -> None:
         self._options, self._pad, self._divisor = options, pad, divisor
         super().__init__(
@@ -98,7 +108,13 @@ class WeightedTrainer(WholeCheckpoints):
         given = arguments(options, setup.folder, setup.rate)
         pad = setup.policy.tokenizer.loaded.pad_token_id
         made = cls(
-            model=model, args=given, examples=examples.train, held_out=examples.held_out, options=options, pad=pad, **more
+            model=model,
+            args=given,
+            examples=examples.train,
+            held_out=examples.held_out,
+            options=options,
+            pad=pad,
+            **more,
         )
         largest = made.largest_batch()
         on_gpu = given.device.type == "cuda"
@@ -121,7 +137,10 @@ class WeightedTrainer(WholeCheckpoints):
 
     def _loader(self, examples: Sequence[Example]) -> Any:
         loader = torch.utils.data.DataLoader(
-            examples, batch_sampler=self.batches(examples), collate_fn=self.data_collator, pin_memory=self.args.dataloader_pin_memory
+            examples,
+            batch_sampler=self.batches(examples),
+            collate_fn=self.data_collator,
+            pin_memory=self.args.dataloader_pin_memory,
         )
         return self.accelerator.prepare(loader)
 
@@ -230,7 +249,11 @@ def device_of(name: str) -> torch.device:
 
 
 def arguments(
-    options: TrainOptions, folder: Path, rate: float, kind: Callable[..., Any] = transformers.TrainingArguments, **more: Any
+    options: TrainOptions,
+    folder: Path,
+    rate: float,
+    kind: Callable[..., Any] = transformers.TrainingArguments,
+    **more: Any,
 ) -> Any:
     """What transformers calls the arguments of training. `kind` makes them, also those of TRL's trainers."""
     device = device_of(options.device)
