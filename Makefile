@@ -150,7 +150,7 @@ test-servers: install-dev
 	.venv-$*/bin/pip install -q --no-deps --group $*-alone
 	@touch $@
 
-test-trl: more := tests/trainers/test_transformers_model.py tests/notebooks_test.py
+test-trl: more := tests/trainers/test_transformers_model.py tests/train tests/notebooks_test.py
 test-verl: more := tests/trainers/test_ray.py
 $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl

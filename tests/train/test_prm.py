@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import SMALL, write_rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.records import Origin, Pair
@@ -20,6 +19,7 @@ from espalier.train.reward_text import reward_ids
 from espalier.train.rewards import collate_pairs, ranking_loss
 from espalier.train.scorer import Scorer
 from espalier.train.stages.prm import RewardPair, example_of
+from training import SMALL, write_rows
 
 
 def row(number: int, chosen: str = "good", rejected: str = "bad") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import SMALL, write_rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.records import Dialogue, Message, Origin
@@ -21,6 +20,7 @@ from espalier.train.value_heads import FILE, ValueHeads, load_heads
 from espalier.train.value_text import places, value_text
 from espalier.train.values import collate_values, value_losses
 from safetensors.torch import load_file, save_file
+from training import SMALL, write_rows
 
 TURNS = [
     {"role": "system", "content": "Solve."},
