@@ -14,7 +14,7 @@ from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.records import Dialogue, Message, Origin
 from espalier.export.tokenizer import Tokenizer
 from espalier.train import value
-from espalier.train.scorer import Scorer
+from espalier.train.scorer import Scorer, without_oldest
 from espalier.train.stages.value import example_of
 from espalier.train.value_heads import FILE, ValueHeads, load_heads
 from espalier.train.value_text import places, value_text
@@ -71,6 +71,17 @@ def test_a_server_reads_the_newest_step_where_training_did():
     assert places(state) == (made.plans[0][0], made.searches[0][0])
     assert places(TEXT)[0] == made.plans[1][0]
     assert places("Question: Who?\n") == (14, 14)
+
+
+def test_a_text_that_is_too_long_loses_its_oldest_steps(tokenizer: Tokenizer):
+    text = "Q\nold step\nNew.\nFinish(y)"  # 2, 9, 5 and 9 bytes; the plan is read at the full stop
+    ids, offsets = tokenizer.encode(text, special=False)
+    decode = byte_tokenizer().decode
+    kept, (plan, search) = without_oldest(text, ids, offsets, 16)
+    assert decode(kept) == "Q\nNew.\nFinish(y)" and decode(kept[plan]) == "." and search == 15
+    assert without_oldest(text, ids, offsets, 25) == (ids, (14, 24))
+    with pytest.raises(ValueError, match="a question is longer than 2 tokens"):
+        without_oldest(text, ids, offsets, 2)
 
 
 def test_a_token_is_in_the_loss_where_the_policy_wrote_it(tokenizer: Tokenizer):

@@ -22,6 +22,18 @@ Place = tuple[list[int], tuple[int, int]]
 """Tokens, and the places in them at which the two heads read."""
 
 
+def without_oldest(text: str, ids: list[int], offsets: list[tuple[int, int]], longest: int) -> Place:
+    """At most `longest` tokens of a state's text, and where its two values are read. The oldest steps are left out
+    where it is longer. The question, the first line, stays. Raises ValueError for a question that fills all."""
+    question = text.find("\n") + 1
+    head = sum(begin < question for begin, _ in offsets)
+    cut = max(0, len(ids) - longest)
+    if cut and head >= longest:
+        raise ValueError(f"a question is longer than {longest} tokens")
+    plan, search = (max(head, at - cut) if cut else at for at in (token_at(offsets, place) for place in places(text)))
+    return ids[:head] + ids[head + cut :], (plan, search)
+
+
 class Scorer:
     """The model in a folder of `espalier train value` or `espalier train prm`. Raises InputError for another folder.
 
@@ -76,10 +88,9 @@ class Scorer:
                 raise ValueError(f"a text is empty, or its question is longer than {self._longest} tokens")
             return ids, (0, 0)
         ids, offsets = self._tokenizer.encode(text, special=False)
-        if not 0 < len(ids) <= self._longest:
-            raise ValueError(f"a text has {len(ids)} tokens, allowed: 1 to {self._longest}")
-        plan, search = (token_at(offsets, at) for at in places(text))
-        return ids, (plan, search)
+        if not ids:
+            raise ValueError("a text is empty")
+        return without_oldest(text, ids, offsets, self._longest)
 
     def _numbers(self, rows: Sequence[Place]) -> list[tuple[float, ...]]:
         ids, mask = (torch.tensor(one, device=self._device) for one in padded([ids for ids, _ in rows], self._pad))
