@@ -9,15 +9,22 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
-/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is
-/// JSON: {"dimension": d, "plan": {"weight": [d numbers], "bias": b}, "search": {...}}.
+/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is one
+/// of two:
+/// - JSON: {"dimension": d, "plan": {"weight": [d numbers], "bias": b}, "search": {...}}
+/// - safetensors (a name that ends so): plan.weight and search.weight with d numbers, plan.bias and search.bias with
+///   one, all as 4-byte floats. `espalier train value` writes it.
 class ValueHead {
  public:
   /// Throws InputError that names the file and the field.
@@ -25,6 +32,7 @@ class ValueHead {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw InputError(file, 0, "", "cannot be read");
     std::string text(std::istreambuf_iterator<char>(in), {});
+    if (file.ends_with(".safetensors")) return from_tensors(file, text);
     detail::JsonReader json;
     ValueHead head;
     head.file_ = file;
@@ -70,6 +78,53 @@ class ValueHead {
   }
 
  private:
+  /// The file is the header's size (8 bytes, little-endian), the header as JSON, and the tensors' bytes.
+  static ValueHead from_tensors(const std::string& file, const std::string& bytes) {
+    std::uint64_t size = 0;
+    if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
+    if (bytes.size() < sizeof size || size > bytes.size() - sizeof size)
+      throw InputError(file, 0, "", "is no safetensors file, or it is cut");
+    const std::string_view tensors = std::string_view(bytes).substr(sizeof size + size);
+    std::string header = bytes.substr(sizeof size, size);
+    detail::JsonReader json;
+    ValueHead head;
+    head.file_ = file;
+    try {
+      const simdjson::dom::element root = json.read(header);
+      for (const auto& [name, place] : {std::pair<const char*, std::size_t>("plan", 0), {"search", 1}}) {
+        const std::vector<float> weight = floats(file, root, tensors, std::string(name) + ".weight");
+        const std::vector<float> bias = floats(file, root, tensors, std::string(name) + ".bias");
+        if (bias.size() != 1) throw InputError(file, 0, std::string(name) + ".bias", "is not one number");
+        head.bias_[place] = bias.front();
+        head.weight_[place] =
+            Eigen::Map<const Eigen::VectorXf>(weight.data(), static_cast<Eigen::Index>(weight.size())).cast<double>();
+      }
+    } catch (const BackendError& error) {
+      throw InputError(file, 0, "", error.what());
+    }
+    if (head.weight_[0].size() != head.weight_[1].size())
+      throw InputError(file, 0, "search.weight",
+                       "has " + std::to_string(head.weight_[1].size()) + " numbers, plan.weight has " +
+                           std::to_string(head.weight_[0].size()));
+    return head;
+  }
+  /// The numbers of a tensor, at least one.
+  static std::vector<float> floats(const std::string& file, const simdjson::dom::element& root,
+                                   std::string_view tensors, const std::string& name) {
+    simdjson::dom::element tensor;
+    std::string_view type;
+    simdjson::dom::array offsets;
+    std::uint64_t begin = 0, end = 0;
+    if (root[name].get(tensor)) throw InputError(file, 0, name, "is missing");
+    if (tensor["dtype"].get(type) || type != "F32") throw InputError(file, 0, name, "is not of the type F32");
+    if (tensor["data_offsets"].get(offsets) || offsets.size() != 2 || offsets.at(0).get(begin) ||
+        offsets.at(1).get(end) || begin >= end || end > tensors.size() || (end - begin) % sizeof(float) != 0)
+      throw InputError(file, 0, name, "does not lie within the file");
+    std::vector<float> numbers((end - begin) / sizeof(float));
+    std::memcpy(numbers.data(), tensors.data() + begin, end - begin);
+    return numbers;
+  }
+
   std::string file_;
   std::array<Eigen::VectorXd, 2> weight_;
   std::array<double, 2> bias_{};

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..export import FORMATS, export
 from ..export.format import STYLES
+from ..export.traces.advantages import ADVANTAGES
 from ..export.verify import TRAINERS, verify
 from ..runs.summary import table
 
@@ -60,6 +61,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-length", type=int, metavar="N", help="tokens, in place of the trainers' own limits")
     parser.add_argument(
+        "--advantage",
+        default="outcome",
+        choices=list(ADVANTAGES),
+        help="For traces: what a branch is worth beside the others. outcome compares its reward with those of all "
+        "branches of the question (default). tree compares it also with those that begin with the same step. process "
+        "adds the process rewards of its steps.",
+    )
+    parser.add_argument(
+        "--beta",
+        type=float,
+        default=0.3,
+        metavar="X",
+        help="The weight of process rewards in --advantage process (0.3).",
+    )
+    parser.add_argument(
         "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card; may be repeated"
     )
     parser.add_argument(
@@ -94,6 +110,8 @@ def export_command(arguments: argparse.Namespace) -> int:
         split=arguments.split,
         tokenizer=arguments.tokenizer,
         max_length=arguments.max_length,
+        advantage=arguments.advantage,
+        beta=arguments.beta,
         licences=arguments.licence,
     )
     if arguments.json:

@@ -17,7 +17,7 @@ from .shared.parser import add_command
 from .shared.run_options import add_method_option, add_run_options
 from .shared.settings import settings_of
 
-SUMMARY = "Serve passages or answers over HTTP."
+SUMMARY = "Serve passages, answers or values over HTTP."
 EXAMPLES = ()
 RETRIEVER = (
     "espalier serve retriever --index index --port 8900",
@@ -27,6 +27,7 @@ ANSWERS = (
     "espalier serve answers --method reasonrag --corpus corpus.jsonl --model http://localhost:8000/v1 \\\n"
     "    --model-name Qwen/Qwen2.5-7B-Instruct --journal answers.sqlite",
 )
+VALUES = ("espalier serve values --model models/value", "espalier serve values --model models/prm --port 8903")
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--open-questions", "--overwrite"),
@@ -41,6 +42,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     answers = add_command(
         kinds, "answers", "Serve a method's answers by OpenAI's protocol: POST /v1/chat/completions.", ANSWERS
     )
+    values = add_command(
+        kinds, "values", "Serve a trained value model (POST /value) or process reward model (POST /classify).", VALUES
+    )
+    add_door_options(values, port=8902, max_body=16 << 20, time_limit=60)
+    add_values_options(values)
     add_door_options(retriever, port=8900, max_body=4 << 20, time_limit=30)
     add_door_options(answers, port=8901, max_body=1 << 20, time_limit=300)
     add_retriever_options(retriever)
@@ -102,6 +108,15 @@ def add_answers_options(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--searches", "at once; more requests get 429", 256)
 
 
+def add_values_options(parser: argparse.ArgumentParser) -> None:
+    add(parser, "--model", "The folder of `espalier train value` or `train prm`.", metavar="DIR", required=True)
+    add(parser, "--device", "cpu, cuda or cuda:N. The default is cuda where there is one.", default="", metavar="NAME")
+    add_number(parser, "--max-texts", "texts a request", 1024)
+    add_number(parser, "--max-text", "characters a text", 1 << 20)
+    add_number(parser, "--queue", "texts of all requests inside; more get 429", 65536)
+    add_number(parser, "--batch", "texts in one call of the model", 256)
+
+
 def run(arguments: argparse.Namespace) -> int:
     if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
         raise MissingPart("serving needs aiohttp and prometheus-client (pip install 'espalier-rag[serve]')")
@@ -122,7 +137,9 @@ def run(arguments: argparse.Namespace) -> int:
             seconds=chosen["time_limit"],
         )
     )
-    if chosen["what"] == "retriever":
+    if chosen["what"] == "values":
+        serve_values(chosen, door)
+    elif chosen["what"] == "retriever":
         from ..serve import retriever
 
         names = ("topk", "max_topk", "max_queries", "max_query", "max_results", "queue", "batch", "time_limit")
@@ -145,6 +162,23 @@ def run(arguments: argparse.Namespace) -> int:
         listening = announce("answers", as_json=chosen["json"], model=offer.name)
         asyncio.run(answers.serve(answer_settings(settings, chosen), offer, door, listening))
     return 0
+
+
+def serve_values(chosen: Mapping[str, Any], door: Any) -> None:
+    import asyncio
+
+    from ..serve import values
+    from ..serve.host import announce
+    from ..train.job import need_packages
+
+    need_packages()
+    from ..train.scorer import Scorer
+
+    scorer = Scorer(Path(chosen["model"]), chosen["device"])
+    names = ("max_texts", "max_text", "queue", "batch", "time_limit")
+    limits = values.Limits(**{name: chosen[name] for name in names})
+    kind = "rewards" if scorer.rewards else "values"
+    asyncio.run(values.serve(scorer, scorer.rewards, door, limits, announce(kind, as_json=chosen["json"])))
 
 
 def searched(arguments: argparse.Namespace) -> tuple[Retriever, int]:

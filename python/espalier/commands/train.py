@@ -10,7 +10,9 @@ from ..runs.progress import shown_as
 from ..train import job
 from ..train.options import TrainOptions, described, options_of
 from ..train.stages.dpo import DPO, DpoOptions
+from ..train.stages.prm import PRM, PrmOptions
 from ..train.stages.sft import SFT, SftOptions
+from ..train.stages.value import VALUE, ValueOptions
 from .shared.parser import add_command
 
 SUMMARY = "Train a model on the rows of runs."
@@ -33,6 +35,18 @@ STAGES: dict[str, tuple[job.Stage[Any, Any], type[TrainOptions], str, tuple[str,
             "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
             "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
         ),
+    ),
+    "value": (
+        VALUE,
+        ValueOptions,
+        "Train a value model on value.jsonl: two heads that value plans and searches (DecoupleRAG).",
+        ("espalier train value --data out/labelled --model models/tuned --out models/value",),
+    ),
+    "prm": (
+        PRM,
+        PrmOptions,
+        "Train a process reward model on the pairs of steps of prm.jsonl (ProRAG).",
+        ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
     ),
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 from ..io.files import read_object, record_of, write_text
@@ -18,6 +19,7 @@ from .parquet import need_pyarrow
 from .reader import read_product
 from .records import Record
 from .tokenizer import Tokenizer
+from .traces.advantages import ADVANTAGES, check_beta
 from .writer import merge_dataset_info, write_rows
 
 __all__ = ["FORMATS", "Exported", "export"]
@@ -49,6 +51,8 @@ def export(
     split: str = "train",
     tokenizer: str | None = None,
     max_length: int | None = None,
+    advantage: str = "outcome",
+    beta: float = 0.3,
     licences: Sequence[str] = (),
 ) -> list[Exported]:
     """Writes a run's rows in one or more formats, a file each, with a data card (README.md) and, for LLaMA-Factory,
@@ -59,6 +63,9 @@ def export(
 
     `product` names the file of the run to take (sft, rft, dpo, ...) where a format can be made of several. With a
     `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`.
+
+    Formats of traces take `advantage`: "outcome", "tree" (also within the trees that begin with the same step) or
+    "process" (with the steps' process rewards, weighed by `beta`).
     """
     run, out = Path(run), Path(out)
     chosen = [known(name) for name in dict.fromkeys([formats] if isinstance(formats, str) else formats)]
@@ -70,6 +77,9 @@ def export(
         chosen = [with_tools(format) for format in chosen]
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length is {max_length}, allowed: 1 or more")
+    if advantage not in ADVANTAGES:
+        raise ValueError(f"advantage is '{advantage}', allowed: {', '.join(ADVANTAGES)}")
+    check_beta(beta)
     for format in chosen:
         if format.needs_tokenizer and tokenizer is None:
             raise ValueError(f"format '{format.name}' writes token ids and needs a tokenizer")
@@ -79,9 +89,9 @@ def export(
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):
         coder.need_tools()
-    choices = Choices(style, threshold, margin, data_source, split, coder)
+    choices = Choices(style, threshold, margin, data_source, split, coder, advantage, beta)
 
-    read = cache(lambda name: list(read_product(run, name)))
+    read = cache(lambda name, how: list(read_product(run, name, how(run) if how else None)))
     made: list[tuple[Format, Exported, list[Columns]]] = []
     for format in chosen:
         source, records = records_for(run, format, product, read)
@@ -115,7 +125,7 @@ def with_tools(format: Format) -> Format:
 
 
 def records_for(
-    run: Path, format: Format, product: str | None, read: Callable[[str], list[Record]]
+    run: Path, format: Format, product: str | None, read: Callable[[str, Any], list[Record]]
 ) -> tuple[str, list[Record]]:
     """The records of which a format is made, and the file that holds them: the first of the format's that has any."""
     if product is not None and product not in format.products:
@@ -123,7 +133,7 @@ def records_for(
     found = []
     for name in format.products if product is None else (product,):
         if (run / f"{name}.jsonl").exists():
-            records = read(name)
+            records = read(name, format.read)
             if records and all(isinstance(record, format.record) for record in records):
                 return name, records
             found.append(f"{name}.jsonl has " + ("rows of another sort" if records else "no rows"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .reader import Reader
 from .records import Record
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ class Choices:
     data_source: str = "espalier"
     split: str = "train"
     tokenizer: Tokenizer | None = None
+    advantage: str = "outcome"
+    """How traces weigh their branches: a name of `traces.advantages`."""
+    beta: float = 0.3
+    """Weight of the process advantage, for `process`."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Format:
     dataset_info: Columns = field(default_factory=dict)
     """LLaMA-Factory's entry for the file, but for its name."""
     needs_tokenizer: bool = False
+    read: Callable[[Path], Reader] | None = None
+    """How it reads a line of this run's file, if in a way of its own."""
     with_tools: Format | None = None
     """The format in the style `tools`; None = it lacks it."""
 

@@ -134,7 +134,9 @@ def asked(row: Fields) -> Asked:
     return Asked(Origin(row.text("id"), row.text("id"), ()), row.text("question"), row.texts("golden_answers"))
 
 
-PRODUCTS: dict[str, Callable[[Fields], Record]] = {
+Reader = Callable[[Fields], Record]
+
+PRODUCTS: dict[str, Reader] = {
     "sft": sft,
     "rft": rft,
     "dpo": dpo,
@@ -146,11 +148,14 @@ PRODUCTS: dict[str, Callable[[Fields], Record]] = {
 """Files of a run, without .jsonl, and how a line of each is read."""
 
 
-def read_product(run: Path, product: str) -> Iterator[Record]:
-    """The records in a file of a run. Raises InputError, which names file, line and field."""
+def read_product(run: Path, product: str, read: Reader | None = None) -> Iterator[Record]:
+    """The records in a file of a run, whose lines `read` reads in place of the usual reader.
+
+    Raises InputError, which names file, line and field."""
+    read = PRODUCTS[product] if read is None else read
     ids = set()
     for row in read_rows(run / f"{product}.jsonl"):
-        record = PRODUCTS[product](Fields(row.where, row.fields))
+        record = read(Fields(row.where, row.fields))
         if record.origin.id in ids:
             row.fail("id", f"'{record.origin.id}' stands twice")
         ids.add(record.origin.id)

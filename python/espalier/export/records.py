@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -92,4 +92,48 @@ class Asked:
     answers: tuple[str, ...]
 
 
-Record = Dialogue | Pair | Steps | Asked
+@dataclass
+class TraceNode:
+    """What one step of the policy wrote, or what the environment answered. Shared by all branches through it."""
+
+    parent: int | None
+    """Place in the trace's list, which is above its own place. None = it follows the prompt."""
+    lead: str
+    """What stands before the text and is nobody's: a line end."""
+    text: str
+    sampled: bool
+    """The policy wrote the text."""
+    source: int
+    """The node of the recorded tree."""
+    reward: float | None = None
+    """The process reward of a step that the policy wrote. None = it has no score."""
+    ends: bool = False
+    """The policy ended its turn here, with an answer."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The branches of one question. Their texts, joined from the prompt down, are what the policy sees and writes."""
+
+    origin: Origin
+    question: str
+    answers: tuple[str, ...]
+    prompt: str
+    nodes: tuple[TraceNode, ...]
+    """Parents stand before their children."""
+    outcomes: dict[int, float] = field(default_factory=dict)
+    """The reward of every leaf, by its place."""
+    judged: bool = False
+    """Its steps were scored by a process reward model."""
+
+    def path(self, leaf: int) -> list[int]:
+        """The places from the first node down to a leaf."""
+        found: list[int] = []
+        at: int | None = leaf
+        while at is not None:
+            found.append(at)
+            at = self.nodes[at].parent
+        return found[::-1]
+
+
+Record = Dialogue | Pair | Steps | Asked | Trace

@@ -1,4 +1,4 @@
-"""One search call at a time for everything that waits."""
+"""One call of a batch function at a time for everything that waits."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from .._core import Passage, Query
-
-Found = Sequence[Sequence[Passage]]
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)
-class Ask:
+class Ask(Generic[In, Out]):
     """The queries of one request, and how what was found becomes its answer."""
 
-    queries: list[Query]
-    answer: Callable[[Found], bytes]
+    queries: list[In]
+    answer: Callable[[Sequence[Out]], bytes]
 
 
-class Batcher:
+class Batcher(Generic[In, Out]):
     """Gathers concurrent requests into calls of a batch function on a thread of its own.
 
     While one call runs, the next one gathers requests. A request whose client is gone is left out.
     """
 
-    def __init__(self, search: Callable[[list[Query]], Found], largest: int) -> None:
+    def __init__(self, search: Callable[[list[In]], Sequence[Out]], largest: int) -> None:
         self._search = search
         self._largest = largest
-        self._waiting: deque[tuple[Ask, asyncio.Future[bytes]]] = deque()
+        self._waiting: deque[tuple[Ask[In, Out], asyncio.Future[bytes]]] = deque()
         self._filled = asyncio.Event()
         self.calls = 0
         self.queries = 0
@@ -40,7 +40,7 @@ class Batcher:
         """Requests."""
         return len(self._waiting)
 
-    def __call__(self, ask: Ask) -> asyncio.Future[bytes]:
+    def __call__(self, ask: Ask[In, Out]) -> asyncio.Future[bytes]:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append((ask, future))
         self._filled.set()
@@ -62,7 +62,7 @@ class Batcher:
                     else:
                         future.set_exception(outcome)
 
-    def _take(self) -> list[tuple[Ask, asyncio.Future[bytes]]]:
+    def _take(self) -> list[tuple[Ask[In, Out], asyncio.Future[bytes]]]:
         batch = []
         room = self._largest
         while self._waiting and room > 0:
@@ -74,7 +74,7 @@ class Batcher:
             self._filled.clear()
         return batch
 
-    def _answer(self, asks: Sequence[Ask]) -> list[bytes | Exception]:
+    def _answer(self, asks: Sequence[Ask[In, Out]]) -> list[bytes | Exception]:
         """After an error each request is searched alone, so that none fails because of another."""
         queries = [query for ask in asks for query in ask.queries]
         self.calls += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,12 +13,13 @@ from aiohttp import web
 
 from .._core import Passage, Query
 from ..errors import BackendError
-from .batcher import Ask, Batcher, Found
+from .batcher import Ask, Batcher
 from .host import Door, Host, Listening
 from .limits import Gate, Refusal, bad_field, flag_of, integer_of, read_object, text_of
 from .metrics import Metrics
 
 log = logging.getLogger("espalier.serve")
+Found = Sequence[Sequence[Passage]]
 
 seconds = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -63,7 +64,7 @@ def single_answer(found: Found) -> bytes:
     return encoded([{"id": p.id, "title": p.title, "text": p.text, "score": p.score} for p in found[0]])
 
 
-def read_ask(body: bytes, limits: Limits) -> Ask:
+def read_ask(body: bytes, limits: Limits) -> Ask[Query, Sequence[Passage]]:
     """{"queries", "topk", "return_scores"}, or {"query", "top_k"}. Raises Refusal that names the field."""
     fields = read_object(body)
     if "queries" not in fields and "query" in fields:
@@ -90,7 +91,7 @@ def backend_failed(error: BackendError) -> Refusal:
 class Retrieval:
     """POST /retrieve."""
 
-    def __init__(self, host: Host, batcher: Batcher, limits: Limits) -> None:
+    def __init__(self, host: Host, batcher: Batcher[Query, Sequence[Passage]], limits: Limits) -> None:
         self._host = host
         self._batcher = batcher
         self._limits = limits

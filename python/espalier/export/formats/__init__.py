@@ -18,6 +18,10 @@ from . import (
     sft_sharegpt,
     sft_tokens,
     sft_verl,
+    traces_prime_rl,
+    traces_rllm,
+    traces_tinker,
+    traces_trl,
     value_dual,
 )
 
@@ -39,5 +43,9 @@ FORMATS: dict[str, Format] = {
         value_dual,
         rl_prompts,
         rl_verl,
+        traces_prime_rl,
+        traces_tinker,
+        traces_rllm,
+        traces_trl,
     )
 }

@@ -1,0 +1,1 @@
+"""Recorded trees as token trees with advantages, for reinforcement learning."""

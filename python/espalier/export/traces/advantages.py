@@ -1,0 +1,80 @@
+"""Advantages of the branches of a tree.
+
+Every branch b has the outcome advantage A_b. Every step n of the policy may have a process advantage P_n. A token of
+step n has the advantage A_b + beta P_n within branch b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from ...errors import InputError
+from ..records import Trace
+
+EPSILON = 1e-4
+"""Added to standard deviations."""
+
+
+@dataclass(frozen=True)
+class Advantages:
+    outcome: dict[int, float]
+    """By the place of the branch's leaf."""
+    process: dict[int, float]
+    """By the place of the step, already multiplied by beta. Steps without a score are missing."""
+
+
+def normalised(values: Sequence[float]) -> list[float]:
+    """(value - mean) / (sample standard deviation + 1e-4), which is 0 for a single value."""
+    if len(values) < 2:
+        return [0.0] * len(values)
+    mean, deviation = fmean(values), stdev(values)
+    return [(value - mean) / (deviation + EPSILON) for value in values]
+
+
+def over_all(trace: Trace) -> dict[int, float]:
+    """Outcomes normalised over all branches of the question."""
+    return dict(zip(trace.outcomes, normalised(list(trace.outcomes.values())), strict=True))
+
+
+def outcome(trace: Trace, beta: float) -> Advantages:
+    """The outcome alone: the baseline, as in GRPO (arXiv 2402.03300)."""
+    return Advantages(over_all(trace), {})
+
+
+def tree(trace: Trace, beta: float) -> Advantages:
+    """Outcomes normalised within each tree of the question and over all its trees, added (Tree-GRPO, arXiv
+    2509.21240). The trees are the branches that begin with the same step."""
+    trees: dict[int, list[int]] = {}
+    for leaf in trace.outcomes:
+        trees.setdefault(trace.path(leaf)[0], []).append(leaf)
+    found = over_all(trace)
+    for leaves in trees.values():
+        for leaf, within in zip(leaves, normalised([trace.outcomes[leaf] for leaf in leaves]), strict=True):
+            found[leaf] += within
+    return Advantages(found, {})
+
+
+def process(trace: Trace, beta: float) -> Advantages:
+    """Outcome and process rewards, each normalised over the question and then added (ProRAG, Eq. 7 and 8). A step that
+    branches share counts once."""
+    if not trace.judged:
+        raise InputError(
+            f"question '{trace.origin.tree}': its steps have no process rewards, which the advantage 'process' needs; "
+            "`espalier annotate RUN --with prm` adds them"
+        )
+    steps = [(place, node.reward) for place, node in enumerate(trace.nodes) if node.reward is not None]
+    values = normalised([reward for _, reward in steps])
+    return Advantages(over_all(trace), {place: beta * value for (place, _), value in zip(steps, values, strict=True)})
+
+
+ADVANTAGES: dict[str, Callable[[Trace, float], Advantages]] = {"outcome": outcome, "tree": tree, "process": process}
+"""By name. Each takes a trace and beta, the weight of the process advantage."""
+
+
+def check_beta(beta: float) -> None:
+    """Raises ValueError."""
+    if not 0 <= beta < math.inf:
+        raise ValueError(f"beta is {beta}, allowed: 0 or more")

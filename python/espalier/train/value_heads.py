@@ -1,0 +1,61 @@
+"""Two heads over a model's last hidden state, and their file.
+
+The file is `value_heads.safetensors`: `plan.weight` [1, d], `plan.bias` [1], `search.weight` [1, d] and `search.bias`
+[1] as 4-byte floats, d = the width of the model. The C++ value head (`--value-head FILE`) reads it too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from ..errors import InputError
+
+FILE = "value_heads.safetensors"
+NAMES = ("plan", "search")
+
+
+class ValueHeads(torch.nn.Module):  # type: ignore[misc]
+    """tanh(weight . hidden + bias), each in [-1, 1] (DecoupleRAG, section 3.3)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.plan = torch.nn.Linear(width, 1)
+        self.search = torch.nn.Linear(width, 1)
+
+    def value(self, name: str, hidden: torch.Tensor) -> torch.Tensor:
+        """[N] values of hidden states [N, d], by the head of this name."""
+        head = self.plan if name == "plan" else self.search
+        return torch.tanh(head(hidden.float())).squeeze(-1)
+
+    def save(self, folder: Path) -> None:
+        tensors = {name: one.detach().float().cpu().contiguous() for name, one in self.state_dict().items()}
+        save_file(tensors, folder / FILE, metadata={"format": "pt"})
+
+
+def load_heads(folder: Path, width: int) -> ValueHeads:
+    """The heads in a folder, for a model of this width. Raises InputError that names the file and the tensor."""
+    file = folder / FILE
+    try:
+        found = load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{file}: cannot be read ({error})") from None
+    heads = ValueHeads(width)
+    for name, wanted in heads.state_dict().items():
+        if name not in found:
+            raise InputError(f"{file}: tensor '{name}' is missing")
+        if found[name].shape != wanted.shape:
+            have, need = tuple(found[name].shape), tuple(wanted.shape)
+            raise InputError(f"{file}: tensor '{name}' has the shape {have}, the model needs {need}")
+    heads.load_state_dict({name: found[name].float() for name in heads.state_dict()})
+    return heads
+
+
+def hidden_states(model: Any, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    """[B, T, d]: the last hidden states of token ids [B, T]."""
+    states: torch.Tensor = model.base_model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+    return states

@@ -1,0 +1,60 @@
+"""The text of which a value model says two numbers, in training and behind a server alike.
+
+It is what a search sends to a value server (DecoupleRAG): the question, and every step with its thought, its action and
+the documents found. The plan value is read behind the last thought, where the paper has `<thought>`. The search value
+is read behind the documents, where the paper has `<search>`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..export.records import Dialogue
+
+ACTION = re.compile(r"^(?:Search|Finish)\(", re.MULTILINE)
+
+
+@dataclass
+class ValueText:
+    """A row's text. Places are code points."""
+
+    text: str
+    learned: list[tuple[int, int]] = field(default_factory=list)
+    """[begin, end) of what the policy wrote."""
+    plans: list[tuple[int, float]] = field(default_factory=list)
+    """Where a plan value is read, and what it should be, -1 to 1."""
+    searches: list[tuple[int, float]] = field(default_factory=list)
+
+
+def value_text(dialogue: Dialogue) -> ValueText:
+    """The text of a row of value.jsonl."""
+    question = next(message.content for message in dialogue.messages if message.role == "user")
+    made = ValueText(f"Question: {question}\n")
+    for message in dialogue.messages:
+        if message.role == "assistant":
+            at = message.value_at or 0
+            thought, action = message.content[:at], message.content[at:].lstrip("\n")
+            begin = len(made.text)
+            made.text += f"Thought: {thought}\n" if thought else ""
+            if message.value is not None:
+                made.plans.append((len(made.text.rstrip()), message.value))
+            made.text += f"{action}\n"
+            made.learned.append((begin, len(made.text)))
+        elif message.role == "tool":
+            made.text += f"Observation:\n{message.content}\n"
+            if message.value is not None:
+                made.searches.append((len(made.text.rstrip()), message.value))
+    return made
+
+
+def places(text: str) -> tuple[int, int]:
+    """Where the plan value and the search value of a state's text are read: its code points before each place."""
+    actions = [found.start() for found in ACTION.finditer(text)]
+    end = len(text.rstrip())
+    return (len(text[: actions[-1]].rstrip()) if actions else end), end
+
+
+def token_at(offsets: list[tuple[int, int]], at: int) -> int:
+    """The last token that begins before a place."""
+    return max((i for i, (begin, _) in enumerate(offsets) if begin < at), default=0)

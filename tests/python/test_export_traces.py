@@ -1,0 +1,245 @@
+"""Traces of a tree written by hand, by a tokenizer with a token a byte."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import espalier
+import pytest
+from conftest import rows
+from espalier.errors import InputError
+from espalier.export import export
+from espalier.export.byte_tokenizer import byte_tokenizer
+from espalier.export.traces.text import FORMS, neutral
+from exported_run import RUN, SUMMARY
+
+# A query (node 1) with two answers below it, 3 right and 4 wrong, and an answer at once, 2, which is wrong.
+TREE: dict[str, Any] = {
+    "id": "q1",
+    "question": "Who?",
+    "golden_answers": ["b"],
+    "method": "prorag",
+    "documents": {"d": {"title": "T", "text": "t"}},
+    "nodes": [
+        {"id": 0, "parent": None},
+        {"id": 1, "parent": 0, "kind": "query", "text": "x", "thought": "", "documents": [{"id": "d", "score": 1}]},
+        {"id": 2, "parent": 0, "kind": "answer", "text": "a", "thought": ""},
+        {"id": 3, "parent": 1, "kind": "answer", "text": "b", "thought": "m"},
+        {"id": 4, "parent": 1, "kind": "answer", "text": "c", "thought": ""},
+        {"id": 5, "parent": 1, "kind": "answer", "text": "d", "thought": ""},  # never valued
+    ],
+    "rollouts": [
+        {"node": 2, "reward": 0, "answer": "a", "steps": []},
+        {"node": 3, "reward": 1, "answer": "b", "steps": []},
+        {"node": 4, "reward": 0, "answer": "c", "steps": []},
+    ],
+}
+REWARDS = [None, 0.5, -0.5, None, 0.0, None]
+TEXTS = {
+    1: "<subquery> x </subquery>",
+    2: "<answer> a </answer>",
+    3: "<step> m </step>\n<answer> b </answer>",
+    4: "<answer> c </answer>",
+}
+DOCUMENTS = "<retrieval>\nDoc 1(Title: T) t\n</retrieval>"
+ROOT = math.sqrt(1 / 3)
+"""The sample deviation of the outcomes 0, 1 and 0, whose mean is 1/3."""
+RIGHT, WRONG = (2 / 3) / (ROOT + 1e-4), (-1 / 3) / (ROOT + 1e-4)
+
+
+def recorded(folder: Path, tree: dict[str, Any] = TREE, **run: Any) -> Path:
+    prompts = folder / "prompts"
+    prompts.mkdir()
+    (prompts / "step.txt").write_text("Q: {question}\n{history}>")
+    described = {**RUN, "method": "prorag", "noted": {"prompts": str(prompts)}, **run}
+    (folder / "run.json").write_text(json.dumps(described))
+    (folder / "summary.json").write_text(json.dumps(SUMMARY))
+    (folder / "trees.jsonl").write_text(json.dumps(tree) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    byte_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def ids(text: str) -> list[int]:
+    return list(byte_tokenizer()(text, add_special_tokens=False)["input_ids"])
+
+
+def exported(run: Path, format: str, tokenizer: str, **options: Any) -> list[dict[str, Any]]:
+    [file] = export(run, format, out=run / "out", tokenizer=tokenizer, style="standard", **options)
+    return list(rows(file.path))
+
+
+END = "<|endoftext|>"
+PROMPT = "Q: Who?\n(nothing yet)\n>"
+
+
+def test_a_trace_of_prime_rl_has_each_shared_node_once(tmp_path: Path, tokenizer: str):
+    [trace] = exported(recorded(tmp_path), "traces.prime_rl", tokenizer)
+    share = {0: 1, 1: 2 / 3, 2: 1 / 3, 3: 1 / 3, 4: 1 / 3}
+    # node: its parent, what stands before its text, its text, its advantage (None = nothing is learned)
+    wanted = [
+        (None, "", PROMPT, None, 0),
+        (0, "", TEXTS[1], (RIGHT + WRONG) / 2, 1),
+        (1, "\n", DOCUMENTS, None, 1),
+        (0, "", TEXTS[2] + END, WRONG, 2),
+        (2, "\n", TEXTS[3] + END, RIGHT, 3),
+        (2, "\n", TEXTS[4] + END, WRONG, 4),
+    ]
+    assert len(trace["nodes"]) == len(wanted)
+    for node, (parent, lead, text, advantage, source) in zip(trace["nodes"], wanted, strict=True):
+        learned = advantage is not None
+        assert node["parent"] == parent and node["sampled"] is learned
+        assert node["token_ids"] == ids(lead + text)
+        assert node["mask"] == [False] * len(lead) + [learned] * len(ids(text))
+        assert node["logprobs"] == []
+        if advantage is None:
+            assert node["advantages"] is None and set(node["loss_weights"]["share"]) == {0.0}
+        else:
+            assert node["advantages"] == pytest.approx([advantage] * len(ids(text)))
+            weights = [0.0] * len(lead) + [share[source]] * len(ids(text))
+            assert node["loss_weights"]["share"] == pytest.approx(weights)
+    roles = "user assistant tool assistant assistant assistant"
+    assert " ".join(node["message"]["role"] for node in trace["nodes"]) == roles
+    assert trace["rewards"] == {"outcome": {"score": pytest.approx(1 / 3), "weight": 1.0}}
+
+
+def test_branches_of_trl_hold_an_advantage_for_each_token(tmp_path: Path, tokenizer: str):
+    branches = exported(recorded(tmp_path), "traces.trl", tokenizer)
+    assert [one["reward"] for one in branches] == [0, 1, 0]
+    assert all(one["prompt_ids"] == ids(PROMPT) and one["logprobs"] is None for one in branches)
+    right = branches[1]
+    said = [(TEXTS[1], True), (f"\n{DOCUMENTS}\n", False), (TEXTS[3] + END, True)]
+    assert right["completion_ids"] == [token for text, _ in said for token in ids(text)]
+    assert right["env_mask"] == [int(own) for text, own in said for _ in ids(text)]
+    assert right["advantages"] == pytest.approx([RIGHT * own for text, own in said for _ in ids(text)])
+
+
+def test_a_datum_of_tinker_is_shifted_by_one(tmp_path: Path, tokenizer: str):
+    whole = exported(recorded(tmp_path), "traces.trl", tokenizer)[0]
+    datum = exported(tmp_path, "traces.tinker", tokenizer)[0]
+    every = whole["prompt_ids"] + whole["completion_ids"]
+    assert datum["model_input"]["chunks"] == [{"type": "encoded_text", "tokens": every[:-1]}]
+    inputs = datum["loss_fn_inputs"]
+    n = len(every) - 1
+    assert inputs["target_tokens"] == {"data": every[1:], "dtype": "int64", "shape": [n]}
+    before = [0] * (len(whole["prompt_ids"]) - 1)
+    assert inputs["mask"] == {"data": before + whole["env_mask"], "dtype": "float32", "shape": [n]}
+    assert inputs["advantages"]["data"] == before + whole["advantages"] and inputs["logprobs"] is None
+
+
+def test_a_step_of_rllm_has_all_before_it_as_its_prompt(tmp_path: Path, tokenizer: str):
+    path = exported(recorded(tmp_path), "traces.rllm", tokenizer)[1]
+    first, second = path["steps"]
+    assert path["reward"] == 1 and (first["reward"], second["reward"]) == (0, 1)
+    assert (first["done"], second["done"]) == (False, True)
+    assert first["prompt_ids"] == ids(PROMPT) and first["response_ids"] == ids(TEXTS[1])
+    assert second["prompt_ids"] == ids(f"{PROMPT}{TEXTS[1]}\n{DOCUMENTS}\n")
+    assert second["advantage"] == pytest.approx([RIGHT] * len(second["response_ids"]))
+    assert len(second["response_ids"]) == len(ids(TEXTS[3] + END)) and second["logprobs"] == []
+
+
+def advantages_of(run: Path, tokenizer: str, **options: Any) -> list[float]:
+    """Of the nodes 1, 2, 3 and 4."""
+    [trace] = exported(run, "traces.prime_rl", tokenizer, **options)
+    return [node["advantages"][0] for node in trace["nodes"] if node["sampled"]]
+
+
+def test_trees_are_compared_within_and_between(tmp_path: Path, tokenizer: str):
+    # Nodes 3 and 4 are one tree: outcomes 1 and 0, mean 1/2, sample deviation sqrt(1/2). Node 2 is alone in its own.
+    within = 0.5 / (math.sqrt(0.5) + 1e-4)
+    right, wrong = RIGHT + within, WRONG - within
+    wanted = [(right + wrong) / 2, WRONG, right, wrong]
+    assert advantages_of(recorded(tmp_path), tokenizer, advantage="tree") == pytest.approx(wanted)
+
+
+def test_process_rewards_are_added(tmp_path: Path, tokenizer: str):
+    run = recorded(tmp_path, TREE | {"annotations": {"process_reward": REWARDS}})
+    # Scored steps: 0.5, -0.5 and 0, mean 0, sample deviation 1/2. Node 3 has no score.
+    step = 0.5 / 0.5001
+    wanted = [(RIGHT + WRONG) / 2 + 0.2 * step, WRONG - 0.2 * step, RIGHT, WRONG]
+    assert advantages_of(run, tokenizer, advantage="process", beta=0.2) == pytest.approx(wanted)
+
+
+def test_groups_have_the_texts_and_advantages_of_their_rollouts(tmp_path: Path, tokenizer: str):
+    espalier.write_world(tmp_path, passages=200, questions=4, seed=5)
+    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
+    options = {"grow": "group", "annotate": "prm"}
+    espalier.expand(**inputs, out=tmp_path / "run", method="prorag", model="simulated", set=options)
+    found = exported(tmp_path / "run", "traces.trl", tokenizer, advantage="process")
+    recorded_rows = list(rows(tmp_path / "run" / "rollouts.jsonl"))
+    assert len(found) == len(recorded_rows) == 32
+    decode = byte_tokenizer().decode
+    said = {
+        (one["group"], decode(one["completion_ids"]).removesuffix(END) + "\n", round(one["reward"], 6)): one
+        for one in found
+    }
+    for row in recorded_rows:
+        one = said[row["group"], row["response"], round(row["outcome_reward"], 6)]
+        assert decode(one["prompt_ids"]) == row["prompt"]
+        begins = [i for i, own in enumerate(one["env_mask"]) if own and (i == 0 or not one["env_mask"][i - 1])]
+        wanted = [step["advantage"] for step in row["steps"]]
+        assert [one["advantages"][i] for i in begins] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_chains_of_decex_read_as_its_rows_do(tmp_path: Path, tokenizer: str):
+    espalier.write_world(tmp_path, passages=200, questions=6, seed=5)
+    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
+    espalier.expand(**inputs, out=tmp_path / "run", method="decex", model="simulated")
+    found = exported(tmp_path / "run", "traces.trl", tokenizer)
+    decode = byte_tokenizer().decode
+    texts = [decode(one["prompt_ids"] + one["completion_ids"]) for one in found]
+    first = [row for row in rows(tmp_path / "run" / "sft.jsonl") if row["id"].endswith("#0")]
+    assert first
+    for row in first:
+        assert any(text.startswith(row["prompt"] + row["completion"]) for text in texts)
+    for row in rows(tmp_path / "run" / "sft.jsonl"):
+        _, _, rounds = row["prompt"].partition("### Rounds so far\n")
+        shown = rounds.partition("\n### Go on")[0].replace("(nothing yet)\n", "")
+        assert any(shown + row["completion"] in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b", "[INST] [/INST] [gMASK] [a] [Ab]", "### x ## y", "&lt; & &#35;", "[[ABC]", "[A_B_C1]", "[ABC"]
+)
+def test_texts_are_neutralised_as_in_prompts(tmp_path: Path, text: str):
+    # ProRAG's rows hold texts as prompts show them.
+    folder = tmp_path / "run"
+    question = {"id": "q", "question": text, "golden_answers": ["a"]}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question) + "\n")
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "p", "title": "t", "contents": "t\nx"}) + "\n")
+    espalier.expand(
+        questions=tmp_path / "q.jsonl", corpus=tmp_path / "c.jsonl", out=folder, method="prorag", model="simulated",
+        set={"grow": "group"},
+    )  # fmt: skip
+    shown = next(iter(rows(folder / "rollouts.jsonl")))["prompt"]
+    assert f"### Question\n{neutral(text)}\n\n" in shown
+
+
+def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
+    run = recorded(tmp_path)
+    with pytest.raises(InputError, match=r"question 'q1': its steps have no process rewards.*annotate RUN --with prm"):
+        exported(run, "traces.trl", tokenizer, advantage="process")
+    with pytest.raises(ValueError, match=r"format 'traces.trl' writes token ids and needs a tokenizer"):
+        export(run, "traces.trl", out=tmp_path / "out")
+    with pytest.raises(ValueError, match="advantage is 'best', allowed: outcome, tree, process"):
+        exported(run, "traces.trl", tokenizer, advantage="best")
+    with pytest.raises(ValueError, match="beta is -1, allowed: 0 or more"):
+        exported(run, "traces.trl", tokenizer, beta=-1)
+    (tmp_path / "run.json").write_text(json.dumps({**RUN, "method": "airrag"}))
+    with pytest.raises(InputError, match="trees of the method 'airrag' are no chains of one policy"):
+        exported(run, "traces.trl", tokenizer)
+    assert set(FORMS) == {"decex", "prorag"}
+
+
+def test_a_document_that_is_not_in_the_tree(tmp_path: Path, tokenizer: str):
+    run = recorded(tmp_path, TREE | {"documents": {}})
+    with pytest.raises(InputError, match=r"trees.jsonl.*field 'documents.d': is missing"):
+        exported(run, "traces.trl", tokenizer)
