@@ -15,7 +15,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise MissingPart("Parquet files need pyarrow: pip install 'espalier-rag[train]'") from None
+        raise MissingPart("Parquet files need pyarrow: pip install 'espalier-rag[data]'") from None
 
 
 def meta() -> Any:
