@@ -343,7 +343,7 @@ def test_parts_that_are_not_there_are_named(run: Path, monkeypatch: pytest.Monke
 
     for name in ("pyarrow", "pyarrow.parquet", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingPart, match=r"espalier-rag\[train\]"):
+    with pytest.raises(MissingPart, match=r"espalier-rag\[data\]"):
         export(run, "rl.verl", out=run / "out")
     with pytest.raises(MissingPart, match=r"espalier-rag\[train\]"):
         export(run, "sft.messages", out=run / "out", tokenizer="any")
