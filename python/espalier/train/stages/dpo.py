@@ -96,6 +96,8 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
     # A token on the border belongs to the step.
     whole = [sum(end <= len(before) for _, end in offsets) for _, offsets in sides]
     (chosen, _), (rejected, _) = sides
+    if not tokenizer.knows(chosen + rejected):
+        raise Dropped("the model's tokenizer lacks characters of it")
     begin = min(*whole, common(chosen, rejected))
     if not begin:
         raise Dropped("nothing stands before the steps")
