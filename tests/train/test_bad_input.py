@@ -66,6 +66,20 @@ def test_a_tokenizer_that_is_larger_than_the_model(run: Path, network, tmp_path:
         train_sft(run, tmp_path / "model", tmp_path / "out")
 
 
+def test_a_tokenizer_that_lacks_characters(run: Path, network, tmp_path: Path):
+    import tokenizers
+    import transformers
+
+    raw = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<unk>": 0, "<eos>": 1, "Q": 2}, unk_token="<unk>"))
+    raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>", eos_token="<eos>")
+    words.chat_template = byte_tokenizer().chat_template
+    network.save_pretrained(tmp_path / "model")
+    words.save_pretrained(tmp_path / "model")
+    with pytest.raises(InputError, match=r"row 'wq-\d+#0': the model's tokenizer lacks characters of it"):
+        train_sft(run, tmp_path / "model", tmp_path / "out")
+
+
 def test_a_loss_that_is_no_number(run: Path, network, tmp_path: Path):
     with torch.no_grad():
         network.model.norm.weight.fill_(float("nan"))

@@ -41,6 +41,8 @@ def test_pairs_are_chosen_by_kind_and_margin(tmp_path: Path):
     assert example_of(decision, TOKENIZER, options(kinds="decision")).learned == 2
     with pytest.raises(Dropped, match="not execution"):
         example_of(decision, TOKENIZER, options(kinds="execution"))
+    with pytest.raises(Dropped, match="its decision is not retrieval"):
+        example_of(decision, TOKENIZER, options(decision="retrieval"))
     with pytest.raises(Dropped, match=r"below 0\.6"):
         example_of(decision, TOKENIZER, options(min_margin=0.6))
 

@@ -88,9 +88,9 @@ def dpo(row: Fields) -> Pair:
     if provenance.text("method") == "decex" and prompt.rfind("<think>") > prompt.rfind("</think>"):
         start = prompt.rfind("<think>")
     margin = provenance.number("margin")
-    kind = row.text("type") if row.has("type") else ""
+    kind, decision = (row.text(name) if row.has(name) else "" for name in ("type", "decision"))
     nodes = "chosen_node", "rejected_node"
-    return Pair(origin(row, *nodes), prompt[:start], prompt[start:], chosen, rejected, margin, kind)
+    return Pair(origin(row, *nodes), prompt[:start], prompt[start:], chosen, rejected, margin, kind, decision)
 
 
 def judged(row: Fields) -> Pair:

@@ -69,6 +69,8 @@ class Pair:
     margin: float | None
     kind: str = ""
     """decision or execution, "" = the row does not say."""
+    decision: str = ""
+    """What is decided there: termination or retrieval, "" = the row does not say."""
 
 
 @dataclass(frozen=True)

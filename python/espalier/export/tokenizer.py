@@ -61,6 +61,11 @@ class Tokenizer:
         """The tokenizer of the transformers library."""
         return self._tokenizer
 
+    def knows(self, ids: Sequence[int]) -> bool:
+        """Whether no token stands for characters that the tokenizer lacks."""
+        unknown = self._tokenizer.unk_token_id
+        return unknown is None or self._tokenizer.unk_token == self.eos or unknown not in ids
+
     def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids and their [begin, end) in code points. `special` adds the tokens that the tokenizer puts around a
         text."""

@@ -30,16 +30,15 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool) -> bool:
     """
     file = folder / PLAN
     plan = json.loads(json.dumps(plan))
-    begun = (folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None
-    if begun and file.is_file() and not overwrite:
-        before = read_object(file)
-        for name in plan | before:
-            if plan.get(name) != before.get(name):
-                raise InputError(
-                    f"{folder}: holds a training with another '{name}' ({before.get(name)}, not {plan.get(name)}); "
-                    "name another folder, or --overwrite"
-                )
+    before = read_object(file) if file.is_file() and not overwrite else {}
+    if before == plan:
         return (folder / RECORD).is_file()
+    if before and ((folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None):
+        name = next(name for name in plan | before if plan.get(name) != before.get(name))
+        raise InputError(
+            f"{folder}: holds a training with another '{name}' ({before.get(name)}, not {plan.get(name)}); "
+            "name another folder, or --overwrite"
+        )
     for name in (RECORD, METRICS):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ...export.tokenizer import Tokenizer
 
 KINDS = ("both", "decision", "execution")
+DECISIONS = ("both", "termination", "retrieval")
 LOSSES = ("sigmoid", "sigmoid_norm", "ipo", "hinge")
 
 
@@ -27,6 +28,13 @@ class DpoOptions(TrainOptions):
 
     beta: float = option(0.1, "How strongly the model is held to the one that it begins as.", "X")
     kinds: str = option("both", "The pairs that are learned: decision, execution, or both.", "KIND", KINDS)
+    decision: str = option(
+        "both",
+        "The decision that the pairs are about: termination (answer or go on), retrieval (search or answer from "
+        "memory), or both. Many more pairs say go on than stop, so a small model trained on both may never stop.",
+        "NAME",
+        DECISIONS,
+    )
     loss: str = option(
         "sigmoid",
         "The loss, as TRL names it. sigmoid is DPO's own, and sigmoid_norm divides by the steps' lengths.",
@@ -79,6 +87,8 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
         raise Dropped("chosen equals rejected")
     if options.kinds != "both" and pair.kind != options.kinds:
         raise Dropped(f"its kind is not {options.kinds}")
+    if options.decision != "both" and pair.decision != options.decision:
+        raise Dropped(f"its decision is not {options.decision}")
     if options.min_margin and (pair.margin is None or pair.margin < options.min_margin):
         raise Dropped(f"its margin is below {options.min_margin:g}")
     before = tokenizer.render([{"role": "user", "content": pair.prompt}], begin_answer=True) + pair.begun
@@ -86,6 +96,8 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
     # A token on the border belongs to the step.
     whole = [sum(end <= len(before) for _, end in offsets) for _, offsets in sides]
     (chosen, _), (rejected, _) = sides
+    if not tokenizer.knows(chosen + rejected):
+        raise Dropped("the model's tokenizer lacks characters of it")
     begin = min(*whole, common(chosen, rejected))
     if not begin:
         raise Dropped("nothing stands before the steps")

@@ -64,6 +64,8 @@ def example_of(dialogue: Dialogue, tokenizer: Tokenizer, options: SftOptions) ->
     tokens = tokenised(dialogue, tokenizer, "conversational")
     if not dialogue.policy_loss:
         raise Dropped("the row is for values alone")
+    if not tokenizer.knows(tokens.ids):
+        raise Dropped("the model's tokenizer lacks characters of it")
     if not any(tokens.weights) or not dialogue.weight:
         raise Dropped("nothing in it has a weight")
     weights = [dialogue.weight * (w if w > 0 else options.context_weight) for w in tokens.weights]
