@@ -130,6 +130,7 @@ def save_policy(trainer: Any, setup: Setup[Any, Any], folder: Path) -> None:
     if setup.options.lora:
         model = model.merge_and_unload()
     model = model.to(device="cpu", dtype=setup.policy.dtype)
+    model.config.use_cache = True  # trainers switch it off
     model.save_pretrained(folder)
     setup.policy.tokenizer.loaded.save_pretrained(folder)
     if setup.options.gguf:
