@@ -31,7 +31,7 @@ class DpoOptions(TrainOptions):
     decision: str = option(
         "both",
         "The decision that the pairs are about: termination (answer or go on), retrieval (search or answer from "
-        "memory), or both. Many more pairs say go on than stop, so a small model trained on both may never stop.",
+        "memory), or both. Many more pairs say go on than stop, so a small model may search on where it should answer.",
         "NAME",
         DECISIONS,
     )
