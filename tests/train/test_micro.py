@@ -8,6 +8,7 @@ import espalier as esp
 import pytest
 import torch
 import transformers
+from espalier.local.grammar import Grammars
 from espalier.train.gguf_file import write_gguf
 from espalier.train.micro import hidden, new_model, new_tokenizer, size_of, width_for
 from espalier.train.policy import load_policy
@@ -44,6 +45,18 @@ def test_marks_are_tokens_and_a_chat_is_the_bare_text(tmp_path: Path):
     tokenizer.save_pretrained(tmp_path)
     again = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert again(row)["input_ids"] == tokenizer(row)["input_ids"] and again.eos_token == "<eos>"
+
+
+def test_a_grammar_allows_the_marks_that_are_tokens():
+    tokenizer = new_tokenizer(["<think> ab </think>\n<answer> it </answer>"] * 3)
+    grammars = Grammars(tokenizer, len(tokenizer) + 5)
+    matcher = grammars.matcher('root ::= "<think> " [a-z ]+ "</think>"')
+    mask = grammars.mask([matcher], torch.device("cpu"))
+    assert mask[0].nonzero().flatten().tolist() == [tokenizer.get_vocab()["<think>"]]
+    for token in tokenizer("<think> ab </think>")["input_ids"]:
+        assert grammars.mask([matcher], torch.device("cpu"))[0, token] and matcher.consume_token(token)
+    mask = grammars.mask([matcher], torch.device("cpu"))
+    assert mask[0].nonzero().flatten().tolist() == [tokenizer.eos_token_id]
 
 
 def test_a_bad_size_is_named():

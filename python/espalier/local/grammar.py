@@ -8,6 +8,26 @@ from typing import Any
 from ..errors import MissingPart
 
 
+class TaggedVocabulary:
+    """A tokenizer as llguidance reads it. A protocol's marks may be tokens of their own (`<search>`), as in models that
+    were trained on them. llguidance alone takes such tokens for special ones, which no text holds."""
+
+    def __init__(self, tokenizer: Any, read: Any) -> None:
+        added = tokenizer.added_tokens_decoder
+        self._tokenizer = tokenizer
+        self.eos_token_id = tokenizer.eos_token_id
+        self.bos_token_id = tokenizer.bos_token_id
+        self.special_token_ids = [number for number, token in added.items() if token.special]
+        self.tokens = [
+            added[number].content.encode() if number in added else read.decode_bytes([number])
+            for number in range(len(tokenizer))
+        ]
+
+    def __call__(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+
 class Grammars:
     """The grammars of one tokenizer, each compiled once."""
 
@@ -23,12 +43,13 @@ class Grammars:
             return None
         if grammar not in self._compiled:
             try:
-                from llguidance import LLMatcher, grammar_from
+                from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper, grammar_from
                 from llguidance.hf import from_tokenizer
             except ImportError:
                 raise MissingPart("grammars need the package llguidance (pip install 'espalier-rag[local]')") from None
             if self._read_tokens is None:
-                self._read_tokens = from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+                tokens = TaggedVocabulary(self._tokenizer, from_tokenizer(self._tokenizer))
+                self._read_tokens = LLTokenizer(TokenizerWrapper(tokens), n_vocab=self._vocabulary)
             matcher = LLMatcher(self._read_tokens, grammar_from("gbnf", grammar))
             if matcher.is_error():
                 raise ValueError(f"llguidance cannot read the grammar: {matcher.get_error()}")
