@@ -55,8 +55,8 @@ std::string misread(const Protocol& protocol, const Purpose& purpose, std::uint6
 Protocol of(std::vector<Tag> tags, std::vector<std::string> returns, ScoreForm scores = {}) {
   return {"test", {{"p", {}, std::move(returns), scores}}, std::move(tags)};
 }
-bool fits(const Protocol& protocol, const std::string& text) {
-  return Fits::whole(Grammar(protocol, protocol.purposes[0], 64).form(), text);
+bool fits(const Protocol& protocol, const std::string& text, std::uint32_t max_tokens = 64) {
+  return Fits::whole(Grammar(protocol, protocol.purposes[0], max_tokens).form(), text);
 }
 
 }  // namespace
@@ -137,16 +137,42 @@ TEST_CASE("scores, verdicts, preferences and choices have the forms that their p
   for (const char* text : {"", " ", "a <b>", "a\nb"}) CHECK_FALSE(fits(bare, text));
 }
 
+TEST_CASE("a part's length is counted in words of up to six letters") {
+  // 128 tokens: 96 units. A slot has 32, a thought in a block 48, free text behind it 16, and free text alone 64. All
+  // but the first are one fewer, because they are counted in eighths.
+  const Protocol tags = of({{"answer", "<answer>", "</answer>"}, {"think", "<think>", "</think>"}}, {"answer"});
+  const auto repeated = [](std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  const auto reads = [&](const std::string& text) { return fits(tags, text, 128); };
+  for (const std::string_view unit : {"a ", "words ", "sixsix", ".", "7"}) {
+    INFO(unit);
+    CHECK(reads("<answer>x" + repeated(unit, 31) + "</answer>"));
+    CHECK(reads(repeated(unit, 63) + "<answer>x</answer>"));
+    CHECK(reads("<think>" + repeated(unit, 47) + "</think>" + repeated(unit, 15) + "<answer>x</answer>"));
+    CHECK_FALSE(reads("<answer>x" + repeated(unit, 32) + ".</answer>"));
+    CHECK_FALSE(reads(repeated(unit, 63) + ".<answer>x</answer>"));
+    CHECK_FALSE(reads("<think>" + repeated(unit, 47) + ".</think><answer>x</answer>"));
+    CHECK_FALSE(reads("<think>x</think>" + repeated(unit, 15) + ".<answer>x</answer>"));
+  }
+}
+
 TEST_CASE("a grammar in its dialects") {
   const Protocol bare{"test", {{"p", {}, {}}}, {}};
   const Grammar line(bare, bare.purposes[0], 2);
-  CHECK(line.gbnf() == "root ::= reply\nreply ::= [ \\t\\n\\r]{0,8} [^\\t\\n\\r <] [^\\n<]{0,2}\n");
-  CHECK(line.regex() == R"([ \t\n\r]{0,8}[^\t\n\r <][^\n<]{0,2})");
+  CHECK(line.gbnf() ==
+        "root ::= reply\nreply ::= [ \\t\\n\\r]{0,8} [^\\t\\n\\r <] r1{0,5} [A-Za-z]{0,5}\n"
+        "r1 ::= [A-Za-z]{0,5} [^\\n<A-Za-z] | [A-Za-z]{6}\n");
+  CHECK(line.regex() == R"([ \t\n\r]{0,8}[^\t\n\r <](?:[A-Za-z]{0,5}[^\n<A-Za-z]|[A-Za-z]{6}){0,5}[A-Za-z]{0,5})");
   CHECK(line.lark() == "start: REPLY\nREPLY: /" + line.regex() + "/\n");
-  CHECK(
-      line.json_schema() ==
-      R"({"type":"object","properties":{"reply":{"type":"string","pattern":"^[ \\t\\n\\r]{0,8}[^\\t\\n\\r <][^\\n<]{0,2}$"}},)"
-      R"("required":["reply"],"additionalProperties":false})");
+  CHECK(line.json_schema() ==
+        R"({"type":"object","properties":{"reply":{"type":"string","pattern":"^[ \\t\\n\\r]{0,8}[^\\t\\n\\r <])"
+        R"((?:[A-Za-z]{0,5}[^\\n<A-Za-z]|[A-Za-z]{6}){0,5}[A-Za-z]{0,5}$"}},)"
+        R"("required":["reply"],"additionalProperties":false})");
+  const Grammar digits(of({{"answer", "0123", "abd"}}, {"answer"}), Purpose{"p", {}, {"answer"}}, 9);
+  CHECK(digits.gbnf().find("[A-Zb-z]{6}") != std::string::npos);  // the beginning of a mark is no plain letter
   const Protocol tag = of({{"answer", "$(", ")"}}, {"answer"});
   const Grammar marked(tag, tag.purposes[0], 6000);
   CHECK(marked.gbnf().starts_with("root ::= reply\nreply ::= thought \"$(\" answer \")\"\n"));

@@ -12,14 +12,15 @@ namespace espalier {
 
 /// The grammar of a purpose's replies, for servers that constrain what a model writes. Each reply that fits is read by
 /// rag::parse as what it says, and what the protocol can say fits, up to these caps:
-/// - a reply has at most about one and a half times as many characters as `max_tokens`: a third each for a block of
-///   thought, free text without opening marks, and the slot, none of them more than 8000. Where the protocol has no
-///   such block, the free text has two thirds. A slot that is the whole reply has all of them,
+/// - a reply has at most about three units for four tokens of `max_tokens`. A unit is up to five ASCII letters with the
+///   character behind them, or six letters. The slot has a third of them and free text without opening marks two
+///   thirds. With a block of thought, the thought has a half and the free text a sixth. A slot that is the whole reply
+///   has all of them. No part has more than 8000,
 /// - no beginning of a mark in an angle bracket has more than three characters (`<ans` must become `<answer>`), a long
-///   beginning of another mark counts as an eighth of them, and so does a pair of brackets, which holds 64 characters
-///   and up to three pairs within each other,
+///   beginning of another mark counts as an eighth of them, and so does a pair of brackets, which holds 64 units and
+///   up to three pairs within each other,
 /// - a number has at most six decimals, and a preference is between candidates up to 99.
-/// At 1.5 characters a token or more, a reply is closed before `max_tokens` cuts it.
+/// At four tokens for three units or fewer, a reply is closed before `max_tokens` cuts it.
 class Grammar {
  public:
   /// Throws std::invalid_argument for a tag with a mark that is not ASCII.

@@ -24,9 +24,18 @@ inline void append_escaped(std::string& out, char c, std::string_view special) {
     ((out += "\\x") += hex[byte >> 4]) += hex[byte & 15];
   else out += c;
 }
+/// A set in brackets. Four letters or digits in a row, or more, are written as a range.
 inline std::string set_text(const Form& set) {
+  const auto plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
   std::string out = set.kind == Form::Kind::none_of ? "[^" : "[";
-  for (const char c : set.text) append_escaped(out, c, R"(\]["^-/&~#)");
+  for (std::size_t i = 0; i < set.text.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < set.text.size() && plain(set.text[last]) && set.text[last + 1] == set.text[last] + 1) ++last;
+    append_escaped(out, set.text[i], R"(\]["^-/&~#)");
+    if (last < i + 3 || !plain(set.text[last])) continue;
+    (out += '-') += set.text[last];
+    i = last;
+  }
   return out += ']';
 }
 

@@ -11,8 +11,9 @@
 
 namespace espalier::detail {
 
-/// Text in which none of some marks stands. It is a row of units. A unit is a character that begins no mark, or the
-/// beginnings of marks together with the character that shows that they are none.
+/// Text in which none of some marks stands. It is a row of units. A unit is up to five ASCII letters with the character
+/// behind them, or six letters. So a unit costs a model about a token, in plain words and in odd ones. Instead of that
+/// character, beginnings of marks may stand, together with the character that shows that they are none.
 ///
 /// A long beginning is as good as a mark to a small model, which then writes it again and again. So no beginning in an
 /// angle bracket has more than three characters: after `<ans` only the rest of `<answer>` can follow. A unit with
@@ -31,11 +32,13 @@ class MarkFree {
   /// Text of up to about `most` units. `group` may stand as a unit too and counts as an eighth of them. It begins with
   /// a mark of one character.
   [[nodiscard]] FormPtr row(std::uint32_t most, const FormPtr& group = nullptr) const {
-    const FormPtr unit = either({none_of(joined(starts_, "")), way_out("", "", plain)});
+    const FormPtr letter = one_of(plain_letters()), begun = repeat(letter, 0, word - 1);
+    const FormPtr other = either({none_of(joined(starts_, letters)), way_out("", "", plain)});
+    const FormPtr unit = either({sequence({begun, other}), repeat(letter, word, word)});
     const FormPtr rare = either({rare_unit(""), around(group)});
-    if (!rare && most <= few) return repeat(unit, 0, most);
+    if (!rare && most <= few) return sequence({repeat(unit, 0, most), begun});
     const std::uint32_t eighth = std::min(few, (most + 7) / 8);
-    const FormPtr part = repeat(unit, 0, eighth - 1);
+    const FormPtr part = sequence({repeat(unit, 0, eighth - 1), begun});
     return sequence(
         {repeat(either({repeat(unit, eighth, eighth), rare ? sequence({part, rare}) : nullptr}), 0, 7), part});
   }
@@ -50,12 +53,19 @@ class MarkFree {
   }
 
  private:
+  static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  static constexpr std::uint32_t word = 6;  ///< letters in a unit
   static constexpr std::uint32_t run = 2;
   static constexpr std::uint32_t few = 1000;   ///< servers refuse more repetitions of one thing than 2000
   static constexpr std::size_t plain = 3;      ///< characters of the beginning in a unit that may stand anywhere
   static constexpr std::size_t bracketed = 3;  ///< characters of a beginning in an angle bracket
   static constexpr std::size_t any = static_cast<std::size_t>(-1);
 
+  [[nodiscard]] std::string plain_letters() const {
+    std::string rest(letters);
+    std::erase_if(rest, [this](char c) { return starts_.find(c) != std::string::npos; });
+    return rest;
+  }
   [[nodiscard]] FormPtr rare_unit(std::string_view without) const {
     return sequence({repeat(beginning("", without), 0, run - 1), way_out("", without, any)});
   }

@@ -18,12 +18,11 @@ namespace espalier::detail {
 /// Makes the form of a purpose's replies: exactly what rag::parse reads, with capped free text in front.
 class ReplyForm {
  public:
-  /// A reply has at most about one and a half times as many characters as `max_tokens`: a third each for a block of
-  /// thought, the free text and the slot. Without such a block the free text has two thirds. A slot that is a whole
-  /// reply, or a trajectory, has all of them. Throws
-  /// std::invalid_argument for a mark that is not ASCII.
+  /// A reply has at most about three units (see MarkFree) for four tokens: a third for the slot, and two thirds for the
+  /// free text. With a block of thought, the thought has a half and the free text a sixth. A slot that is a whole
+  /// reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not ASCII.
   ReplyForm(const Protocol& protocol, const Purpose& purpose, std::uint32_t max_tokens)
-      : protocol_(protocol), purpose_(purpose), third_(std::max(1U, max_tokens / 2)) {
+      : protocol_(protocol), purpose_(purpose), units_(std::max(6U, max_tokens / 4 * 3)) {
     for (const std::string& role : purpose.returns)
       if (const Tag* tag = protocol.tag(role)) {
         for (const unsigned char c : tag->open + tag->close)
@@ -36,7 +35,7 @@ class ReplyForm {
 
   [[nodiscard]] FormPtr form() const {
     if (purpose_.returns.empty())  // a line without '<', in which `parse` sees no mark
-      return meaning("line", text({"<", "\n"}, all_blanks, line_blanks, 3 * third_));
+      return meaning("line", text({"<", "\n"}, all_blanks, line_blanks, units_));
     std::vector<FormPtr> slots, ways;
     const Tag* whole = nullptr;
     for (const std::string& role : purpose_.returns) {
@@ -44,7 +43,7 @@ class ReplyForm {
       if (tag && !tag->open.empty()) slots.push_back(slot(*tag));
       else if (tag && !whole) whole = tag;
     }
-    ways.push_back(slots.empty() ? nullptr : sequence({optional(think()), free(), either(slots)}));
+    ways.push_back(slots.empty() ? nullptr : sequence({either({thought(), free(units_ * 2 / 3)}), either(slots)}));
     if (whole) ways.push_back(content(*whole));
     return either(ways);
   }
@@ -53,7 +52,7 @@ class ReplyForm {
   static constexpr std::string_view all_blanks = " \t\n\r", line_blanks = " \t\r",
                                     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   static constexpr std::uint32_t blanks = 8;            ///< in front of a slot's text
-  static constexpr std::uint32_t group = 64;            ///< characters within brackets
+  static constexpr std::uint32_t group = 64;            ///< units within brackets
   static constexpr int depth = 4;                       ///< of brackets within a slot
   static constexpr std::string_view block = "<think>";  ///< which `parse` takes out at the beginning of a reply
 
@@ -62,23 +61,23 @@ class ReplyForm {
     const std::size_t bracket = tag.open.empty() ? opening.npos : opening.find(tag.open.back());
     return bracket != opening.npos && tag.close == closing.substr(bracket, 1) ? tag.close : "";
   }
-  /// A block of thought at the beginning, in protocols that have one.
-  [[nodiscard]] FormPtr think() const {
+  /// A block of thought at the beginning and free text behind it, in protocols that have one.
+  [[nodiscard]] FormPtr thought() const {
     const bool thinks =
         std::any_of(protocol_.tags.begin(), protocol_.tags.end(), [](const Tag& tag) { return tag.open == block; });
     if (!thinks || std::find(opens_.begin(), opens_.end(), block) != opens_.end()) return nullptr;
     std::vector<std::string> marks = stops_;
     marks.insert(marks.end(), {std::string(block), "</think>"});
     const MarkFree words(std::move(marks));
-    return sequence(
-        {literal(block), meaning("think", sequence({words.row(third_), words.tail()})), literal("</think>")});
+    const FormPtr said = meaning("think", sequence({words.row(units_ / 2), words.tail()}));
+    return sequence({literal(block), said, literal("</think>"), free(units_ / 6)});
   }
   /// Words in front of a slot. They hold no opening mark and nothing at which a request stops.
-  [[nodiscard]] FormPtr free() const {
+  [[nodiscard]] FormPtr free(std::uint32_t most) const {
     std::vector<std::string> marks = opens_;
     marks.insert(marks.end(), stops_.begin(), stops_.end());
     marks.emplace_back(block);
-    return meaning("thought", MarkFree(std::move(marks)).row(think() ? third_ : 2 * third_));
+    return meaning("thought", MarkFree(std::move(marks)).row(most));
   }
   [[nodiscard]] FormPtr slot(const Tag& tag) const {
     const FormPtr close = tag.close == "\n" ? optional(literal("\n")) : literal(tag.close);
@@ -102,7 +101,7 @@ class ReplyForm {
     const std::string never_first = joined(spaces, overlap(tag.open, marks));
     if (bracket) return meaning(tag.name, balanced(std::move(marks), tag, never_first));
     const bool whole = tag.open.empty() || tag.name == "trajectory";
-    return meaning(tag.name, text(std::move(marks), spaces, never_first, whole ? 3 * third_ : third_));
+    return meaning(tag.name, text(std::move(marks), spaces, never_first, whole ? units_ : units_ / 3));
   }
   /// The characters that would go on from the end of an opening mark to another mark, as in `[[[`.
   static std::string overlap(const std::string& open, const std::vector<std::string>& marks) {
@@ -130,19 +129,19 @@ class ReplyForm {
       inner = sequence({literal(open), words.row(group, inner), words.tail(), literal(tag.close)});
     return sequence(
         {repeat(one_of(all_blanks), 0, blanks),
-         either({sequence({words.row(never_first, third_, inner), words.tail()}), words.tail(1, never_first)})});
+         either({sequence({words.row(never_first, units_ / 3, inner), words.tail()}), words.tail(1, never_first)})});
   }
   /// A word that decides, and anything behind it that does not make it another word.
   [[nodiscard]] FormPtr word(const FormPtr& decision, std::vector<std::string> marks, const FormPtr& around) const {
     const MarkFree words(std::move(marks));
-    const FormPtr more = either({sequence({words.row(letters, third_), words.tail()}), words.tail(1, letters)});
+    const FormPtr more = either({sequence({words.row(letters, units_ / 3), words.tail()}), words.tail(1, letters)});
     return sequence({around, optional(literal("(")), decision, optional(more)});
   }
 
   const Protocol& protocol_;
   const Purpose& purpose_;
   std::vector<std::string> opens_, stops_;
-  std::uint32_t third_;
+  std::uint32_t units_;
 };
 
 }  // namespace espalier::detail
