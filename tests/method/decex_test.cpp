@@ -375,6 +375,80 @@ TEST_CASE("a reward that needs no gold grows trees without it") {
   CHECK_FALSE(face.needs_gold());
 }
 
+TEST_CASE("curtailed rollouts stop when the decision is certain: the same tree for 14 rollouts in place of 20") {
+  // Sub-questions: all end in Rome. After 2 of 4 each can still win, so all 8 are drawn. The own answer: 0 of 2 is at
+  // most 1/2, which is not above 0.6. Queries: after 2 of 4 "good" has at least 1/2 and "bad" at most 1/2, and "good"
+  // has more samples.
+  const rag::Tree tree = grow_decex({.curtail = true}, searcher());
+  CHECK(drawing(tree) == drawing(grow_decex({}, searcher())));
+  CHECK(tree.ledger.by_purpose().at("rollout").completions == 14);
+  // Pairs need complete rollouts: the sub-questions are equal, and the others have 2 of 4.
+  const auto pairs = [&](std::uint32_t rollouts) {
+    std::string out;
+    output::append_dpo_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {.rollouts = rollouts}, out);
+    return std::count(out.begin(), out.end(), '\n');
+  };
+  CHECK(pairs(0) == 2);  // "good" over "bad", and over own knowledge
+  CHECK(pairs(4) == 0);
+}
+
+TEST_CASE("curtailed searches choose what complete ones choose") {
+  using Search = Options::Search;
+  const auto chosen = [](const rag::Tree& tree) {
+    std::string out;
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].status == Status::expanded || tree[id].status == Status::terminal)
+        out += std::string(rag::name(tree.action(id).kind)) + " " + tree.action(id).text + "\n";
+    return out;
+  };
+  std::uint64_t drawn = 0, complete = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const auto chance = [seed](const Prompt& p, std::uint64_t of) {
+      std::uint64_t h = (seed + 1) * 0x9e3779b97f4a7c15ULL + p.sample();
+      for (const char c : p.text()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+      return (h ^ (h >> 29)) % of;
+    };
+    Scripted model;
+    model.on("sub_question",
+             [=](const Prompt& p) { return "t <question>Which " + std::to_string(chance(p, 4)) + "?</question>"; });
+    model.on("own_answer", [=](const Prompt& p) {
+      return chance(p, 2) ? std::string("t <answer>Paris</answer>")
+                          : "t <answer>Lyon " + std::to_string(chance(p, 3)) + "</answer>";
+    });
+    model.on("sub_query", [=](const Prompt& p) { return "query " + std::to_string(chance(p, 4)); });
+    model.on("termination", [=](const Prompt& p) {
+      return "<reasoning>r</reasoning>" + (chance(p, 3)
+                                               ? "<question>Which " + std::to_string(chance(p, 5)) + "?</question>"
+                                               : "<answer>Paris</answer>");
+    });
+    model.on("forced_answer", "<answer>Paris</answer>");
+    model.on("rollout", [=](const Prompt& p) -> std::string {
+      static constexpr const char* replies[] = {"<answer>Paris</answer>", "<answer>Paris now</answer>",
+                                                "<answer>Rome</answer>", "<answer>Paris</answer>", "no tag"};
+      return replies[chance(p, 5)];
+    });
+    for (const Search search : {Search::pruned, Search::no_pruning}) {
+      const rag::Tree all = grow_decex({.search = search, .stop_at_root = seed % 2 == 0}, model);
+      const rag::Tree some = grow_decex({.search = search, .stop_at_root = seed % 2 == 0, .curtail = true}, model);
+      REQUIRE(chosen(some) == chosen(all));
+      drawn += some.ledger.total().completions;
+      complete += all.ledger.total().completions;
+    }
+  }
+  CHECK(drawn < complete);
+}
+
+TEST_CASE("curtailing is refused where a value is more than its own rollouts") {
+  CHECK_THROWS_WITH_AS(grow_decex({.compare_across = true, .curtail = true}, searcher()),
+                       "option 'curtail' is true, allowed: false with compare_across", std::invalid_argument);
+  method::detail::DecExRagFace face;
+  face.options().set("curtail", "true");
+  face.options().set("reward", "agreement");
+  CHECK_THROWS_WITH_AS(
+      face.check(), "option 'curtail' is true, allowed: false with reward=agreement: it has no value for one rollout",
+      std::invalid_argument);
+}
+
 TEST_CASE("bad options are refused by name") {
   CHECK_THROWS_WITH_AS(grow_decex({.k = 0}, searcher()), "option 'k' is 0, allowed: 1 or more", std::invalid_argument);
   CHECK_THROWS_WITH_AS(grow_decex({.threshold = 7}, searcher()), "option 'threshold' is 7.000000, allowed: 0 to 1",

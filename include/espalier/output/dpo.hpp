@@ -19,6 +19,7 @@ struct DpoOptions {
   DecisionValue decision_value = DecisionValue::best;  ///< how rewards of executions give a decision's value
   ChainChoice choice = ChainChoice::most;              ///< the chain whose nodes give the pairs, as for the SFT rows
   rag::Profile profile = rag::Profile::common;         ///< decides whether an answer is correct
+  std::uint32_t rollouts = 0;  ///< a node that rollouts valued needs so many to stand in a pair. 0 = any number
 };
 
 namespace detail {
@@ -30,6 +31,10 @@ class PairWriter {
       : record_(record), tree_(record.tree), options_(options), out_(out), values_(rewards(tree_)) {
     for (NodeId id = 0; id < tree_.size(); ++id)  // Full-Node: inner nodes have the mean of their leaves
       if (!values_[id] && tree_[id].visits) values_[id] = tree_[id].mean();
+    std::vector<std::uint32_t> drawn(tree_.size(), 0);
+    for (const auto& rollout : tree_.rollouts) ++drawn[rollout.node];
+    for (NodeId id = 0; id < tree_.size(); ++id)
+      if (drawn[id] < options_.rollouts && !tree_.state(id).answer()) values_[id].reset();
   }
 
   /// Writes the pairs among the children of `parent`. `form` is the policy's text up to there. Queries without a

@@ -4,10 +4,11 @@
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
+#include <espalier/search/curtailed.hpp>
+#include <espalier/search/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace espalier {
 ///   2. lets `filter` cut children before they are valued,
 ///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
 /// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
+/// An evaluator may have curtails() -> the number of rollouts, 0 = off, and compared_with(kind) -> the threshold of
+/// children of that kind, if any. Then `curtailed` values the children that are not terminal, as soon as no later stage
+/// draws their kind.
 /// All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
@@ -50,14 +54,7 @@ class Layered {
   }
 
  private:
-  /// A node whose children are being grown.
-  struct Growth {
-    NodeId node = no_node;
-    Seed seed{};
-    std::vector<Kind> kinds{};
-    std::size_t stage = 0;
-    std::vector<std::pair<NodeId, Seed>> children{};
-  };
+  using Growth = detail::LayeredGrowth;
 
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
@@ -70,7 +67,7 @@ class Layered {
       if (tree.ending == Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
-        apply(tree, growth, keep_);
+        growth.apply(tree, keep_);
         tree[growth.node].status = Status::expanded;
         for (const auto& [child, child_seed] : growth.children)
           if (tree[child].status == Status::open) admit(*env, tree, child, child_seed, next);
@@ -90,10 +87,10 @@ class Layered {
       ++tree->steps;
       co_await draw(env, tree, frontier);
       if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*env, *tree, *frontier);
-      for (auto& growth : *frontier) apply(*tree, growth, filter_);
+      for (auto& growth : *frontier) growth.apply(*tree, filter_);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal);
-        for (auto& growth : *frontier) apply(*tree, growth, decide_);
+        for (auto& growth : *frontier) growth.apply(*tree, decide_);
       }
       for (auto& growth : *frontier) ++growth.stage;
     }
@@ -129,23 +126,14 @@ class Layered {
     else frontier.push_back(std::move(growth));
   }
 
-  /// The number of samples of the stage's kind that earlier stages drew.
-  template <class Tree>
-  std::uint32_t drawn(const Tree& tree, const Growth& growth) const {
-    double share = 0;
-    for (const auto& [child, seed] : growth.children)
-      if (tree[child].kind == growth.kinds[growth.stage]) share += static_cast<double>(tree[child].prior);
-    return static_cast<std::uint32_t>(std::lround(share * options_.width));
-  }
-
   template <class Env, class Tree>
   Task<void> draw(Env* env, Tree* tree, std::vector<Growth>* frontier) {
     using State = typename Env::State;
     std::vector<Task<detail::proposals_t<Env>>> tasks;
     std::vector<Growth*> drawing;
     for (auto& growth : *frontier) {
-      if (growth.stage >= growth.kinds.size()) continue;
-      const std::uint32_t have = drawn(*tree, growth);
+      if (!growth.unfinished()) continue;
+      const std::uint32_t have = growth.drawn(*tree, options_.width);
       if (have >= options_.width) continue;
       const Context context(growth.seed, have, &tree->ledger);
       tasks.push_back(as_task(
@@ -160,7 +148,7 @@ class Layered {
       const State& from = tree->state(growth.node);
       detail::append(fresh[i], std::move(proposals[i]));
       fresh[i] = dedup(std::move(fresh[i]));
-      std::erase_if(fresh[i], [&](const auto& proposal) { return merged(*tree, growth, proposal); });
+      std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
       for (std::size_t j = 0; j < fresh[i].size(); ++j) {
         const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
         if (fresh[i][j].closed != Reason::none) steps.push_back(as_task(State(from)));
@@ -180,20 +168,6 @@ class Layered {
       }
   }
 
-  /// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
-  template <class Tree, class Proposal>
-  bool merged(Tree& tree, const Growth& growth, const Proposal& proposal) const {
-    if (proposal.closed != Reason::none) return false;
-    for (const auto& [child, seed] : growth.children) {
-      if (tree[child].kind != proposal.kind || detail::closed_at_birth(tree[child]) ||
-          !(tree.action(child) == proposal.action))
-        continue;
-      tree[child].prior += proposal.prior / static_cast<float>(options_.width);
-      return true;
-    }
-    return false;
-  }
-
   /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. Outvoted
   /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
   /// that a decision cut.
@@ -202,12 +176,15 @@ class Layered {
     using Result = detail::evaluation_t<Evaluate, Env>;
     std::vector<Task<Result>> tasks;
     std::vector<NodeId> nodes;
-    for (auto& growth : *frontier)
+    std::vector<Contest> contests;
+    for (auto& growth : *frontier) {
+      if (!terminal) contend(*tree, growth, contests);
       for (const auto& [child, seed] : growth.children) {
         const auto& state = tree->state(child);
         const auto& node = (*tree)[child];
         const bool lost = node.reason == Reason::outvoted || (options_.value_losing && node.reason == Reason::skipped);
-        const bool wanted = node.status == Status::open || (lost && (terminal || options_.value_losing));
+        const bool open = node.status == Status::open && (terminal || !curtails());
+        const bool wanted = open || (lost && (terminal || options_.value_losing));
         if (!wanted || node.evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
@@ -215,27 +192,41 @@ class Layered {
         tasks.push_back(as_task(detail::evaluate(evaluate_, *env, state, context)));
         nodes.push_back(child);
       }
+    }
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
       enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+    if constexpr (may_curtail)
+      if (!contests.empty()) co_await curtailed(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
   }
 
-  /// Applies a policy's verdict on the children that are still open.
-  template <class Tree, class Policy>
-  static void apply(Tree& tree, Growth& growth, const Policy& policy) {
-    std::vector<NodeId> living;
-    for (const auto& [child, seed] : growth.children)
-      if (tree[child].status == Status::open) living.push_back(child);
-    const Verdict verdict = policy(tree, std::span<const NodeId>(living));
-    for (const auto& [node, reason] : verdict.cut) tree.prune(node, reason);
-    if (!verdict.enough) return;
-    for (std::size_t i = growth.stage + 1; i < growth.kinds.size(); ++i)
-      tree.skips.push_back({growth.node, growth.kinds[i]});
-    growth.kinds.resize(std::min(growth.kinds.size(), growth.stage + 1));
+  static constexpr bool may_curtail = requires(const Evaluate& e) { e.curtails(); };
+  [[nodiscard]] bool curtails() const {
+    if constexpr (may_curtail) return evaluate_.curtails() > 0;
+    return false;
+  }
+  /// Adds the contests of the open children whose kind no later stage draws.
+  template <class Tree>
+  void contend(const Tree& tree, const Growth& growth, std::vector<Contest>& contests) const {
+    if constexpr (may_curtail) {
+      std::vector<Kind> kinds;
+      const std::size_t first = contests.size();
+      for (const auto& [child, seed] : growth.children) {
+        const auto& node = tree[child];
+        if (!curtails() || node.status != Status::open || node.evaluated || growth.draws_later(node.kind)) continue;
+        const auto known = std::find(kinds.begin(), kinds.end(), node.kind);
+        const auto place = first + static_cast<std::size_t>(known - kinds.begin());
+        if (known == kinds.end()) {
+          kinds.push_back(node.kind);
+          contests.emplace_back().threshold = evaluate_.compared_with(node.kind);
+        }
+        contests[place].children.emplace_back(child, seed);
+      }
+    }
   }
 
   static bool stages_left(const std::vector<Growth>& frontier) {
-    return std::any_of(frontier.begin(), frontier.end(), [](const Growth& g) { return g.stage < g.kinds.size(); });
+    return std::any_of(frontier.begin(), frontier.end(), [](const Growth& g) { return g.unfinished(); });
   }
 
   Options options_;

@@ -63,6 +63,15 @@ class Rollout {
     else return simulate(&policy_, state, context);
   }
 
+  /// The ends of the rollouts with the indices context.first ... context.first + count - 1, with their rewards. `state`
+  /// is not terminal. A rollout that cannot be read has no end.
+  template <class Env, class State>
+  Task<std::vector<std::pair<State, double>>> some(Env& env, const State& state, const Context& context,
+                                                   std::uint32_t count) {
+    if constexpr (std::is_same_v<Policy, SameEnvironment>) return rewarded(&env, state, context, count);
+    else return rewarded(&policy_, state, context, count);
+  }
+
  private:
   template <class Env>
   using Path = std::vector<RolloutStep<Env>>;
@@ -71,35 +80,57 @@ class Rollout {
   Task<Result<Env>> simulate(Env* env, State state, Context context) {
     std::vector<Path<Env>> paths;
     std::vector<State> ends;
-    const auto kinds = env->kinds(state);
-    if (std::ranges::empty(kinds)) ends.push_back(std::move(state));
-    else {
-      const Kind kind = *std::ranges::begin(kinds);
-      auto firsts = co_await as_task(detail::propose(*env, state, kind, options_.n, context.from(0)));
-      std::vector<Task<std::optional<State>>> tasks;
-      paths.resize(static_cast<std::size_t>(std::ranges::distance(firsts)));
-      std::uint32_t sample = 0;
-      for (auto& first : firsts) {
-        tasks.push_back(finish(env, state, std::move(first), context.from(sample), &paths[sample]));
-        ++sample;
-      }
-      auto results = co_await gather(std::move(tasks));
-      for (auto& end : results)
-        if (end) ends.push_back(std::move(*end));
-    }
+    if (std::ranges::empty(env->kinds(state))) ends.push_back(std::move(state));
+    else ends = co_await finished(env, std::move(state), context.from(0), options_.n, &paths);
+    std::vector<double> values = co_await rewards(ends);
     Result<Env> evaluation(0);
     if constexpr (grafts) evaluation.paths = std::move(paths);
     evaluation.known = !ends.empty();
-    std::vector<double> values;
-    if constexpr (grouped<State>) values = co_await as_task(reward_.group(std::span<const State>(ends)));
-    else
-      for (const State& end : ends) values.push_back(reward_(end));
     for (std::size_t i = 0; i < ends.size(); ++i) {
       evaluation.value += values[i];
       evaluation.terminals.emplace_back(std::move(ends[i]), values[i]);
     }
     if (evaluation.known) evaluation.value /= static_cast<double>(ends.size());
     co_return evaluation;
+  }
+  template <class Env, class State>
+  Task<std::vector<std::pair<State, double>>> rewarded(Env* env, State state, Context context, std::uint32_t count) {
+    std::vector<Path<Env>> paths;
+    std::vector<State> ends = co_await finished(env, std::move(state), context, count, &paths);
+    std::vector<double> values = co_await rewards(ends);
+    std::vector<std::pair<State, double>> all;
+    for (std::size_t i = 0; i < ends.size(); ++i) all.emplace_back(std::move(ends[i]), values[i]);
+    co_return all;
+  }
+  /// The ends of `count` rollouts that can be read. `paths` gets a path for each of all.
+  template <class Env, class State>
+  Task<std::vector<State>> finished(Env* env, State state, Context context, std::uint32_t count,
+                                    std::vector<Path<Env>>* paths) {
+    const auto kinds = env->kinds(state);
+    const Kind kind = *std::ranges::begin(kinds);
+    auto firsts = co_await as_task(detail::propose(*env, state, kind, count, context));
+    std::vector<Task<std::optional<State>>> tasks;
+    paths->resize(static_cast<std::size_t>(std::ranges::distance(firsts)));
+    std::uint32_t sample = 0;
+    for (auto& first : firsts) {
+      tasks.push_back(finish(env, state, std::move(first), context.from(context.first + sample), &(*paths)[sample]));
+      ++sample;
+    }
+    auto results = co_await gather(std::move(tasks));
+    std::vector<State> ends;
+    for (auto& end : results)
+      if (end) ends.push_back(std::move(*end));
+    co_return ends;
+  }
+  /// The rewards of these ends. `ends` must outlive the task.
+  template <class State>
+  Task<std::vector<double>> rewards(const std::vector<State>& ends) {
+    if constexpr (grouped<State>) return as_task(reward_.group(std::span<const State>(ends)));
+    else {
+      std::vector<double> values;
+      for (const State& end : ends) values.push_back(reward_(end));
+      return as_task(std::move(values));
+    }
   }
 
   /// Completes one rollout from its first proposal. No state if a text could not be read. Records the path if it is to

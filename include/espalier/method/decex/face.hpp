@@ -42,6 +42,10 @@ class DecExRagFace final : public RagMethod {
         .add("stop_at_root", options_.stop_at_root, "the first round may stop too", "true, false")
         .add("compare_across", options_.compare_across,
              "own knowledge below the threshold still competes with the queries", "true, false")
+        .add("curtail", options_.curtail,
+             "rollouts stop as soon as the decision is certain; pairs then need complete rollouts on both sides",
+             "true, false")
+        .shown_if_changed()
         .add("rollout_rounds", options_.rollout_rounds, "rounds on a rollout's path, then it must answer", "1 or more")
         .add("refusals", options_.refusals, "own answers with one of these phrases are closed: no knowledge",
              "phrases separated by ';', empty = none")
@@ -65,6 +69,8 @@ class DecExRagFace final : public RagMethod {
   void check() const override {
     RagMethod::check();
     checked(options_);
+    if (options_.curtail && reward_ == Reward::agreement)
+      bad_option("curtail", "true", "false with reward=agreement: it has no value for one rollout");
     if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
   }
 
@@ -96,8 +102,11 @@ class DecExRagFace final : public RagMethod {
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
+    dpo_.rollouts = options_.curtail ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
-    label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, rag::AnyReward(rag::Agreement()));
+    DecExRagOptions agreeing = options_;
+    agreeing.curtail = false;
+    label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(agreeing, loop, rag::AnyReward(rag::Agreement()));
     loop_.emplace(loop.limited_to(options_.T_max));
     policy_ = PolicyLoop(budget());
   }

@@ -31,6 +31,7 @@ struct DecExRagOptions {
   bool stop_pairs = false;           ///< value sub-questions also where the search stops: pairs can prefer to stop
   bool stop_at_root = false;         ///< the first round may stop too (Fig. 1)
   bool compare_across = false;       ///< own knowledge below the threshold still competes with the queries
+  bool curtail = false;              ///< rollouts stop as soon as the decision is certain (Curtailment)
   std::uint32_t rollout_rounds = 8;  ///< rounds on a rollout's path from the root, then its answer is forced
   std::string refusals{rag::detail::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
   Budget budget{};                                     ///< per question
@@ -44,6 +45,7 @@ inline const DecExRagOptions& checked(const DecExRagOptions& o) {
   if (o.n == 0) bad_option("n", o.n, "1 or more");
   if (o.T_max == 0) bad_option("T_max", o.T_max, "1 or more");
   if (!(o.threshold >= 0 && o.threshold <= 1)) bad_option("threshold", o.threshold, "0 to 1");
+  if (o.curtail && o.compare_across) bad_option("curtail", "true", "false with compare_across");
   if (o.rollout_rounds == 0) bad_option("rollout_rounds", o.rollout_rounds, "1 or more");
   return o;
 }

@@ -174,8 +174,17 @@ struct DecExRagValue : Rollout<Reward, rag::Environment> {
   DecExRagValue(const DecExRagOptions& options, Reward reward, rag::Environment loop)
       : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward),
                                           std::move(loop)),
-        answers_only(options.search == DecExRagOptions::Search::full_node) {}
+        answers_only(options.search == DecExRagOptions::Search::full_node),
+        rollouts(options.curtail && !answers_only ? options.n : 0),
+        threshold(options.search == DecExRagOptions::Search::pruned ? std::optional(options.threshold) : std::nullopt) {
+  }
   bool answers_only;
+  std::uint32_t rollouts;           ///< that may be curtailed, 0 = none
+  std::optional<double> threshold;  ///< of own answers
+  [[nodiscard]] std::uint32_t curtails() const { return rollouts; }
+  [[nodiscard]] std::optional<double> compared_with(Kind kind) const {
+    return kind == DecExRagEnvironment::own_answer ? threshold : std::nullopt;
+  }
   bool wants(const DecExRagEnvironment& env, const rag::State& s) const {
     return !answers_only || env.kinds(s).empty();
   }

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/tree.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace espalier::detail {
+
+/// A node of Layered whose children are being grown.
+struct LayeredGrowth {
+  NodeId node = no_node;
+  Seed seed{};
+  std::vector<Kind> kinds{};
+  std::size_t stage = 0;
+  std::vector<std::pair<NodeId, Seed>> children{};
+
+  [[nodiscard]] bool unfinished() const { return stage < kinds.size(); }
+  /// True if a stage after this one draws the kind.
+  [[nodiscard]] bool draws_later(Kind kind) const {
+    return unfinished() &&
+           std::find(kinds.begin() + static_cast<std::ptrdiff_t>(stage) + 1, kinds.end(), kind) != kinds.end();
+  }
+  /// The number of samples of the stage's kind that earlier stages drew.
+  template <class Tree>
+  [[nodiscard]] std::uint32_t drawn(const Tree& tree, std::uint32_t width) const {
+    double share = 0;
+    for (const auto& [child, child_seed] : children)
+      if (tree[child].kind == kinds[stage]) share += static_cast<double>(tree[child].prior);
+    return static_cast<std::uint32_t>(std::lround(share * width));
+  }
+  /// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
+  template <class Tree, class Proposal>
+  bool merged(Tree& tree, const Proposal& proposal, std::uint32_t width) const {
+    if (proposal.closed != Reason::none) return false;
+    for (const auto& [child, child_seed] : children) {
+      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
+        continue;
+      tree[child].prior += proposal.prior / static_cast<float>(width);
+      return true;
+    }
+    return false;
+  }
+  /// Applies a policy's verdict on the children that are still open.
+  template <class Tree, class Policy>
+  void apply(Tree& tree, const Policy& policy) {
+    std::vector<NodeId> living;
+    for (const auto& [child, child_seed] : children)
+      if (tree[child].status == Status::open) living.push_back(child);
+    const Verdict verdict = policy(tree, std::span<const NodeId>(living));
+    for (const auto& [cut, reason] : verdict.cut) tree.prune(cut, reason);
+    if (!verdict.enough) return;
+    for (std::size_t i = stage + 1; i < kinds.size(); ++i) tree.skips.push_back({node, kinds[i]});
+    kinds.resize(std::min(kinds.size(), stage + 1));
+  }
+};
+
+}  // namespace espalier::detail

@@ -1,0 +1,135 @@
+#include <espalier/policy/curtailment.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace curtailment_test {
+
+using namespace espalier;
+using Next = Curtailment::Next;
+using Nexts = std::vector<Next>;
+
+namespace {
+
+/// The rewards of a candidate's rollouts. None = it could not be read.
+using Rewards = std::vector<std::optional<double>>;
+constexpr double tolerance = 1e-6;
+
+struct Decision {
+  std::optional<std::size_t> best{};
+  bool above = false;
+  bool operator==(const Decision&) const = default;
+};
+
+/// The decision by all rewards. They are hundredths, so their sums are whole numbers here.
+Decision decided(const std::vector<Rewards>& all, std::optional<double> threshold) {
+  Decision decision;
+  std::int64_t best_sum = 0, best_read = 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::int64_t sum = 0, read = 0;
+    for (const auto& reward : all[i])
+      if (reward) sum += static_cast<std::int64_t>(*reward * 100 + 0.5), ++read;
+    if (read == 0 || (decision.best && sum * best_read <= best_sum * read)) continue;
+    decision.best = i;
+    best_sum = sum;
+    best_read = read;
+  }
+  if (decision.best && threshold)
+    decision.above = static_cast<double>(best_sum) / static_cast<double>(100 * best_read) > *threshold + tolerance;
+  return decision;
+}
+
+/// Draws in waves until nothing goes on. Returns what is decided by what was drawn.
+Decision curtailed(const std::vector<Rewards>& all, std::uint32_t n, std::optional<double> threshold,
+                   std::uint32_t& draws) {
+  const Curtailment curtailment(n, threshold);
+  std::vector<Tally> tallies(all.size(), Tally{0, 0, n});
+  Nexts next(all.size(), Next::draw);
+  std::uint32_t chunk = curtailment.first(all.size());
+  while (std::find(next.begin(), next.end(), Next::draw) != next.end()) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::uint32_t c = 0; c < chunk && next[i] == Next::draw; ++c) {
+        Tally& tally = tallies[i];
+        if (const auto reward = all[i][n - tally.left--]) tally.sum += *reward, ++tally.read;
+        ++draws;
+      }
+    chunk = 1;
+    next = curtailment(tallies);
+  }
+  std::vector<Rewards> drawn;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto count = static_cast<std::ptrdiff_t>(n - tallies[i].left);
+    drawn.emplace_back(next[i] == Next::out ? Rewards() : Rewards(all[i].begin(), all[i].begin() + count));
+  }
+  return decided(drawn, threshold);
+}
+
+}  // namespace
+
+TEST_CASE("a candidate is out when its best mean is below another's worst") {
+  const Curtailment four(4);
+  // 3 of 3 right is at least 3/4, 0 of 2 at most 2/4; 1 of 3 at most 2/4
+  CHECK(four({{3, 3, 1}, {0, 2, 2}, {1, 3, 1}}) == Nexts{Next::settled, Next::out, Next::out});
+  // 1 of 2 can still reach 3/4, which ranks after the first of equals, and before it when it stands first
+  CHECK(four({{3, 3, 1}, {1, 2, 2}}) == Nexts{Next::settled, Next::out});
+  CHECK(four({{1, 2, 2}, {3, 3, 1}}) == Nexts{Next::draw, Next::draw});
+}
+
+TEST_CASE("a threshold settles own knowledge when no outcome crosses it") {
+  const Curtailment knowledge(4, 0.6);
+  CHECK(knowledge({{0, 2, 2}}) == Nexts{Next::settled});  // at most 2/4
+  CHECK(knowledge({{1, 2, 2}}) == Nexts{Next::draw});     // 1/4 to 3/4
+  CHECK(knowledge({{3, 3, 1}}) == Nexts{Next::settled});  // at least 3/4
+  // Both are above 0.6, and 3/4 can still become 4/4: which is the best is open
+  CHECK(knowledge({{3, 4, 0}, {3, 3, 1}}) == Nexts{Next::settled, Next::draw});
+  // Exactly at the threshold is not above it: 3/5
+  CHECK(Curtailment(5, 0.6)({{1, 3, 2}}) == Nexts{Next::settled});
+}
+
+TEST_CASE("rollouts that cannot be read count neither for nor against") {
+  const Curtailment four(4);
+  CHECK(four({{0, 0, 0}, {0, 0, 1}}) == Nexts{Next::out, Next::draw});  // the first is dead, the second may still die
+  CHECK(four({{2, 2, 0}, {0, 1, 1}}) == Nexts{Next::settled, Next::out});  // 1 against at most 1/2
+}
+
+TEST_CASE("so many rollouts are needed in any case") {
+  CHECK(Curtailment(4).first(1) == 1);  // alone: only whether it can be read
+  CHECK(Curtailment(4).first(2) == 2);  // 2/4 against at most 2/4
+  CHECK(Curtailment(4, 0.6).first(1) == 2);
+  CHECK(Curtailment(5, 0.6).first(1) == 2);  // 0 of 2 is at most 3/5
+  CHECK(Curtailment(4, 0.0).first(1) == 1);  // one right is above 0
+  CHECK(Curtailment(1).first(3) == 1);
+}
+
+TEST_CASE("the decision is that of all rollouts, for any rewards") {
+  std::mt19937 random(7);
+  std::uint32_t draws = 0, all_draws = 0;
+  for (int round = 0; round < 60000; ++round) {
+    const std::uint32_t n = 1 + static_cast<std::uint32_t>(random() % 6);
+    const bool whole = random() % 2;
+    const double right = static_cast<double>(random() % 5) / 4;
+    std::optional<double> threshold;
+    if (random() % 2) threshold = static_cast<double>(random() % 11) / 10;
+    std::vector<Rewards> all(1 + random() % 4);
+    for (Rewards& rewards : all)
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const double unit = static_cast<double>(random() % 1000) / 1000;
+        if (random() % 8 == 0) rewards.emplace_back();
+        else if (whole) rewards.emplace_back(unit < right ? 1 : 0);
+        else rewards.emplace_back(static_cast<double>(static_cast<std::uint32_t>(random() % 6)) / 5);
+      }
+    all_draws += n * static_cast<std::uint32_t>(all.size());
+    const Decision expected = decided(all, threshold), found = curtailed(all, n, threshold, draws);
+    REQUIRE(found.above == expected.above);
+    // Below the threshold nobody goes on, so the best does not matter
+    if (!threshold || expected.above) REQUIRE(found.best == expected.best);
+  }
+  CHECK(draws < all_draws * 9 / 10);
+}
+
+}  // namespace curtailment_test
