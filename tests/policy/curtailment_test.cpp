@@ -44,21 +44,16 @@ Decision decided(const std::vector<Rewards>& all, std::optional<double> threshol
   return decision;
 }
 
-/// Draws in waves until nothing goes on. Returns what is decided by what was drawn.
+/// Draws until everything is decided. Returns what is decided by what was drawn.
 Decision curtailed(const std::vector<Rewards>& all, std::uint32_t n, std::optional<double> threshold,
                    std::uint32_t& draws) {
-  const Curtailment curtailment(n, threshold);
+  const Curtailment curtailment(threshold);
   std::vector<Tally> tallies(all.size(), Tally{0, 0, n});
   Nexts next(all.size(), Next::draw);
-  std::uint32_t chunk = curtailment.first(all.size());
-  while (std::find(next.begin(), next.end(), Next::draw) != next.end()) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::uint32_t c = 0; c < chunk && next[i] == Next::draw; ++c) {
-        Tally& tally = tallies[i];
-        if (const auto reward = all[i][n - tally.left--]) tally.sum += *reward, ++tally.read;
-        ++draws;
-      }
-    chunk = 1;
+  while (const auto i = Curtailment::drawing(tallies, next)) {
+    Tally& tally = tallies[*i];
+    if (const auto reward = all[*i][n - tally.left--]) tally.sum += *reward, ++tally.read;
+    ++draws;
     next = curtailment(tallies);
   }
   std::vector<Rewards> drawn;
@@ -72,7 +67,7 @@ Decision curtailed(const std::vector<Rewards>& all, std::uint32_t n, std::option
 }  // namespace
 
 TEST_CASE("a candidate is out when its best mean is below another's worst") {
-  const Curtailment four(4);
+  const Curtailment four;
   // 3 of 3 right is at least 3/4, 0 of 2 at most 2/4; 1 of 3 at most 2/4
   CHECK(four({{3, 3, 1}, {0, 2, 2}, {1, 3, 1}}) == Nexts{Next::settled, Next::out, Next::out});
   // 1 of 2 can still reach 3/4, which ranks after the first of equals, and before it when it stands first
@@ -81,29 +76,44 @@ TEST_CASE("a candidate is out when its best mean is below another's worst") {
 }
 
 TEST_CASE("a threshold settles own knowledge when no outcome crosses it") {
-  const Curtailment knowledge(4, 0.6);
+  const Curtailment knowledge(0.6);
   CHECK(knowledge({{0, 2, 2}}) == Nexts{Next::settled});  // at most 2/4
   CHECK(knowledge({{1, 2, 2}}) == Nexts{Next::draw});     // 1/4 to 3/4
   CHECK(knowledge({{3, 3, 1}}) == Nexts{Next::settled});  // at least 3/4
   // Both are above 0.6, and 3/4 can still become 4/4: which is the best is open
   CHECK(knowledge({{3, 4, 0}, {3, 3, 1}}) == Nexts{Next::settled, Next::draw});
   // Exactly at the threshold is not above it: 3/5
-  CHECK(Curtailment(5, 0.6)({{1, 3, 2}}) == Nexts{Next::settled});
+  CHECK(Curtailment(0.6)({{1, 3, 2}}) == Nexts{Next::settled});
 }
 
 TEST_CASE("rollouts that cannot be read count neither for nor against") {
-  const Curtailment four(4);
+  const Curtailment four;
   CHECK(four({{0, 0, 0}, {0, 0, 1}}) == Nexts{Next::out, Next::draw});  // the first is dead, the second may still die
   CHECK(four({{2, 2, 0}, {0, 1, 1}}) == Nexts{Next::settled, Next::out});  // 1 against at most 1/2
 }
 
-TEST_CASE("so many rollouts are needed in any case") {
-  CHECK(Curtailment(4).first(1) == 1);  // alone: only whether it can be read
-  CHECK(Curtailment(4).first(2) == 2);  // 2/4 against at most 2/4
-  CHECK(Curtailment(4, 0.6).first(1) == 2);
-  CHECK(Curtailment(5, 0.6).first(1) == 2);  // 0 of 2 is at most 3/5
-  CHECK(Curtailment(4, 0.0).first(1) == 1);  // one right is above 0
-  CHECK(Curtailment(1).first(3) == 1);
+TEST_CASE("the candidate that can still be best draws next") {
+  const auto drawing = [](const std::vector<Tally>& candidates) {
+    return Curtailment::drawing(candidates, Nexts(candidates.size(), Next::draw));
+  };
+  CHECK(drawing({{0, 0, 4}, {0, 0, 4}}) == 0);             // the first of equal ones
+  CHECK(drawing({{0, 1, 3}, {0, 0, 4}}) == 1);             // at most 3/4 against at most 4/4
+  CHECK(drawing({{1, 2, 2}, {0, 1, 3}, {0, 2, 2}}) == 0);  // 3/4, 3/4, 2/4
+  CHECK(Curtailment::drawing({{4, 4, 0}, {0, 0, 4}}, {Next::settled, Next::out}) == std::nullopt);
+}
+
+TEST_CASE("where the first candidate is always right, the others draw nothing") {
+  std::uint32_t draws = 0;
+  CHECK(curtailed({{1, 1, 1, 1}, {1, 1, 1, 1}, {0, 0, 0, 0}}, 4, {}, draws) == Decision{0});
+  CHECK(draws == 4);
+  // The first two fail twice, at most 2/4, and the third once: 3/4. So the first two draw no third one
+  draws = 0;
+  CHECK(curtailed({{0, 0, 1, 1}, {0, 0, 1, 1}, {0, 1, 1, 1}}, 4, {}, draws) == Decision{2});
+  CHECK(draws == 8);
+  // One alone needs a rollout that can be read
+  draws = 0;
+  CHECK(curtailed({{{}, 0, 1, 1}}, 4, {}, draws) == Decision{0});
+  CHECK(draws == 2);
 }
 
 TEST_CASE("the decision is that of all rollouts, for any rewards") {
@@ -129,7 +139,7 @@ TEST_CASE("the decision is that of all rollouts, for any rewards") {
     // Below the threshold nobody goes on, so the best does not matter
     if (!threshold || expected.above) REQUIRE(found.best == expected.best);
   }
-  CHECK(draws < all_draws * 9 / 10);
+  CHECK(draws < all_draws * 3 / 4);
 }
 
 }  // namespace curtailment_test

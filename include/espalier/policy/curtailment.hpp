@@ -30,8 +30,8 @@ struct Tally {
 /// Sums of zeros and ones are compared exactly. Other sums count as equal up to 1e-9, and then nothing is out.
 class Curtailment {
  public:
-  /// `n`: rollouts per candidate. `threshold`: as in ThresholdSkip, a mean strictly above it by 1e-6.
-  explicit Curtailment(std::uint32_t n, std::optional<double> threshold = {}) : n_(n), threshold_(threshold) {}
+  /// `threshold`: as in ThresholdSkip, a mean strictly above it by 1e-6.
+  explicit Curtailment(std::optional<double> threshold = {}) : threshold_(threshold) {}
 
   enum class Next : std::uint8_t {
     draw,     ///< its rollouts go on
@@ -60,20 +60,21 @@ class Curtailment {
     }
     return next;
   }
-  /// The number of rollouts that each of `candidates` candidates needs in any case, 1 to n.
-  [[nodiscard]] std::uint32_t first(std::size_t candidates) const {
-    for (std::uint32_t m = 1; m < n_; ++m) {
-      const Tally best{static_cast<double>(m), m, n_ - m}, worst{0, m, n_ - m};
-      const bool passes =
-          threshold_ && (best.low() > *threshold_ + tolerance || worst.high() <= *threshold_ + tolerance);
-      if (passes || (candidates > 1 && beats(best, worst, true)) || (candidates == 1 && !threshold_)) return m;
-    }
-    return n_;
+  /// The candidate that draws the next rollout: of those whose rollouts go on the one with the greatest possible mean,
+  /// the first of equal ones. None if everything is decided. A candidate that loses draws no rollout that could be
+  /// spared: the best mean is at most the greatest possible one, so until then the loser could still win.
+  [[nodiscard]] static std::optional<std::size_t> drawing(const std::vector<Tally>& candidates,
+                                                          const std::vector<Next>& next) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (next[i] == Next::draw && (!best || beats_at_best(candidates[i], candidates[*best]))) best = i;
+    return best;
   }
 
  private:
   static constexpr double tolerance = 1e-6, rounding = 1e-9;
 
+  static bool beats_at_best(const Tally& a, const Tally& b) { return a.high() > b.high() + rounding; }
   static bool whole(double sum) { return sum == std::floor(sum); }
   /// True if a's mean will rank before b's. `first`: it does where they are equal.
   static bool beats(const Tally& a, const Tally& b, bool first) {
@@ -83,7 +84,6 @@ class Curtailment {
     return left > right || (left == right && first);
   }
 
-  std::uint32_t n_;
   std::optional<double> threshold_;
 };
 
