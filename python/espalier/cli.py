@@ -21,6 +21,7 @@ from .commands import (
     export,
     index,
     journal,
+    merge,
     options,
     prompts,
     questions,
@@ -52,8 +53,8 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
-        *(train, index, options, prompts, doctor, completion),
+        *(expand, answer, eval, compare, report, batch, world, questions, merge, rescore, annotate, export, serve),
+        *(journal, train, index, options, prompts, doctor, completion),
     )
 }
 
