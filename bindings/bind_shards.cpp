@@ -15,7 +15,7 @@ namespace espalier::python {
 
 void bind_shards(py::module_& m) {
   m.def(
-      "in_shard", [](const std::string& shard, const std::string& id) { return run::Shard(shard).takes(id); },
+      "in_shard", [](const std::string& shard, const std::string& id) { return run::detail::Shard(shard).takes(id); },
       py::arg("shard"), py::arg("id"), "Whether the question with this id stands in part 'I/N' ('' = in all).");
 #ifdef ESPALIER_HAS_SIMDJSON
   m.def(
@@ -29,7 +29,8 @@ void bind_shards(py::module_& m) {
       "complete_merge",
       [](const std::vector<std::string>& shards, const std::string& folder, const std::string& journal) {
         const py::gil_scoped_release unlock;
-        output::detail::with_files([&] { run::complete_merge({shards.begin(), shards.end()}, folder, journal); });
+        output::detail::with_files(
+            [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal); });
       },
       py::arg("shards"), py::arg("folder"), py::arg("journal"),
       "Makes summary.json, report.html and run.json of a run that was done in shards, beside its rows.");

@@ -129,7 +129,7 @@ TEST_CASE("a summary that is none is named") {
 TEST_CASE("the record of the whole run is that of a shard, without what is the shard's own") {
   const output::detail::FlatFields shard{{"annotated", "true"},   {"version", R"("1")"},
                                          {"identity", R"("x")"},  {"seed", "3"},
-                                         {"shard", R"("2/3")"},   {"noted.journal", R"("/tmp/own")"},
+                                         {"shard", R"("2/3")"},   {"noted.journal", R"("own.sqlite")"},
                                          {"outputs.a.bytes", "1"}};
   const auto whole = run::detail::RunRecord::whole(shard, "");
   run::detail::RunRecord record;

@@ -12,7 +12,7 @@
 namespace shard_test {
 
 using namespace espalier;
-using run::Shard;
+using run::detail::Shard;
 
 namespace {
 

@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
-
-namespace detail {
+namespace espalier::run::detail {
 
 /// The summary of a run from those of its shards and from its answers.
 class MergedSummary {
@@ -27,7 +25,7 @@ class MergedSummary {
     simdjson::dom::element read;
     if (const auto error = parser.load(file).get(read)) throw InputError(file, 0, "", simdjson::error_message(error));
     if (!read.is_object()) throw InputError(file, 0, "", "is not a JSON object");
-    const output::detail::JsonLine part(file, 0, read);
+    const JsonLine part(file, 0, read);
     if (summary.method.empty()) {
       summary.method = part.text("method");
       summary.model = part.text("model");
@@ -55,7 +53,7 @@ class MergedSummary {
   /// Adds the answers of the whole run, in order, once all shards are added. Throws InputError.
   void add_answers(const std::string& file) {
     std::size_t index = 0;
-    output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
+    output::detail::for_each_line(file, [&](const JsonLine& line) {
       output::AnswerRow row;
       row.status = line.text("status");
       if (line.has("answer")) row.answer.emplace();
@@ -118,14 +116,12 @@ class MergedSummary {
   std::map<std::string, std::vector<std::pair<std::string, Unread>>> unread_;  ///< purposes, by question
 };
 
-}  // namespace detail
-
 /// Completes the folder of a run that was done in shards: from the rows in it, which stand in the order of the
 /// questions, and from the folders of the shards it makes summary.json, report.html and run.json. `journal`: where the
 /// run's journal is, "" = in the folder. Throws InputError.
 inline void complete_merge(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& folder,
                            const std::string& journal) {
-  detail::MergedSummary merged;
+  MergedSummary merged;
   for (const auto& shard : shards) merged.add((shard / "summary.json").string());
   merged.add_answers((folder / "answers.jsonl").string());
   const std::string summary = merged.summary.json();
@@ -133,10 +129,10 @@ inline void complete_merge(const std::vector<std::filesystem::path>& shards, con
   output::detail::write_lines((folder / "summary.json").string(), std::vector{summary});
 
   const output::detail::FlatFields recorded = output::detail::read_flat_fields((shards.front() / "run.json").string());
-  output::detail::FlatFields fields = detail::RunRecord::whole(recorded, journal);
-  if (recorded.front().first == "annotated") detail::mark_annotated(fields);
-  detail::note_outputs(fields, folder);
-  detail::write_record(folder / "run.json", fields);
+  output::detail::FlatFields fields = RunRecord::whole(recorded, journal);
+  if (recorded.front().first == "annotated") mark_annotated(fields);
+  note_outputs(fields, folder);
+  write_record(folder / "run.json", fields);
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -170,7 +170,7 @@ class Run {
 
   /// Keeps those of the first `limit` questions that stand in the shard, and their places in the whole run.
   void take_questions(const std::vector<rag::Example>& all) {
-    const Shard shard(settings_.shard);
+    const detail::Shard shard(settings_.shard);
     const std::size_t last = settings_.limit > 0 ? std::min<std::size_t>(all.size(), settings_.limit) : all.size();
     examples_.clear();
     places_.clear();

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// One of N parts of a run's questions, which its machine works on alone. The hash of a question's id says in which
 /// part it stands, so that a part is the same wherever and whenever it is taken.
@@ -31,4 +31,4 @@ class Shard {
   std::uint64_t part_ = 1, parts_ = 1;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -21,8 +21,8 @@ struct TreeSums {
     std::string question;  ///< its id
     Unread unread;
   };
-  Ledger ledger;
-  std::map<std::string, FirstUnread> first_unread;  ///< by purpose
+  Ledger ledger{};
+  std::map<std::string, FirstUnread> first_unread{};  ///< by purpose
   std::uint64_t nodes = 0;
   std::uint64_t choices = 0, explored = 0;  ///< see exploration_warning
   std::array<std::uint64_t, 8> pruned{};    ///< by Reason
