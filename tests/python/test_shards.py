@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import espalier as esp
 import pytest
 from conftest import ModelServer, espalier, expanded, inputs, needs_http, needs_journal, rows
 from espalier import _core
+from espalier.runs import merge
+from espalier.runs.shards import Shard
 from hypothesis import given
 from hypothesis import strategies as st
 from killing import everything, kill_until_done
@@ -140,6 +143,50 @@ def test_a_merged_folder_is_a_run_like_others(files: Path, whole: Path, three: l
     before = same(merged)
     assert espalier("report", merged).returncode == 0
     assert same(merged) == before
+
+
+def test_memory_holds_blocks_of_rows_and_not_the_files(
+    whole: Path, three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(merge, "MEMORY", 300)  # a row or so of each shard
+    esp.merge(three, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(whole)
+
+    monkeypatch.setattr(merge, "MEMORY", 1 << 16)
+    folders = [tmp_path / str(part) for part in range(4)]
+    for part, folder in enumerate(folders):
+        folder.mkdir()
+        with (folder / "costs.jsonl").open("w") as costs, (folder / "sft.jsonl").open("w") as sft:
+            for place in range(part, 20_000, 4):
+                costs.write(json.dumps({"id": f"q{place}", "place": place}) + "\n")
+                for row in range(place % 3):
+                    provenance = {"tree": f"q{place}", "row": row}
+                    sft.write(json.dumps({"text": "x" * 200, "provenance": provenance}) + "\n")
+    tracemalloc.start()
+    merge.write_rows([Shard(folder, {}, 1, 4) for folder in folders[::-1]], "sft.jsonl", tmp_path / "sft.jsonl")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    found = [(row["provenance"]["tree"], row["provenance"]["row"]) for row in rows(tmp_path / "sft.jsonl")]
+    assert found == [(f"q{place}", row) for place in range(20_000) for row in range(place % 3)]
+    assert peak < (tmp_path / "sft.jsonl").stat().st_size / 5
+
+
+def test_a_shard_that_changes_during_the_merge_ends_it_and_nothing_is_left(
+    three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(merge, "record_of", lambda folder: {})
+    with pytest.raises(esp.errors.InputError, match="was changed while it was merged"):
+        esp.merge(three, out=tmp_path / "merged")
+    assert list((tmp_path / "merged").iterdir()) == []
+
+
+def test_rescored_shards_are_the_rescored_run(whole: Path, three: list[Path], tmp_path: Path):
+    again = [tmp_path / str(part) for part in range(3)]
+    for shard, out in zip(three, again, strict=True):
+        assert esp.rescore(shard, {"margin": 0.4}, out=out).open == 0
+    esp.rescore(whole, {"margin": 0.4}, out=tmp_path / "whole")
+    esp.merge(again, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
 
 
 def test_annotated_shards_are_the_annotated_run(files: Path, tmp_path: Path):

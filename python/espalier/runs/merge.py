@@ -35,6 +35,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
         raise ValueError("there is nothing to merge: name the folders of all shards")
     found = read_shards([Path(folder) for folder in shards])
     target = Path(out)
+    _core.settle(target)
     if (target / "run.json").exists():
         return recognised(found[0], target)
     with working(target, "espalier merge") as new:
