@@ -28,6 +28,7 @@ from .commands import (
     report,
     rescore,
     serve,
+    slurm,
     train,
     world,
 )
@@ -54,7 +55,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, compare, report, batch, world, questions, merge, rescore, annotate, export, serve),
-        *(journal, train, index, options, prompts, doctor, completion),
+        *(journal, train, slurm, index, options, prompts, doctor, completion),
     )
 }
 
