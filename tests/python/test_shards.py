@@ -89,6 +89,20 @@ def test_more_shards_than_questions(files: Path, tmp_path: Path):
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
 
 
+@needs_http
+def test_shards_decide_alike_what_a_grammar_constrains(files: Path, tmp_path: Path):
+    with ModelServer(everything, owner="vllm") as server:
+        settings = {"limit": 4, "set": {"n": 1}, "model": server.url, "model_name": "m"}
+        expanded(files, tmp_path / "whole", **settings)
+        folders = sharded(files, tmp_path, 2, **settings)
+    esp.merge(folders, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    assert record(tmp_path / "merged") == record(tmp_path / "whole")
+    options = record(tmp_path / "merged")["options"]
+    assert "off" in [value for name, value in options.items() if name.endswith(".constrain")]
+    assert json.loads((tmp_path / "merged/summary.json").read_text())["probes"]
+
+
 def test_answers_of_shards(files: Path, tmp_path: Path):
     data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     esp.answer(**data, out=tmp_path / "whole")
