@@ -15,6 +15,7 @@ import espalier as esp
 import pytest
 from conftest import ModelServer, espalier, expanded, inputs, needs_http, needs_journal, rows
 from espalier import _core
+from espalier.eval.plan import make_plan
 from espalier.runs import merge
 from espalier.runs.shards import Shard
 from hypothesis import given
@@ -333,3 +334,8 @@ def test_the_option_is_refused_where_it_names_no_shard(files: Path, tmp_path: Pa
     plan = espalier("answer", *inputs(files), "--shard", "1/3", "--out", tmp_path / "run", "--dry-run", "--json")
     held = [row for row in rows(files / "questions.jsonl") if _core.in_shard("1/3", row["id"])]
     assert json.loads(plan.stdout)["questions"] == len(held)
+
+
+def test_an_evaluation_is_not_done_in_shards(files: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match="setting 'shard' is not for evaluations"):
+        make_plan("direct", {"questions": files / "questions.jsonl", "out": tmp_path / "eval", "shard": "1/2"})
