@@ -1,5 +1,6 @@
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/journal/detail/entry_json.hpp>
+#include <espalier/backend/sqlite_store.hpp>
 #endif
 
 #include "errors.hpp"
@@ -55,6 +56,25 @@ std::pair<std::uint64_t, std::vector<std::string>> verify_journal(const std::str
   return {whole, std::move(damage)};
 }
 
+/// Records that are written in one transaction.
+constexpr std::size_t batch = 1024;
+
+void copy_journal(const std::string& source, const std::string& target, const std::string& run) {
+  backend::JournalReader reader(source);
+  backend::SqliteStore store(target, run);
+  std::vector<backend::Record> records;
+  const auto put = [&] {
+    check_signals();
+    store.put(records);
+    records.clear();
+  };
+  while (auto entry = reader.next()) {
+    records.push_back(std::move(entry->record));
+    if (records.size() == batch) put();
+  }
+  put();
+}
+
 }  // namespace
 
 void bind_journal(py::module_& m) {
@@ -66,12 +86,14 @@ void bind_journal(py::module_& m) {
       py::arg("file"), "Raises StoreError if it is no journal that this build reads.");
   m.def("verify_journal", &verify_journal, py::arg("file"),
         "(records that are whole, what is wrong with the file and the others).");
+  m.def("copy_journal", &copy_journal, py::arg("source"), py::arg("target"), py::arg("run"),
+        "Adds the records of a journal to another one, where they are not there yet, as paid by a run.");
 }
 
 #else
 
 void bind_journal(py::module_& m) {
-  for (const char* name : {"check_journal", "export_journal", "verify_journal"})
+  for (const char* name : {"check_journal", "copy_journal", "export_journal", "verify_journal"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("the journal", "libsqlite3-dev"); });
 }
 

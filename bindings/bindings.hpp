@@ -28,6 +28,7 @@ void bind_journal(py::module_& m);
 void bind_answering(py::module_& m);
 void bind_batch(py::module_& m);
 void bind_work_folder(py::module_& m);
+void bind_shards(py::module_& m);
 void bind_method(py::module_& m);
 void bind_problem_tree(py::module_& m);
 void bind_problem(py::module_& m);

@@ -23,6 +23,7 @@ PYBIND11_MODULE(_core, m) {
   python::bind_answering(m);
   python::bind_batch(m);
   python::bind_work_folder(m);
+  python::bind_shards(m);
   python::bind_journal(m);
   python::bind_method(m);
   python::bind_problem_tree(m);

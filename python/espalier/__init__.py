@@ -53,6 +53,7 @@ from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
+from .runs.merge import merge
 from .runs.rescore import rescore
 from .search.grow import run
 from .search.method import Method
@@ -102,6 +103,7 @@ __all__ = [
     "build_index",
     "dpo_pairs",
     "expand",
+    "merge",
     "read_passages",
     "read_questions",
     "read_trees",

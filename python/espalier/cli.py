@@ -21,12 +21,14 @@ from .commands import (
     export,
     index,
     journal,
+    merge,
     options,
     prompts,
     questions,
     report,
     rescore,
     serve,
+    slurm,
     train,
     world,
 )
@@ -52,8 +54,8 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
-        *(train, index, options, prompts, doctor, completion),
+        *(expand, answer, eval, compare, report, batch, world, questions, merge, rescore, annotate, export, serve),
+        *(journal, train, slurm, index, options, prompts, doctor, completion),
     )
 }
 

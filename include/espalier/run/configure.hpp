@@ -6,6 +6,7 @@
 #include <espalier/run/backends.hpp>
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings_table.hpp>
+#include <espalier/run/shard.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <fmt/format.h>
@@ -44,6 +45,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
     bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
   (void)backend::server_named(settings.servers.kind);
+  (void)Shard(settings.shard);
   check_index(settings, lexical);
   skills.check();
   method.check();

@@ -37,6 +37,7 @@ inline detail::RunRecord describe(const Settings& settings, method::Method& meth
   record.add_text("method", settings.method);
   record.add("seed", std::to_string(settings.seed));
   record.add("limit", std::to_string(settings.limit));
+  record.add_text("shard", settings.shard);
   Hasher texts;
   for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
   record.add_text("inputs.questions", detail::hash_file(settings.questions).hex());

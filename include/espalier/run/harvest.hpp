@@ -27,11 +27,12 @@ class Harvest {
  public:
   Summary summary;
 
-  /// The settings, the questions and the method must outlive it.
-  Harvest(const Settings& settings, const std::vector<rag::Example>& examples, method::Method& method)
-      : summary(examples.size()),
-        settings_(settings),
+  /// `places`: of the questions in the whole run. The settings, the questions and the method must outlive it.
+  Harvest(const Settings& settings, const std::vector<rag::Example>& examples, const std::vector<std::size_t>& places,
+          method::Method& method)
+      : settings_(settings),
         examples_(examples),
+        places_(places),
         options_(method.options().json()),
         products_(settings.task == Settings::Task::answer ? std::vector<method::Product>() : method.products()) {}
 
@@ -73,7 +74,8 @@ class Harvest {
     }
     output::detail::append_answer_row(row, parts[1]);
     JsonWriter json(parts[2]);
-    json.begin_object().field("id", example.question.id).field("started", now - seconds).field("seconds", seconds);
+    json.begin_object().field("id", example.question.id).field("place", places_[index]);
+    json.field("started", now - seconds).field("seconds", seconds);
     json.field("cached", execution.cached).field("attempts", execution.attempts).end_object();
     parts[2] += '\n';
     summary.add(index, row);
@@ -122,6 +124,7 @@ class Harvest {
 
   const Settings& settings_;
   const std::vector<rag::Example>& examples_;
+  const std::vector<std::size_t>& places_;
   std::string options_;  ///< the search options as JSON
   std::vector<method::Product> products_;
   std::map<std::size_t, std::string> errors_;  ///< of the open questions

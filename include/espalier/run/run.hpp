@@ -16,6 +16,7 @@
 #include <espalier/run/outputs.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/services.hpp>
+#include <espalier/run/shard.hpp>
 #include <espalier/run/stops.hpp>
 #include <espalier/version.hpp>
 
@@ -78,8 +79,7 @@ class Run {
     const std::vector<rag::Example> known = output::read_questions(
         settings_.questions,
         {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding() && method_->needs_gold()});
-    examples_ = known;
-    if (settings_.limit > 0 && examples_.size() > settings_.limit) examples_.resize(settings_.limit);
+    take_questions(known);
     const rag::PromptSet prompts =
         settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
     output::detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
@@ -117,7 +117,7 @@ class Run {
     Scheduler scheduler;
     Services services(scheduler, settings_, known, skills_, lexical_,
                       detail::RunJournal(settings_, folder.path(), record.identity()));
-    harvest_.emplace(settings_, examples_, *method_);
+    harvest_.emplace(settings_, examples_, places_, *method_);
     detail::Summary& summary = harvest_->summary;
     summary.method = settings_.method;
     summary.probes = constrain.probes.by_purpose;
@@ -167,6 +167,19 @@ class Run {
   }
   [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
   [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }
+
+  /// Keeps those of the first `limit` questions that stand in the shard, and their places in the whole run.
+  void take_questions(const std::vector<rag::Example>& all) {
+    const detail::Shard shard(settings_.shard);
+    const std::size_t last = settings_.limit > 0 ? std::min<std::size_t>(all.size(), settings_.limit) : all.size();
+    examples_.clear();
+    places_.clear();
+    for (std::size_t place = 0; place < last; ++place) {
+      if (!shard.takes(all[place].question.id)) continue;
+      examples_.push_back(all[place]);
+      places_.push_back(place);
+    }
+  }
 
   Task<rag::Tree> search(const rag::Example& example) {
     if (annotating()) return recorded_.annotate(*method_, example, settings_.with);
@@ -222,7 +235,8 @@ class Run {
   sim::Skills skills_;
   Lexical lexical_;
   std::vector<rag::Example> examples_;
-  detail::RecordedTrees recorded_;  ///< the trees to annotate
+  std::vector<std::size_t> places_;  ///< of the examples among all questions of the run, shards together
+  detail::RecordedTrees recorded_;   ///< the trees to annotate
   std::optional<detail::Harvest> harvest_;
 };
 

@@ -57,6 +57,22 @@ class RunRecord {
     }
   }
 
+  /// The fields of the run that a shard is part of, from those of the shard's run.json. `journal`: where its journal
+  /// is.
+  [[nodiscard]] static output::detail::FlatFields whole(const output::detail::FlatFields& shard,
+                                                        std::string_view journal) {
+    RunRecord record;
+    std::string version;
+    for (const auto& [name, json] : shard) {
+      if (name == "version") version = json.substr(1, json.size() - 2);
+      else if (name == "shard") record.add_text(name, "");
+      else if (name == "noted.journal") record.note("journal", journal);
+      else if (name != "identity" && name != "annotated" && !name.starts_with("outputs.")) record.add(name, json);
+      record.notes_ += name.starts_with("noted.") && name != "noted.journal";
+    }
+    return record.fields(version);
+  }
+
   /// All that stands in the file when the run begins.
   [[nodiscard]] output::detail::FlatFields fields(std::string_view version) const {
     std::string quoted_version, quoted_identity;
@@ -75,9 +91,10 @@ class RunRecord {
   /// Fields that records of earlier versions lack, with the value they had then.
   static const std::map<std::string, std::string, std::less<>>& absent_fields() {
     static const std::map<std::string, std::string, std::less<>> fields{
-        {"inputs.value_head", R"("")"}, {"retriever.reranker", R"("")"},  {"retriever.rerank_depth", "0"},
-        {"encoder.name", R"("")"},      {"encoder.profile", R"("none")"}, {"encoder.cut", R"("none")"},
-        {"value.name", R"("")"}};
+        {"inputs.value_head", R"("")"},   {"retriever.reranker", R"("")"},
+        {"retriever.rerank_depth", "0"},  {"encoder.name", R"("")"},
+        {"encoder.profile", R"("none")"}, {"encoder.cut", R"("none")"},
+        {"value.name", R"("")"},          {"shard", R"("")"}};
     return fields;
   }
 

@@ -95,6 +95,7 @@ struct Settings {
   std::uint64_t seed = 1;
   std::string questions;
   std::uint64_t limit = 0;
+  std::string shard;  ///< "I/N": of these questions part I of N, "" = all
   std::string prompts;
   std::string trees;              ///< trees.jsonl of the recorded run, for `annotate`
   std::vector<std::string> with;  ///< what `annotate` adds

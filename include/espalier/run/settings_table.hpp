@@ -72,6 +72,8 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
         {"questions", &s.questions, "questions", "FILE", "inputs.questions",
          "JSON lines with id, question, golden_answers"},
         {"limit", &s.limit, "limit", "N", "limit", "the number of questions, the first ones of the file; 0 = all"},
+        {"shard", &s.shard, "shard", "I/N", "shard",
+         "part I of N of the questions (1/N to N/N), after --limit; `espalier merge` joins the parts"},
         {"prompts", &s.prompts, "prompts", "DIR", "inputs.prompts",
          "folder of prompts to use instead of the built-in ones"},
         {"trees", &s.trees, "", "FILE", "", "trees.jsonl of the recorded run, for `annotate`"},

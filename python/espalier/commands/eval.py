@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD.OPTION=V1,V2",
         help="runs under several values of an option, for a scaling curve; may be repeated",
     )
-    add_run_options(parser, without=["--like"])
+    add_run_options(parser, without=["--like", "--shard"])
     add_track_option(parser)
 
 

@@ -30,7 +30,7 @@ ANSWERS = (
 VALUES = ("espalier serve values --model models/value", "espalier serve values --model models/prm --port 8903")
 # Options of a run that make no sense for a server of answers.
 not_served = (
-    *("--out", "--questions", "--limit", "--open-questions", "--overwrite"),
+    *("--out", "--questions", "--limit", "--shard", "--open-questions", "--overwrite"),
     *("--journal", "--no-journal", "--replay", "--json", "--dry-run", "--like"),
 )
 own = "serve_"  # how the names of a server's own options begin

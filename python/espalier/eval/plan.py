@@ -114,6 +114,8 @@ def make_plan(
     for needed in ("questions", "out"):
         if not settings.get(needed):
             raise ValueError(f"setting '{needed}' is missing")
+    if settings.get("shard"):
+        raise ValueError("setting 'shard' is not for evaluations, which compare runs over all questions")
     names = chosen_methods(methods)
     common = {"set": {}, **settings}
     limits = parse_budget(budget)

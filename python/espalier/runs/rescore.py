@@ -55,6 +55,7 @@ def recorded(run: Path) -> dict[str, Any]:
         "index": record("noted.index", ""),
         "prompts": record("noted.prompts", ""),
         "limit": record("limit"),
+        "shard": record("shard", ""),
         "seed": record("seed"),
         "model": "simulated" if model == "simulated" else where("model"),
         "model_name": "" if model == "simulated" else model,

@@ -25,6 +25,7 @@ class RunSettings(TypedDict, total=False):
     - seed: seed of the run (1).
     - questions: JSON lines with id, question, golden_answers.
     - limit: the number of questions, the first ones of the file; 0 = all.
+    - shard: part I of N of the questions (1/N to N/N), after --limit; `espalier merge` joins the parts.
     - prompts: folder of prompts to use instead of the built-in ones.
 
     Model:
@@ -103,6 +104,7 @@ class RunSettings(TypedDict, total=False):
     seed: int | None
     questions: str | os.PathLike[str] | None
     limit: int | None
+    shard: str | None
     prompts: str | os.PathLike[str] | None
     model: str | LanguageModelLike | None
     model_name: str | None

@@ -23,7 +23,8 @@ def dry_run(
 ) -> None:
     """Checks options and inputs, and prints what would be run."""
     check(task, settings)
-    questions = len(_core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand"))
+    chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
+    questions = sum(_core.in_shard(settings["shard"] or "", question.id) for question in chosen)
     passages = count_passages(settings)
     found = recorded_estimate(like, settings["method"]) if like else simulated_estimate(task, settings)
     options = {} if like or isinstance(found, str) else found.options

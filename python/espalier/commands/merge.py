@@ -1,0 +1,40 @@
+"""`espalier merge`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from ..runs.merge import merge
+from ..runs.summary import readable
+from .shared.task import tell_end
+
+SUMMARY = "Merge the shards of a run into the folder of one run."
+EXAMPLES = (
+    "espalier merge out/shard-* --out out/whole",
+    "espalier merge out/shard-* --out out/whole --no-journal --json",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", metavar="DIR", nargs="+", help="the folders of all shards, in any order")
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets the files of the whole run")
+    parser.add_argument(
+        "--no-journal",
+        dest="journal",
+        action="store_false",
+        help="leave the journals with the shards; `rescore` then works on the shards alone",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    result = merge(arguments.shards, out=arguments.out, journal=arguments.journal)
+    if arguments.json:
+        print(json.dumps(result.summary, ensure_ascii=False))
+    else:
+        print(readable(result.summary))
+        if result.recognised:
+            print("These shards were merged before; nothing was done.")
+        print(f"Report: {result.out / 'report.html'}")
+    return tell_end(result)

@@ -1,0 +1,341 @@
+"""Runs that are done in shards and merged: the bytes of one run, and what does not fit is refused by name."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+import tracemalloc
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import ModelServer, espalier, expanded, inputs, needs_http, needs_journal, rows
+from espalier import _core
+from espalier.eval.plan import make_plan
+from espalier.runs import merge
+from espalier.runs.shards import Shard
+from hypothesis import given
+from hypothesis import strategies as st
+from killing import everything, kill_until_done
+
+pytestmark = needs_journal
+FREE = ("costs.jsonl", "accounts.json", "run.json", "config.json", "servers.json")
+"""Files with clocks, caches or paths in them."""
+
+
+def same(folder: Path) -> dict[str, bytes]:
+    """What has to be equal to the byte, and the summary but for its seconds."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".jsonl", ".html", ".json")}
+    files["summary.json"] = files["summary.json"].partition(b'"seconds"')[0]
+    return {name: data for name, data in files.items() if name not in FREE}
+
+
+def record(folder: Path) -> dict[str, Any]:
+    """A run.json without what clocks and paths decide."""
+    read = json.loads((folder / "run.json").read_text())
+    del read["noted"], read["outputs"]
+    return read
+
+
+def sharded(files: Path, out: Path, parts: int, **settings: Any) -> list[Path]:
+    """The folders of all shards, finished."""
+    folders = [out / f"{part} of {parts}" for part in range(1, parts + 1)]
+    for part, folder in enumerate(folders, 1):
+        expanded(files, folder, shard=f"{part}/{parts}", **settings)
+    return folders
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole")
+    expanded(files, out, limit=10, seed=3, set={"n": 2})
+    return out
+
+
+@pytest.fixture(scope="module")
+def three(files: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return sharded(files, tmp_path_factory.mktemp("three"), 3, limit=10, seed=3, set={"n": 2})
+
+
+@given(st.text(), st.integers(1, 50))
+def test_every_id_stands_in_exactly_one_shard(id: str, parts: int):
+    id = id.encode(errors="replace").decode()
+    assert sum(_core.in_shard(f"{part}/{parts}", id) for part in range(1, parts + 1)) == 1
+
+
+@pytest.mark.parametrize("parts", [2, 3, 7])
+@pytest.mark.parametrize("method", ["decex", "prorag"])
+def test_merged_shards_are_the_bytes_of_one_run(files: Path, tmp_path: Path, method: str, parts: int):
+    settings = {"method": method, "limit": 11, "set": {"simulations": 12} if method == "prorag" else {"n": 2}}
+    expanded(files, tmp_path / "whole", **settings)
+    folders = sharded(files, tmp_path, parts, **settings)
+    random.Random(parts).shuffle(folders)
+    merged = esp.merge(folders, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    assert record(tmp_path / "merged") == record(tmp_path / "whole")
+    assert merged.open == 0 and merged.summary["questions"] == 11
+    places = [row["place"] for row in rows(tmp_path / "merged/costs.jsonl")]
+    assert places == list(range(11))
+    assert sum(len(rows(folder / "answers.jsonl")) for folder in folders) == 11
+
+
+def test_more_shards_than_questions(files: Path, tmp_path: Path):
+    settings = {"limit": 3, "set": {"n": 1}}
+    expanded(files, tmp_path / "whole", **settings)
+    esp.merge(sharded(files, tmp_path, 9, **settings), out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+
+
+@needs_http
+def test_shards_decide_alike_what_a_grammar_constrains(files: Path, tmp_path: Path):
+    with ModelServer(everything, owner="vllm") as server:
+        settings = {"limit": 4, "set": {"n": 1}, "model": server.url, "model_name": "m"}
+        expanded(files, tmp_path / "whole", **settings)
+        folders = sharded(files, tmp_path, 2, **settings)
+    esp.merge(folders, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    assert record(tmp_path / "merged") == record(tmp_path / "whole")
+    options = record(tmp_path / "merged")["options"]
+    assert "off" in [value for name, value in options.items() if name.endswith(".constrain")]
+    assert json.loads((tmp_path / "merged/summary.json").read_text())["probes"]
+
+
+def test_answers_of_shards(files: Path, tmp_path: Path):
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    esp.answer(**data, out=tmp_path / "whole")
+    for part in (1, 2):
+        esp.answer(**data, out=tmp_path / str(part), shard=f"{part}/2")
+    done = espalier("merge", tmp_path / "2", tmp_path / "1", "--out", tmp_path / "merged")
+    assert done.returncode == 0 and "Report:" in done.stdout, done.stderr
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+
+
+@needs_http
+def test_a_shard_that_was_killed_changes_nothing_and_the_journals_become_one(files: Path, tmp_path: Path):
+    with ModelServer(everything) as server:
+        retriever = ["--retriever", server.url.replace("/v1", "/retrieve"), "--retriever-name", "canned"]
+        command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", *retriever, "--constrain", "off"]
+        for out, part in (("whole", []), ("first", ["--shard", "1/2"])):
+            done = espalier(*command, *part, "--model", server.url, "--out", tmp_path / out)
+            assert done.returncode == 0, done.stderr
+        killed = [*command, "--shard", "2/2"]
+        tally = kill_until_done(killed, tmp_path / "second", server, kills=4, every=30, seed=3, in_flight=8)
+        assert tally.kills >= 3
+        esp.merge([tmp_path / "second", tmp_path / "first"], out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    parts = [records(tmp_path / out) for out in ("first", "second")]
+    assert records(tmp_path / "merged") == records(tmp_path / "whole") == parts[0] | parts[1]
+    for out in ("merged", "whole"):
+        assert esp.rescore(tmp_path / out, {"margin": 0.5}, out=tmp_path / f"{out} again").open == 0
+    assert same(tmp_path / "merged again") == same(tmp_path / "whole again")
+    assert espalier("journal", "verify", tmp_path / "merged").returncode == 0
+
+
+def records(run: Path) -> dict[bytes, bytes]:
+    """The responses in a run's journal, by key."""
+    with closing(sqlite3.connect(run / "journal.sqlite")) as journal:
+        return dict(journal.execute("SELECT key, value FROM record"))
+
+
+def test_a_merged_folder_is_a_run_like_others(files: Path, whole: Path, three: list[Path], tmp_path: Path):
+    merged = tmp_path / "merged"
+    esp.merge(three, out=merged)
+    assert esp.merge(three, out=merged).recognised
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    assert esp.expand(**data, limit=10, seed=3, set={"n": 2}, out=merged).recognised
+    for run in (whole, merged):
+        name = "one" if run == whole else "two"
+        assert esp.rescore(run, {"margin": 0.5}, out=tmp_path / f"rescored {name}").open == 0
+        done = espalier("export", run, "--format", "sft.messages", "--out", tmp_path / f"exported {name}")
+        assert done.returncode == 0, done.stderr
+    assert same(tmp_path / "rescored one") == same(tmp_path / "rescored two")
+    exported = [(tmp_path / f"exported {name}" / "train.jsonl") for name in ("one", "two")]
+    assert exported[0].exists() == exported[1].exists()
+    before = same(merged)
+    assert espalier("report", merged).returncode == 0
+    assert same(merged) == before
+
+
+def test_memory_holds_blocks_of_rows_and_not_the_files(
+    whole: Path, three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(merge, "MEMORY", 300)  # a row or so of each shard
+    esp.merge(three, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(whole)
+
+    monkeypatch.setattr(merge, "MEMORY", 1 << 16)
+    folders = [tmp_path / str(part) for part in range(4)]
+    for part, folder in enumerate(folders):
+        folder.mkdir()
+        with (folder / "costs.jsonl").open("w") as costs, (folder / "sft.jsonl").open("w") as sft:
+            for place in range(part, 20_000, 4):
+                costs.write(json.dumps({"id": f"q{place}", "place": place}) + "\n")
+                for row in range(place % 3):
+                    provenance = {"tree": f"q{place}", "row": row}
+                    sft.write(json.dumps({"text": "x" * 200, "provenance": provenance}) + "\n")
+    tracemalloc.start()
+    merge.write_rows([Shard(folder, {}, 1, 4) for folder in folders[::-1]], "sft.jsonl", tmp_path / "sft.jsonl")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    found = [(row["provenance"]["tree"], row["provenance"]["row"]) for row in rows(tmp_path / "sft.jsonl")]
+    assert found == [(f"q{place}", row) for place in range(20_000) for row in range(place % 3)]
+    assert peak < (tmp_path / "sft.jsonl").stat().st_size / 5
+
+
+def test_a_shard_that_changes_during_the_merge_ends_it_and_nothing_is_left(
+    three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(merge, "record_of", lambda folder: {})
+    with pytest.raises(esp.errors.InputError, match="was changed while it was merged"):
+        esp.merge(three, out=tmp_path / "merged")
+    assert list((tmp_path / "merged").iterdir()) == []
+
+
+def test_rescored_shards_are_the_rescored_run(whole: Path, three: list[Path], tmp_path: Path):
+    again = [tmp_path / str(part) for part in range(3)]
+    for shard, out in zip(three, again, strict=True):
+        assert esp.rescore(shard, {"margin": 0.4}, out=out).open == 0
+    esp.rescore(whole, {"margin": 0.4}, out=tmp_path / "whole")
+    esp.merge(again, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+
+
+def test_annotated_shards_are_the_annotated_run(files: Path, tmp_path: Path):
+    settings = {"method": "prorag", "limit": 5, "set": {"simulations": 8}}
+    expanded(files, tmp_path / "whole", **settings)
+    folders = sharded(files, tmp_path, 2, **settings)
+    for run in (tmp_path / "whole", *folders):
+        esp.annotate(run, {"prm": None})
+    esp.merge(folders, out=tmp_path / "merged")
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    assert record(tmp_path / "merged") == record(tmp_path / "whole")
+
+
+def test_shards_may_share_a_journal(files: Path, tmp_path: Path):
+    folders = sharded(files, tmp_path, 2, limit=4, set={"n": 1}, journal_file=tmp_path / "shared.sqlite")
+    esp.merge(folders, out=tmp_path / "merged")
+    assert not (tmp_path / "merged/journal.sqlite").exists()
+    assert esp.rescore(tmp_path / "merged", {"margin": 0.5}, out=tmp_path / "rescored").open == 0
+
+
+def test_a_merge_without_journal_cannot_be_rescored(three: list[Path], tmp_path: Path):
+    esp.merge(three, out=tmp_path / "merged", journal=False)
+    with pytest.raises(esp.errors.InputError, match="kept no journal"):
+        esp.rescore(tmp_path / "merged", {"margin": 0.5}, out=tmp_path / "rescored")
+
+
+def refused(folders: list[Path], out: Path) -> str:
+    """The error of the merge, which leaves nothing."""
+    with pytest.raises(esp.errors.InputError) as error:
+        esp.merge(folders, out=out)
+    assert not (out / "run.json").exists() and not (out / "answers.jsonl").exists()
+    return str(error.value)
+
+
+def copied(folder: Path, target: Path) -> Path:
+    shutil.copytree(folder, target)
+    return target
+
+
+def test_shards_that_do_not_fit_are_refused_by_name(files: Path, three: list[Path], tmp_path: Path):
+    one, two, last = three
+    out = tmp_path / "out"
+    double = copied(two, tmp_path / "double")
+    assert refused([one, two, last, double], out) == f"{double}: is shard 2/3, as {two} is"
+    assert refused([one, last], out) == f"2/3: no folder holds this shard of the run in {one}"
+    assert refused([two], out) == f"1/3, 3/3: no folder holds this shard of the run in {two}"
+
+    settings = {"limit": 10, "seed": 3, "set": {"n": 2}}
+    others = {
+        "seed is 4, not 3": {**settings, "seed": 4},
+        "limit is 9, not 10": {**settings, "limit": 9},
+        "options.threshold is 0.9, not": {**settings, "set": {"n": 2, "threshold": 0.9}},
+        'options.constrain is "draft", not "off"': {**settings, "constrain": "draft"},
+        'method is "airrag", not "decex"': {"method": "airrag", "limit": 10, "seed": 3},
+    }
+    for number, (said, changed) in enumerate(others.items()):
+        other = tmp_path / f"other {number}"
+        expanded(files, other, shard="2/3", **changed)
+        assert refused([one, other, last], out).startswith(f"{other}: is no shard of the run in {one}: {said}")
+    expanded(files, tmp_path / "half", shard="2/2", **settings)
+    assert refused([one, tmp_path / "half"], out) == f"{tmp_path / 'half'}: is one of 2 shards, {one} one of 3"
+
+
+def test_other_inputs_versions_and_decisions_are_refused_by_name(three: list[Path], tmp_path: Path):
+    changes = {
+        "inputs.questions": lambda record: record["inputs"].update(questions="0" * 32),
+        "version": lambda record: record.update(version="0.0.1"),
+        "options.sampling.decide.constrain": lambda record: record["options"].update(
+            {"sampling.decide.constrain": "on"}
+        ),
+        "annotated": lambda record: record.update(annotated=True),
+    }
+    for name, change in changes.items():
+        other = copied(three[1], tmp_path / name)
+        read = json.loads((other / "run.json").read_text())
+        change(read)
+        (other / "run.json").write_text(json.dumps(read))
+        said = refused([three[0], other, three[2]], tmp_path / "out")
+        assert said.startswith(f"{other}: is no shard of the run in {three[0]}: {name} is "), said
+
+
+def test_what_is_no_finished_shard_is_refused_by_name(files: Path, whole: Path, three: list[Path], tmp_path: Path):
+    one, two, last = three
+    out = tmp_path / "out"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert refused([one, two, empty], out) == f"{empty / 'run.json'}: there is no run in this folder"
+    said = f"{whole}: holds a run that was not done in shards (option 'shard' of its run)"
+    assert refused([one, two, whole], out) == said
+
+    stopped = copied(last, tmp_path / "stopped")
+    read = json.loads((stopped / "run.json").read_text())
+    del read["outputs"]
+    (stopped / "run.json").write_text(json.dumps(read))
+    said = f"{stopped}: is not finished: run its command again, which goes on with it"
+    assert refused([one, two, stopped], out) == said
+
+    cut = copied(last, tmp_path / "cut")
+    (cut / "trees.jsonl").write_bytes((cut / "trees.jsonl").read_bytes()[:-9])
+    said = f"{cut / 'trees.jsonl'}: is not as the run left it: run its command again, which makes it again"
+    assert refused([one, two, cut], out) == said
+
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    left = tmp_path / "left"
+    dead = {"model": "http://127.0.0.1:9/v1", "model_name": "m", "attempts": 1, "constrain": "off"}
+    count = esp.expand(**data, **dead, out=left, shard="1/2").open
+    assert count > 0
+    said = f"{left}: is not finished: {count} questions are open; run its command again"
+    assert refused([left], out) == said
+
+
+def test_a_folder_that_holds_something_else_is_not_written_to(whole: Path, three: list[Path], tmp_path: Path):
+    before = same(whole)
+    run = copied(whole, tmp_path / "changed")
+    read = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(read | {"seed": 9}))
+    with pytest.raises(esp.errors.InputError, match=r"holds another run \(seed is 9, not 3\); name another folder"):
+        esp.merge(three, out=run)
+    with pytest.raises(esp.errors.InputError, match="it is a shard itself"):
+        esp.merge(three, out=three[0])
+    with pytest.raises(ValueError, match="name the folders"):
+        esp.merge([], out=tmp_path / "none")
+    assert same(whole) == before
+
+
+def test_the_option_is_refused_where_it_names_no_shard(files: Path, tmp_path: Path):
+    done = espalier("expand", *inputs(files), "--shard", "0/3", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert done.stderr == "espalier: option 'shard' is 0/3, allowed: I/N, from 1/N to N/N\n"
+    plan = espalier("answer", *inputs(files), "--shard", "1/3", "--out", tmp_path / "run", "--dry-run", "--json")
+    held = [row for row in rows(files / "questions.jsonl") if _core.in_shard("1/3", row["id"])]
+    assert json.loads(plan.stdout)["questions"] == len(held)
+
+
+def test_an_evaluation_is_not_done_in_shards(files: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match="setting 'shard' is not for evaluations"):
+        make_plan("direct", {"questions": files / "questions.jsonl", "out": tmp_path / "eval", "shard": "1/2"})

@@ -1,0 +1,90 @@
+#include <espalier/run/run.hpp>
+#include <espalier/run/shard.hpp>
+#include <espalier/run/world.hpp>
+
+#include "../backend/temporary_folder.hpp"
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shard_test {
+
+using namespace espalier;
+using run::detail::Shard;
+
+namespace {
+
+std::string part(std::uint64_t i, std::uint64_t n) { return std::to_string(i) + "/" + std::to_string(n); }
+
+}  // namespace
+
+TEST_CASE("every id stands in exactly one shard, and the shards are of like size") {
+  for (const std::uint64_t n : {1, 2, 3, 7, 4096}) {
+    std::vector<std::size_t> sizes(n);
+    for (int question = 0; question < 1000; ++question) {
+      const std::string id = "question " + std::to_string(question) + " \xC3\xA9";
+      std::size_t holders = 0;
+      for (std::uint64_t i = 1; i <= n; ++i) {
+        const bool takes = Shard(part(i, n)).takes(id);
+        holders += takes;
+        sizes[i - 1] += takes;
+      }
+      CHECK(holders == 1);
+    }
+    if (n <= 7)
+      for (const std::size_t size : sizes) CHECK(size > 1000 / n - 60);  // five standard deviations and more
+  }
+}
+
+TEST_CASE("the shard of an id is the same on every machine and in every version") {
+  CHECK(Shard("").takes("a"));
+  CHECK(Shard("1/1").takes(""));
+  std::string held;  // by which of seven shards, for each id
+  for (const char* id : {"a", "b", "2hop__13548_13529", "\xE2\x82\xAC"})
+    for (std::uint64_t i = 1; i <= 7; ++i)
+      if (Shard(part(i, 7)).takes(id)) held += std::to_string(i) + " ";
+  CHECK(held == "5 1 4 1 ");
+}
+
+TEST_CASE("a text that names no shard is refused") {
+  for (const char* text : {"0/3", "4/3", "3", "3/", "/3", "a/3", "1/b", "1/3 ", "-1/3", "1/0", "1//3", "1.0/3"})
+    CHECK_THROWS_WITH_AS(Shard{text},
+                         (std::string("option 'shard' is ") + text + ", allowed: I/N, from 1/N to N/N").c_str(),
+                         std::invalid_argument);
+}
+
+TEST_CASE("a run takes its shard of the first questions and notes their places") {
+  const test::TemporaryFolder folder;
+  run::write_world(folder / "world", {.passages = 100, .questions = 12, .seed = 5});
+  std::set<std::string> places;
+  std::size_t questions = 0;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    run::Settings settings;
+    settings.questions = folder / "world/questions.jsonl";
+    settings.retriever.corpus = folder / "world/corpus.jsonl";
+    settings.output.folder = folder / ("shard" + std::to_string(i));
+    settings.set = {{"n", "1"}};
+    settings.limit = 8;
+    settings.shard = part(i, 3);
+    run::Run{settings}();
+    const std::string costs = settings.output.folder + "/costs.jsonl";
+    output::detail::for_each_line(costs, [&](const output::detail::JsonLine& line) {
+      places.insert(std::to_string(line.count("place")) + " " + line.text("id"));
+      ++questions;
+      return true;
+    });
+    const auto record = output::detail::read_flat_json(settings.output.folder + "/run.json");
+    CHECK(record.at("shard") == '"' + settings.shard + '"');
+    settings.shard = "";
+    CHECK_THROWS_WITH_AS(run::Run{settings}(), doctest::Contains("another shard"), std::invalid_argument);
+  }
+  CHECK(questions == 8);
+  const auto all = output::read_questions(folder / "world/questions.jsonl", {.limit = 8});
+  std::set<std::string> expected;
+  for (std::size_t i = 0; i < all.size(); ++i) expected.insert(std::to_string(i) + " " + all[i].question.id);
+  CHECK(places == expected);
+}
+
+}  // namespace shard_test
