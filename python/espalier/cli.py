@@ -19,6 +19,7 @@ from .commands import (
     eval,
     expand,
     export,
+    improve,
     index,
     journal,
     options,
@@ -53,7 +54,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, compare, report, batch, world, questions, rescore, annotate, export, serve, journal),
-        *(train, index, options, prompts, doctor, completion),
+        *(train, improve, index, options, prompts, doctor, completion),
     )
 }
 
