@@ -33,7 +33,6 @@ class PrmOptions(TrainOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._need("center", 0 <= self.center < float("inf"), "0 or more")
-        self._need("lora", self.lora == 0, "0: the reward is trained with all weights")
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,8 @@ def text_of(pair: Pair) -> str:
 
 
 def rate(source: Source, options: PrmOptions) -> float:
-    """1e-3 for a new micro model, else 1e-5."""
-    return 1e-3 if source.kind == "micro" else 1e-5
+    """1e-3 for a new micro model, 1e-4 for adapters, else 1e-5."""
+    return 1e-3 if source.kind == "micro" else 1e-4 if options.lora else 1e-5
 
 
 def example_of(pair: Pair, tokenizer: Tokenizer, longest: int) -> RewardPair:
@@ -102,4 +101,10 @@ def trainer(setup: Setup[PrmOptions, Pair]) -> Any:
     return PairTrainer.with_reward(setup, examples(setup))
 
 
-PRM = Stage("prm", "prm", Pair, text_of, rate, trainer)
+def model(policy: Any) -> Any:
+    from ..rewards import reward_model
+
+    return reward_model(policy)
+
+
+PRM = Stage("prm", "prm", Pair, text_of, rate, trainer, model)
