@@ -120,5 +120,5 @@ def test_rows_of_another_sort_are_refused(tiny: Path, tmp_path: Path):
         "provenance": {"tree": "q1", "node": 8},
     }  # fmt: skip
     data = write_rows(tmp_path / "run", "prm", [scored])
-    with pytest.raises(InputError, match=r"prm\.jsonl: row 'q1#8' is no row for this stage"):
+    with pytest.raises(InputError, match=r"prm\.jsonl: row 'q1#8' is one for option 'labels' = share"):
         prm(data=data, model=str(tiny), out=tmp_path / "out", **SMALL)

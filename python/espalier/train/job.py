@@ -65,7 +65,7 @@ class Stage(Generic[Opt, R]):
     name: str
     product: str
     """The file of a run, without .jsonl."""
-    record: type[R]
+    record: type[R] | tuple[type[R], ...]
     texts: Callable[[R], str]
     """What a new tokenizer is trained on."""
     rate: Callable[[Source, Opt], float]
