@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error, InputError
+from ..errors import Error
 from ..io.files import read_object, working, write_text
 from ..runs.job import run_job
 from ..runs.progress import ProgressView, warning
@@ -29,9 +29,10 @@ from .figures import (
 )
 from .options import ImproveOptions
 from .page import page
+from .plan import begin
 from .questions import choose, write
 
-PLAN, ROUNDS, PAGE = "improve.json", "rounds.json", "rounds.html"
+ROUNDS, PAGE = "rounds.json", "rounds.html"
 log = logging.getLogger("espalier")
 View = Callable[[str], ProgressView]
 
@@ -51,19 +52,6 @@ def run_rounds(
         files = write(learned, out / "questions.jsonl"), write(held_out, out / "held_out.jsonl")
         Rounds(options, out, files, say, view).run()
         return read_object(out / ROUNDS)
-
-
-def begin(out: Path, options: ImproveOptions) -> None:
-    """Writes improve.json. Raises InputError that names what differs where the folder was begun with other options."""
-    wanted = options.resolved
-    before = read_object(out / PLAN) if (out / PLAN).is_file() and not options.overwrite else wanted
-    for name in wanted | before:
-        if name != "rounds" and wanted.get(name) != before.get(name):
-            raise InputError(
-                f"{out}: was begun with another '{name}' ({before.get(name)}, not {wanted.get(name)}); "
-                "name another folder, or --overwrite"
-            )
-    write_text(out / PLAN, json_text(wanted))
 
 
 class Rounds:

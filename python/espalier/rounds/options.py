@@ -13,15 +13,14 @@ from ..local.gguf import content_hash
 from ..local.sources import source_of
 from ..runs.job import check, text_of
 from ..runs.settings_table import SETTINGS
-from ..train.options import EXECUTION, described, options_of
+from ..train.options import EXECUTION
 from ..train.source import source_of as weights_of
 from ..train.stages.dpo import DpoOptions
 from ..train.stages.sft import SftOptions
+from .training import training_options
 
 METHODS = ("decex",)
 """Methods whose runs have sft.jsonl and dpo.jsonl, and whose trees a trained policy can grow."""
-OWN = ("data", "model", "out", "overwrite")
-"""Options of training that the loop sets itself."""
 BY_CONTENT = ("corpus", "index", "prompts")
 """Settings that name inputs. Each run compares them by their content."""
 
@@ -151,29 +150,3 @@ def improve_options(given: Mapping[str, Any]) -> ImproveOptions:
             raise ValueError(f"option '{name}' is missing")
     settings = {name: value for name, value in given.items() if name not in own and value is not None}
     return ImproveOptions(**{name: value for name, value in given.items() if name in own}, settings=settings)
-
-
-def training_options(stage: str, kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a stage of training, where texts become numbers. Raises ValueError that names stage and option."""
-    known = {one.name: one.default for one in described(kind)}
-    chosen = {}
-    try:
-        for option, value in given.items():
-            name = option.replace("-", "_")
-            if name in OWN:
-                raise ValueError(f"option '{option}' is set by the loop itself")
-            chosen[name] = (
-                value if not isinstance(value, str) or name not in known else number(option, value, known[name])
-            )
-        options_of(kind, {"data": "-", "model": "-", "out": "-", **chosen})
-    except ValueError as error:
-        raise ValueError(f"{stage}: {error}") from None
-    return chosen
-
-
-def number(option: str, text: str, default: Any) -> Any:
-    """The text as a value of the default's type."""
-    try:
-        return type(default)(text)
-    except ValueError:
-        raise ValueError(f"option '{option}': {text} is not allowed, must be a number") from None
