@@ -144,6 +144,14 @@ def test_where_and_how_it_runs_may_change(world: Path, done: Path):
     assert again == json.loads((done / "rounds.json").read_text())
 
 
+def test_a_model_is_known_without_its_address_folder_and_device(world: Path, tiny: Path, tmp_path: Path):
+    def model(name: str, **more: str) -> str:
+        return improve_options(given(world, out=tmp_path, model=name, **more)).resolved["model"]
+
+    assert model(f"hf:{tiny}?device=cpu&batch=4") == model(f"hf:{tiny}") == "hf:tiny"
+    assert model("http://user:secret@localhost:1/v1", model_name="large") == "large"
+
+
 def test_a_folder_that_is_at_work(world: Path, tmp_path: Path):
     with working(tmp_path / "out", "espalier improve"), pytest.raises(InputError, match="espalier improve"):
         espalier.improve(**given(world, out=tmp_path / "out"))

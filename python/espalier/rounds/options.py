@@ -120,7 +120,9 @@ class ImproveOptions:
         """What improve.json says: all that decides the results, and how many rounds there are."""
 
         def named(model: Mapping[str, str]) -> str:
-            """Servers by the model's name, never by their address."""
+            """Without address, folder and device, which change no result. Each run knows its model by its content."""
+            if source := source_of(model["model"]):
+                return f"{source.kind}:{source.name}"
             return model["model_name"] or "default" if "://" in model["model"] else model["model"]
 
         flat = {
