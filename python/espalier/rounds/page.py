@@ -69,6 +69,6 @@ def picture(of: Sequence[tuple[str, float, float, float]]) -> str:
         )
     label = "EM of held-out questions in percent, with 95 % intervals"
     return (
-        f'<figure><svg role="img" aria-label="{label}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">'
+        f'<figure><svg role="img" aria-label="{label}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">'
         f"{''.join(parts)}</svg><figcaption>{label}</figcaption></figure>"
     )
