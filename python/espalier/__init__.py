@@ -51,6 +51,7 @@ from .io.read import read_passages, read_questions, read_trees
 from .local.llama_cpp import LlamaCpp
 from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
+from .rounds import improve
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
 from .runs.merge import merge
@@ -103,6 +104,7 @@ __all__ = [
     "build_index",
     "dpo_pairs",
     "expand",
+    "improve",
     "merge",
     "read_passages",
     "read_questions",

@@ -19,6 +19,7 @@ from .commands import (
     eval,
     expand,
     export,
+    improve,
     index,
     journal,
     merge,
@@ -55,7 +56,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, compare, report, batch, world, questions, merge, rescore, annotate, export, serve),
-        *(journal, train, slurm, index, options, prompts, doctor, completion),
+        *(journal, train, improve, slurm, index, options, prompts, doctor, completion),
     )
 }
 

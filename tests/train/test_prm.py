@@ -19,7 +19,7 @@ from espalier.train.reward_text import reward_ids
 from espalier.train.rewards import collate_pairs, ranking_loss
 from espalier.train.scorer import Scorer
 from espalier.train.stages.prm import RewardPair, example_of
-from training import SMALL, write_rows
+from training import SMALL, Killed, kill_at, same, weights_of, write_rows
 
 
 def row(number: int, chosen: str = "good", rejected: str = "bad") -> dict[str, Any]:
@@ -88,11 +88,37 @@ def test_training_prefers_the_chosen_step_and_a_server_says_so(tiny: Path, tmp_p
         scorer([""])
 
 
+def test_adapters_are_merged_and_the_reward_is_trained_whole(tiny: Path, tmp_path: Path):
+    data = write_rows(tmp_path / "run", "prm", [row(i) for i in range(16)])
+    out = tmp_path / "out"
+    prm(data=data, model=str(tiny), out=out, eval_share=0.3, lora=4, **{**SMALL, "max_steps": 30, "lr": 1e-2})
+    before, after = weights_of(tiny), weights_of(out)
+    changed = {name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])}
+    assert changed and all("proj" in name for name in changed)
+    assert after.keys() - before.keys() == {"score.weight"}
+    [(good,), (bad,)] = Scorer(out, "cpu")([f"Who 40?\n\n(nothing yet)\n\n\n{step}" for step in ("good", "bad")])
+    assert good > bad
+
+
+def test_a_killed_training_with_adapters_ends_as_an_unbroken_one(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = write_rows(tmp_path / "run", "prm", [row(i) for i in range(16)])
+    more = {**SMALL, "lora": 2, "max_steps": 6, "save_every": 2}
+    prm(data=data, model=str(tiny), out=tmp_path / "unbroken", **more)
+    with monkeypatch.context() as killed:
+        kill_at(killed, 3)
+        with pytest.raises(Killed):
+            prm(data=data, model=str(tiny), out=tmp_path / "killed", **more)
+    prm(data=data, model=str(tiny), out=tmp_path / "killed", **more)
+    assert same(tmp_path / "unbroken", tmp_path / "killed")
+
+
 def test_rows_of_another_sort_are_refused(tiny: Path, tmp_path: Path):
     scored = {
         "id": "q1#8", "question": "Who?", "steps": [{"segments": [{"kind": "answer", "text": "z"}], "score": 0.25}],
         "provenance": {"tree": "q1", "node": 8},
     }  # fmt: skip
     data = write_rows(tmp_path / "run", "prm", [scored])
-    with pytest.raises(InputError, match=r"prm\.jsonl: row 'q1#8' is no row for this stage"):
+    with pytest.raises(InputError, match=r"prm\.jsonl: row 'q1#8' is one for option 'labels' = share"):
         prm(data=data, model=str(tiny), out=tmp_path / "out", **SMALL)

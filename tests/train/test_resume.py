@@ -10,23 +10,7 @@ from typing import Any
 import pytest
 from espalier.errors import Error
 from espalier.train import checkpoints
-from espalier.train.trainer import Watch
-from training import same, train_dpo, train_sft
-
-
-class Killed(BaseException):
-    """What no code catches, as a kill."""
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    original = Watch.on_step_begin
-
-    def begin(self: Any, args: Any, state: Any, control: Any, **more: Any) -> Any:
-        if state.global_step == step:
-            raise Killed
-        return original(self, args, state, control, **more)
-
-    monkeypatch.setattr(Watch, "on_step_begin", begin)
+from training import Killed, kill_at, same, train_dpo, train_sft
 
 
 @pytest.mark.parametrize("train", [train_sft, train_dpo])

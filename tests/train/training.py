@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from espalier.train import dpo, sft
+from espalier.train.trainer import Watch
 
 SMALL: dict[str, Any] = {
     "device": "cpu",
@@ -56,3 +58,18 @@ def dpo_row(prompt: str, chosen: str, rejected: str, number: int = 0, **more: An
     provenance = {"tree": f"q{number}", "chosen_node": 1, "rejected_node": 2, "margin": 0.5, "method": "decex"}
     texts = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
     return {"id": f"q{number}#1>2", "type": "execution", **texts, "provenance": provenance, **more}
+
+
+class Killed(BaseException):
+    """What no code catches, as a kill."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    original = Watch.on_step_begin
+
+    def begin(self: Any, args: Any, state: Any, control: Any, **more: Any) -> Any:
+        if state.global_step == step:
+            raise Killed
+        return original(self, args, state, control, **more)
+
+    monkeypatch.setattr(Watch, "on_step_begin", begin)

@@ -107,10 +107,10 @@ def judged(row: Fields) -> Pair:
 def scored(row: Fields) -> Steps:
     """A chain whose steps are worth the share of good chains through them."""
     steps = row.rows("steps")
-    texts = tuple(
-        "\n".join(f"{part.text('kind')}: {part.text('text')}" for part in step.rows("segments")) for step in steps
-    )
-    return Steps(origin(row, "node"), row.text("question"), texts, tuple(step.number("score") for step in steps), 0.5)
+    parts = tuple(tuple((part.text("kind"), part.text("text")) for part in step.rows("segments")) for step in steps)
+    texts = tuple("\n".join(f"{kind}: {text}" for kind, text in step) for step in parts)
+    values = tuple(step.number("score") for step in steps)
+    return Steps(origin(row, "node"), row.text("question"), texts, values, 0.5, parts)
 
 
 def prm(row: Fields) -> Pair | Steps:

@@ -83,6 +83,8 @@ class Steps:
     values: tuple[float, ...]
     threshold: float
     """The least value of a good step."""
+    parts: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """The parts of each step, (kind, text), where the row has them."""
 
 
 @dataclass(frozen=True)

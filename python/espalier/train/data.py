@@ -72,7 +72,7 @@ class Data(Generic[R]):
         return next((one.prompts for one in self.inputs if one.run), "")
 
 
-def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R]) -> Data[R]:
+def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R] | tuple[type[R], ...]) -> Data[R]:
     """The rows of PRODUCT.jsonl in each folder, or of such a file that is named itself.
 
     Raises InputError that names the folder, or the file, line and field.

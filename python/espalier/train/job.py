@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -64,13 +65,15 @@ class Stage(Generic[Opt, R]):
     name: str
     product: str
     """The file of a run, without .jsonl."""
-    record: type[R]
+    record: type[R] | tuple[type[R], ...]
     texts: Callable[[R], str]
     """What a new tokenizer is trained on."""
     rate: Callable[[Source, Opt], float]
     """The learning rate where none is given."""
     trainer: Callable[[Setup[Opt, R]], Any]
     """Makes the trainer: a WholeCheckpoints. It says how long the rows are."""
+    model: Callable[[Any], Any] = attrgetter("model")
+    """Makes what is trained of the Policy: its model, or that with other outputs."""
     save: Callable[[Any, Setup[Opt, R], Path], None] | None = None
     """Writes the trained parts into a folder. None = the model and its tokenizer."""
 

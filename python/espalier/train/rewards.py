@@ -47,7 +47,6 @@ class PairTrainer(WeightedTrainer):
 
     @classmethod
     def with_reward(cls, setup: Any, examples: Examples[Any]) -> Any:
-        setup.policy.model = reward_model(setup.policy)
         made = cls.of(setup, examples, divisor="tokens")
         made.data_collator = lambda pairs: collate_pairs(pairs, made._pad)
         made._notes = setup.notes

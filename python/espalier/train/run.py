@@ -13,6 +13,7 @@ import transformers
 from ..errors import Error
 from ..io.files import write_text
 from ..runs.progress import ProgressView
+from .adapters import merged, with_adapters
 from .card import card
 from .checkpoints import newest, synchronise
 from .curve import draw_curve
@@ -46,6 +47,7 @@ def run(
     check_before_loading(source, full=not options.lora)
     texts = lambda: [stage.texts(row.record) for row in data.rows]  # noqa: E731
     policy = load_policy(source, texts, seed=options.seed, template=template, context=options.max_length)
+    policy.model = stage.model(policy)
     if options.lora:
         policy.model = with_adapters(policy.model, options.lora)
     rate = options.lr or stage.rate(source, options)
@@ -115,20 +117,17 @@ def last(lines: list[dict[str, Any]], name: str) -> float | None:
     return next((float(line[name]) for line in reversed(lines) if name in line), None)
 
 
-def with_adapters(model: Any, rank: int) -> Any:
-    """The model with LoRA adapters on all its linear layers but the output."""
-    import peft
-
-    return peft.get_peft_model(
-        model, peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-    )
-
-
 def save_policy(trainer: Any, setup: Setup[Any, Any], folder: Path) -> None:
     """Writes model, tokenizer and, where it is asked for, a GGUF file. Adapters are merged into the model."""
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    if setup.options.lora:
-        model = model.merge_and_unload()
+    write_model(whole_model(trainer), setup, folder)
+
+
+def whole_model(trainer: Any) -> Any:
+    """The trained model, adapters merged."""
+    return merged(trainer.accelerator.unwrap_model(trainer.model))
+
+
+def write_model(model: Any, setup: Setup[Any, Any], folder: Path) -> None:
     model = model.to(device="cpu", dtype=setup.policy.dtype)
     model.config.use_cache = True  # trainers switch it off
     model.save_pretrained(folder)

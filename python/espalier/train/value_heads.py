@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from ..errors import InputError
+from .adapters import without_adapters
 
 FILE = "value_heads.safetensors"
 NAMES = ("plan", "search")
@@ -37,6 +38,19 @@ class ValueHeads(torch.nn.Module):  # type: ignore[misc]
         save_file(tensors, folder / FILE, metadata={"format": "pt"})
 
 
+def with_heads(model: Any) -> Any:
+    """The model with new heads, which are trained with it."""
+    model.value_heads = ValueHeads(model.config.hidden_size)
+    return model
+
+
+def take_heads(model: Any) -> ValueHeads:
+    """Takes the heads off a model, which is then the policy alone."""
+    heads: ValueHeads = model.value_heads
+    del model.value_heads
+    return heads
+
+
 def load_heads(folder: Path, width: int) -> ValueHeads:
     """The heads in a folder, for a model of this width. Raises InputError that names the file and the tensor."""
     file = folder / FILE
@@ -57,5 +71,6 @@ def load_heads(folder: Path, width: int) -> ValueHeads:
 
 def hidden_states(model: Any, ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
     """[B, T, d]: the last hidden states of token ids [B, T]."""
-    states: torch.Tensor = model.base_model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+    body = without_adapters(model).base_model
+    states: torch.Tensor = body(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
     return states

@@ -11,7 +11,7 @@ from .batches import Batch, collate
 from .examples import Examples
 from .stages.value import ValueExample
 from .trainer import WeightedTrainer
-from .value_heads import NAMES, ValueHeads, hidden_states
+from .value_heads import NAMES, hidden_states
 
 
 def collate_values(examples: Sequence[ValueExample], pad: int) -> Batch:
@@ -44,8 +44,6 @@ class ValueTrainer(WeightedTrainer):
 
     @classmethod
     def with_heads(cls, setup: Any, examples: Examples[Any]) -> Any:
-        model = setup.policy.model
-        model.value_heads = ValueHeads(model.config.hidden_size)
         made = cls.of(setup, examples, divisor="tokens")
         made.data_collator = lambda rows: collate_values(rows, made._pad)
         made._notes = setup.notes
@@ -83,10 +81,3 @@ class ValueTrainer(WeightedTrainer):
                 noted[name] = {"values": len(wanted[name]), "error": error, "constant": constant}
         self._notes["values"] = noted
         return metrics
-
-    def take_heads(self) -> ValueHeads:
-        """Takes the heads off the model, which is then the policy alone."""
-        model = self.accelerator.unwrap_model(self.model)
-        heads: ValueHeads = model.value_heads
-        del model.value_heads
-        return heads

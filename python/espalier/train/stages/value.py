@@ -33,7 +33,6 @@ class ValueOptions(TrainOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._need("alpha", 0 < self.alpha < float("inf"), "above 0")
-        self._need("lora", self.lora == 0, "0: heads are trained with all weights")
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ def text_of(dialogue: Dialogue) -> str:
 
 
 def rate(source: Source, options: ValueOptions) -> float:
-    """2e-3 for a new micro model, else 5e-6."""
-    return 2e-3 if source.kind == "micro" else 5e-6
+    """2e-3 for a new micro model, 5e-5 for adapters, else 5e-6."""
+    return 2e-3 if source.kind == "micro" else 5e-5 if options.lora else 5e-6
 
 
 def example_of(dialogue: Dialogue, tokenizer: Tokenizer) -> ValueExample:
@@ -97,13 +96,20 @@ def trainer(setup: Setup[ValueOptions, Dialogue]) -> Any:
     return ValueTrainer.with_heads(setup, examples(setup))
 
 
+def model(policy: Any) -> Any:
+    from ..value_heads import with_heads
+
+    return with_heads(policy.model)
+
+
 def save(trainer: Any, setup: Setup[ValueOptions, Dialogue], folder: Any) -> None:
     """The policy, its tokenizer, and the heads in a file of their own."""
-    from ..run import save_policy
+    from ..run import whole_model, write_model
+    from ..value_heads import take_heads
 
-    heads = trainer.take_heads()
-    save_policy(trainer, setup, folder)
-    heads.save(folder)
+    trained = whole_model(trainer)
+    take_heads(trained).save(folder)
+    write_model(trained, setup, folder)
 
 
-VALUE = Stage("value", "value", Dialogue, text_of, rate, trainer, save)
+VALUE = Stage("value", "value", Dialogue, text_of, rate, trainer, model, save)
