@@ -1,0 +1,69 @@
+"""Which of many candidates becomes the answer."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from espalier.eval import score
+
+from .frame import Claim
+from .search import Search, lines
+from .verdict import Comparison, more
+
+CANDIDATES = {"rollouts": 8, "n_say": 3, "n_qt": 3, "q_div": True}
+
+
+def letters(requests: Sequence[Any]) -> list[list[float]]:
+    """An encoder without a model: counts of three letters in a row, hashed into 256 places, of length 1."""
+    rows = []
+    for request in requests:
+        text, row = f"  {request.text.lower()} ", np.zeros(256)
+        for i in range(len(text) - 2):
+            row[sum(ord(letter) * 31**j for j, letter in enumerate(text[i : i + 3])) % 256] += 1
+        rows.append((row / max(1e-9, float(np.linalg.norm(row)))).tolist())
+    return rows
+
+
+def average(run: Path, questions: Path) -> list[dict[str, float]]:
+    """The mean EM of a question's candidates, 0 without any."""
+    golds = {row["id"]: row["golden_answers"] for row in lines(questions)}
+    rows = []
+    for tree in map(json.loads, (run / "trees.jsonl").open(encoding="utf-8")):
+        ranks = tree["annotations"].get("candidate", [])
+        texts = [node["text"] for node, rank in zip(tree["nodes"], ranks, strict=False) if rank is not None]
+        found = [score("common", text, golds[tree["id"]])["em"] for text in texts]
+        rows.append({"average": sum(found) / max(1, len(found))})
+    return rows
+
+
+def choice(select: str, **settings: Any) -> Search:
+    return Search("airrag", CANDIDATES | {"select": select}, settings=settings, more=average)
+
+
+def chance(arm: str) -> Comparison:
+    """The choice is better than a candidate drawn by chance."""
+    return Comparison(f"em: {arm} - average of its candidates", lambda rows: rows[arm]["em"] - rows[arm]["average"])
+
+
+CLAIM = Claim(
+    "A summary and a reward model choose better than agreement by words, and agreement better than chance",
+    "AirRAG, Fig. 5",
+    {
+        "summary": choice("refine"),
+        "reward_model": choice("reward_model"),
+        "words": choice("jaccard"),
+        "embeddings": choice("embedding", encoder=letters, encoder_name="letters"),
+    },
+    [
+        more("em", "summary", "words"),
+        more("em", "reward_model", "words"),
+        chance("words"),
+        chance("embeddings"),
+        more("em", "reward_model", "summary", decides=False),
+    ],
+    figures=("em", "average", "calls"),
+    remark="the simulated judge (skill 0.85) stands for the reward model, counts of letters for the encoder. "
+    "average = the mean of all candidates",
+)
