@@ -6,11 +6,17 @@ from .verdict import alike, dearer, more
 
 ACTIONS = ("say", "da", "ra", "qt", "sa")
 FIGURES = ("em", "f1", "calls")
+DRAWN = "8 rollouts with simulation=descent. One straight rollout would never draw the other samples of RA, QT and SA"
 
 
 def search(n: int = 1, **options: object) -> Search:
     """Every action has n samples, unless an option says otherwise."""
     return Search("airrag", {f"n_{action}": n for action in ACTIONS} | options)
+
+
+def descent(n: int = 1, **options: object) -> Search:
+    """Eight rollouts, each of which draws the samples of all actions on its way."""
+    return search(n, rollouts=8, simulation="descent", **options)
 
 
 def growing(name: str, values: tuple[int, ...]) -> dict[str, Search]:
@@ -20,9 +26,10 @@ def growing(name: str, values: tuple[int, ...]) -> dict[str, Search]:
 SEQUENCES = Claim(
     "More sequences of each action help",
     "AirRAG, Fig. 1",
-    {f"n={n}": search(n) for n in (1, 2, 3)},
+    {f"n={n}": descent(n) for n in (1, 2, 3)},
     [more("f1", "n=2", "n=1"), more("f1", "n=3", "n=1"), more("f1", "n=3", "n=2")],
     FIGURES,
+    remark=DRAWN,
 )
 ROLLOUTS = Claim(
     "More rollouts help",
@@ -37,17 +44,18 @@ DOCUMENTS = Claim(
     growing("documents", (1, 3, 5, 10)),
     [more("em", "documents=3", "documents=1"), more("em", "documents=10", "documents=3")],
     ("em", "calls", "tokens"),
+    seeds=30,
 )
 SPENT = Claim(
     "Samples are best spent on SAY and QT, drawn with more variety, not on every action",
     "AirRAG, Table 2",
     {
-        "all_1": search(),
-        "all_3": search(3),
-        "say_qt_3": search(n_say=3, n_qt=3),
-        "say_qt_3_div": search(n_say=3, n_qt=3, q_div=True),
+        "all_1": descent(),
+        "all_3": descent(3),
+        "say_qt_3": descent(n_say=3, n_qt=3),
+        "say_qt_3_div": descent(n_say=3, n_qt=3, q_div=True),
     }
-    | {f"{action}_3": search(**{f"n_{action}": 3}) for action in ACTIONS},
+    | {f"{action}_3": descent(**{f"n_{action}": 3}) for action in ACTIONS},
     [
         more("f1", "say_qt_3_div", "all_3"),
         more("f1", "say_qt_3_div", "say_qt_3"),
@@ -56,4 +64,5 @@ SPENT = Claim(
         *(more("f1", f"{action}_3", "all_1", decides=False) for action in ACTIONS),
     ],
     FIGURES,
+    remark=DRAWN,
 )

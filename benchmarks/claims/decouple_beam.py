@@ -23,6 +23,7 @@ ABLATION = Claim(
         more("em", "beam", "one_search"),
         more("em", "one_search", "one_plan"),
     ],
+    seeds=30,
     remark=JUDGED,
 )
 PLANS = Claim(
@@ -30,6 +31,7 @@ PLANS = Claim(
     "DecoupleRAG, Table 3",
     {f"B1={width}": beam(B1=width) for width in range(1, 6)},
     [more("em", "B1=3", "B1=1"), more("em", "B1=3", "B1=5")],
+    seeds=30,
     remark=JUDGED,
 )
 SEARCHES = Claim(
@@ -37,6 +39,7 @@ SEARCHES = Claim(
     "DecoupleRAG, Table 3",
     {f"B2={width}": beam(B2=width) for width in range(1, 6)},
     [more("em", "B2=3", "B2=1"), more("em", "B2=5", "B2=3")],
+    seeds=30,
     remark=JUDGED,
 )
 VALUES = Claim(
@@ -56,5 +59,6 @@ VALUES = Claim(
         more("em", "random_both", "none", decides=False),
         more("em", "random_both", "greedy", decides=False),
     ],
+    seeds=30,
     remark=JUDGED + ". none = all values are equal",
 )

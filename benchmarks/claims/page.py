@@ -1,6 +1,6 @@
 """Writes the figures of results.json, beside this file, into docs/claims.md, below its mark.
 
-    cp build/claims/results.json benchmarks/claims/ && PYTHONPATH=benchmarks python -m claims.page
+cp build/claims/results.json benchmarks/claims/ && PYTHONPATH=benchmarks python -m claims.page
 """
 
 from __future__ import annotations

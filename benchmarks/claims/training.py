@@ -24,7 +24,7 @@ TREES = Search(
     {"prompts": COMPACT},
 )
 """What the teacher grows. Without pruning a question has several right chains to choose from."""
-TAUGHT = 600
+TAUGHT = 300
 """Questions of the teacher's world."""
 ASKED = Search(
     "decex",
@@ -48,8 +48,8 @@ class Stage:
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "sft": {"lr": 3e-4, "batch_tokens": 4096, "max_steps": 40},
-    "dpo": {"lr": 3e-5, "batch_tokens": 4096, "max_steps": 40, "sft_weight": 0.5, "min_margin": 0.5},
+    "sft": {"lr": 3e-4, "batch_tokens": 2048, "max_steps": 30},
+    "dpo": {"lr": 3e-5, "batch_tokens": 2048, "max_steps": 30, "sft_weight": 0.5, "min_margin": 0.5},
 }
 
 
@@ -68,8 +68,8 @@ class Trained:
         return f"trained from {frame.base.name}"
 
     def described(self, frame: Frame) -> object:
-        stages = [[one.name, dict(one.trees.options), one.given] for one in self.stages]
-        return ["trained", identity(frame.base), stages, TAUGHT, dict(ASKED.options)]
+        stages = [[one.name, dict(one.trees.options), one.given, TAUGHT] for one in self.stages]
+        return ["trained", identity(frame.base), stages, dict(ASKED.options)]
 
     def folder(self, frame: Frame, seed: int) -> Path:
         """The model's folder. Trainings are finished, or recognised."""
