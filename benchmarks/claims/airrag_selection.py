@@ -12,6 +12,7 @@ from .frame import Claim
 from .search import Search, lines
 from .verdict import Comparison, more
 
+ENCODER = "Embeddings are counts of letters"
 CANDIDATES = {"rollouts": 8, "n_say": 3, "n_qt": 3, "q_div": True}
 
 
@@ -47,23 +48,36 @@ def chance(arm: str) -> Comparison:
     return Comparison(f"em: {arm} - average of its candidates", lambda rows: rows[arm]["em"] - rows[arm]["average"])
 
 
-CLAIM = Claim(
-    "A summary and a reward model choose better than agreement by words, and agreement better than chance",
-    "AirRAG, Fig. 5",
-    {
-        "summary": choice("refine"),
-        "reward_model": choice("reward_model"),
-        "words": choice("jaccard"),
-        "embeddings": choice("embedding", encoder=letters, encoder_name="letters"),
-    },
-    [
-        more("em", "summary", "words"),
-        more("em", "reward_model", "words"),
-        chance("words"),
-        chance("embeddings"),
-        more("em", "reward_model", "summary", decides=False),
-    ],
-    figures=("em", "average", "calls"),
-    remark="the simulated judge (skill 0.85) stands for the reward model, counts of letters for the encoder. "
-    "average = the mean of all candidates",
+CHOICES = {
+    "summary": choice("refine"),
+    "reward_model": choice("reward_model"),
+    "words": choice("jaccard"),
+    "embeddings": choice("embedding", encoder=letters, encoder_name="letters"),
+}
+FIGURES = ("em", "average", "calls")
+SOURCE = "AirRAG, Fig. 5"
+
+SUMMARY = Claim(
+    "A summary of all candidates chooses better than their agreement",
+    SOURCE,
+    {name: CHOICES[name] for name in ("summary", "words", "embeddings")},
+    [more("em", "summary", "words"), more("em", "summary", "embeddings")],
+    FIGURES,
+    remark=ENCODER,
+)
+REWARD = Claim(
+    "A reward model chooses better than agreement, and than a summary",
+    SOURCE,
+    CHOICES,
+    [more("em", "reward_model", name) for name in ("words", "embeddings", "summary")],
+    FIGURES,
+    remark=f"the simulated judge (skill 0.85) stands for the reward model. {ENCODER}",
+)
+AGREEMENT = Claim(
+    "Agreement, by words or embeddings, chooses better than chance",
+    SOURCE,
+    {name: CHOICES[name] for name in ("words", "embeddings")},
+    [chance("words"), chance("embeddings")],
+    FIGURES,
+    remark=f"average = the mean of all candidates. {ENCODER}",
 )
