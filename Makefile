@@ -35,7 +35,7 @@ help:
 	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
 	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
-	@echo "                    MODEL=FOLDER: of a model's folder; BASE, SEEDS, QUESTIONS, ONLY: docs/claims.md"
+	@echo "                    MODEL=FOLDER: of a model's folder; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
 	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
@@ -186,7 +186,8 @@ claims: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	PYTHONPATH=benchmarks .venv-trl/bin/python -m claims --out build/claims \
 	  $(if $(filter command,$(firstword $(origin MODEL))),--model '$(MODEL)') $(if $(BASE),--base '$(BASE)') \
-	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY))
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(MINUTES),--minutes $(MINUTES))
 
 attack: install-dev
 	$(VENV)/python benchmarks/attack.py

@@ -1,7 +1,7 @@
 """Runs the claims that fit on this machine, says of each whether it holds, and writes results.json and table.md.
 
     PYTHONPATH=benchmarks python -m claims --out build/claims [--only decex_cost,airrag_rollouts]
-        [--model FOLDER] [--base FOLDER] [--seeds N] [--questions N]
+        [--model FOLDER] [--base FOLDER] [--seeds N] [--questions N] [--minutes 85]
 
 The same command goes on where it was stopped. A row stays in results.json until its claim is run again by the same
 model.
@@ -30,12 +30,14 @@ def main() -> int:
     parser.add_argument("--base", type=Path, help="folder of the model that trainings begin with (examples/micro)")
     parser.add_argument("--seeds", type=int, default=0, help="at most so many seeds, 0 = as many as a claim wants")
     parser.add_argument("--questions", type=int, default=0, help="questions of a seed, 0 = as many as a claim wants")
+    parser.add_argument("--minutes", type=float, default=85, help="no cell begins later than this, 85")
     given = parser.parse_args()
     names = given.only.split(",")
     if unknown := set(names) - set(CLAIMS):
         parser.error(f"--only: {', '.join(sorted(unknown))} is no claim; there are {', '.join(CLAIMS)}")
     base = given.base or (Path(given.model) if given.model else MICRO)
-    frame = Frame(given.out, given.model or "simulated", base, given.seeds, given.questions)
+    until = time.monotonic() + 60 * given.minutes
+    frame = Frame(given.out, given.model or "simulated", base, given.seeds, given.questions, until)
     file = given.out / "results.json"
     rows = {(row["name"], row["model"]): row for row in json.loads(file.read_text())} if file.exists() else {}
     for name in names:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +45,8 @@ class Frame:
     seeds: int = 0
     """At most so many seeds for a claim, 0 = as many as it wants. `questions` likewise."""
     questions: int = 0
+    until: float = math.inf
+    """No cell begins after this moment of time.monotonic()."""
 
     def world(self, seed: int, questions: int) -> dict[str, Path]:
         """The files of a world, as keywords of a run. They are written once."""
@@ -56,6 +60,8 @@ class Frame:
         file = self.out / "cells" / f"{key(arm.described(self), seed, questions)}.json"
         if file.exists():
             return list(json.loads(file.read_text()))
+        if time.monotonic() > self.until:
+            raise NotRun("the time was up, and the same command goes on")
         rows = arm.rows(self, seed, questions)
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")

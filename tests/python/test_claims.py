@@ -100,6 +100,13 @@ def test_without_a_model_to_train_a_claim_says_so(tmp_path):
     assert row["reason"] == "no model in nothing: give one by BASE=FOLDER or MODEL=FOLDER"
 
 
+def test_no_cell_begins_when_the_time_is_up(tmp_path, monkeypatch):
+    (late,) = json.loads(run(monkeypatch, tmp_path, "--only", "decouple_beam", "--minutes", "0")[0])
+    assert (late["verdict"], late["reason"]) == ("not run", "the time was up, and the same command goes on")
+    (held,) = json.loads(run(monkeypatch, tmp_path, "--only", "decouple_beam")[0])
+    assert held["questions"] == 10
+
+
 def test_an_unknown_claim_is_refused(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         run(monkeypatch, tmp_path, "--only", "decex_gain")
