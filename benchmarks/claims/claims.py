@@ -16,6 +16,7 @@ CLAIMS: dict[str, Claim] = {
     "decouple_beam": decouple_beam.BEAM,
     "decouple_widths": decouple_beam.WIDTHS,
     "decouple_plans": decouple_beam.PLANS,
+    "decouple_cause": decouple_beam.CAUSE,
     "decouple_searches": decouple_beam.SEARCHES,
     "decouple_plan_values": decouple_beam.PLAN_VALUES,
     "decouple_search_values": decouple_beam.SEARCH_VALUES,

@@ -55,27 +55,35 @@ class Search:
     def model(self, frame: Frame) -> str:
         return "simulated" if frame.model == "simulated" else Path(frame.model).name
 
+    def searching(self, frame: Frame) -> dict[str, object]:
+        """The options. A folder's replies are short, so that those that cannot be read end soon. Raises NotRun."""
+        if frame.model == "simulated":
+            return dict(self.options)
+        if any(name.startswith("sim.") for name in self.options):
+            raise NotRun("it changes a skill of the simulated model")
+        return {"max_tokens": 128, **self.options}
+
     def described(self, frame: Frame) -> object:
         model = "simulated" if frame.model == "simulated" else identity(Path(frame.model))
         settings = {name: value for name, value in self.settings.items() if not callable(value)}
         figure = self.more.__name__ if self.more else ""
-        return [self.task, self.method, dict(self.options), settings, figure, model]
+        return [self.task, self.method, self.searching(frame), settings, figure, model]
 
     def rows(self, frame: Frame, seed: int, questions: int) -> list[Row]:
         world = frame.world(seed, questions)
         model = "simulated" if frame.model == "simulated" else asked(Path(frame.model))
         frame.out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=frame.out, prefix="run-") as folder:
-            run = self.run(Path(folder) / "run", world, model, seed)
+            run = self.run(Path(folder) / "run", world, model, seed, self.searching(frame))
             rows: list[Row] = list(figures(run, world["questions"]))
             if self.more:
                 rows = [{**row, **found} for row, found in zip(rows, self.more(run, world["questions"]), strict=True)]
         return rows
 
-    def run(self, out: Path, world: Mapping[str, Path], model: str, seed: int) -> Path:
+    def run(self, out: Path, world: Mapping[str, Path], model: str, seed: int, options: Mapping[str, object]) -> Path:
         """Raises NotRun where questions stay open."""
         grow = esp.expand if self.task == "expand" else esp.answer
-        given: dict[str, Any] = {**self.settings, **world, "set": dict(self.options)}
+        given: dict[str, Any] = {**self.settings, **world, "set": dict(options)}
         done = grow(method=self.method, out=out, model=model, seed=seed, journal=False, **given)
         if done.summary["open"]:
             raise NotRun(f"{done.summary['open']} questions of {self.method} stayed open")

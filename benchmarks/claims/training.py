@@ -24,8 +24,8 @@ TREES = Search(
     {"prompts": COMPACT},
 )
 """What the teacher grows. Without pruning a question has several right chains to choose from."""
-TAUGHT = 300
-"""Questions of the teacher's world."""
+TAUGHT = {"sft": 300, "dpo": 60}
+"""Questions of the teacher's world for a stage. Each gives several pairs, and a pair costs before the first step."""
 ASKED = Search(
     "decex",
     {"documents": 2, "max_tokens": 96, "sampling.rollout.temperature": 0},
@@ -68,7 +68,7 @@ class Trained:
         return f"trained from {frame.base.name}"
 
     def described(self, frame: Frame) -> object:
-        stages = [[one.name, dict(one.trees.options), one.given, TAUGHT] for one in self.stages]
+        stages = [[one.name, dict(one.trees.options), one.given, TAUGHT[one.name]] for one in self.stages]
         return ["trained", identity(frame.base), stages, dict(ASKED.options)]
 
     def folder(self, frame: Frame, seed: int) -> Path:
@@ -79,8 +79,8 @@ class Trained:
 
         last = self.stages[-1]
         trees = last.trees.run(
-            frame.out / "taught" / f"{seed}-{key(dict(last.trees.options))}",
-            frame.world(TEACHING + seed, TAUGHT), "simulated", seed,
+            frame.out / "taught" / f"{seed}-{key(dict(last.trees.options), TAUGHT[last.name])}",
+            frame.world(TEACHING + seed, TAUGHT[last.name]), "simulated", seed, last.trees.options,
         )  # fmt: skip
         start = Trained(self.stages[:-1]).folder(frame, seed)
         out = frame.out / "models" / f"{seed}-{key(self.described(frame))}"

@@ -17,8 +17,8 @@ from claims.frame import Frame, NotRun, record
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four questions teach, and a stage has one step."""
-    monkeypatch.setattr(training, "TAUGHT", 4)
     for stage in ("sft", "dpo"):
+        monkeypatch.setitem(training.TAUGHT, stage, 4)
         monkeypatch.setitem(training.OPTIONS, stage, {**training.OPTIONS[stage], "max_steps": 1})
 
 
