@@ -1,12 +1,13 @@
 """What DecEx-RAG's rows and pairs teach a model."""
 
 from dataclasses import replace
+from typing import Any
 
 from .frame import Claim
 from .training import TREES, Stage, Trained, chain
 from .verdict import alike, more
 
-SHOWN = {"figures": ("em", "retrievals"), "seeds": 5, "questions": 100}
+SHOWN: dict[str, Any] = {"figures": ("em", "retrievals"), "seeds": 5, "questions": 100}
 CHAINS = {choice: Trained((Stage("sft", chain(choice)),)) for choice in ("most", "random", "least")}
 SFT = CHAINS["most"]
 
