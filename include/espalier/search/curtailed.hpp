@@ -11,15 +11,13 @@
 #include <utility>
 #include <vector>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// Children of one node and of one kind whose values are compared.
 struct Contest {
   std::vector<std::pair<NodeId, Seed>> children{};
   std::optional<double> threshold{};  ///< the best value is also compared with it
 };
-
-namespace detail {
 
 /// The rollouts of one contest.
 template <class State>
@@ -92,15 +90,13 @@ class ContestRollouts {
   std::vector<Ends> ends_;
 };
 
-}  // namespace detail
-
 /// Values children by rollouts, one after another in a contest, and stops as soon as it is decided (see Curtailment).
 /// `evaluate` has some(env, state, context, count) of Rollout, which draws the rollouts with the indices context.first
 /// ... context.first + count - 1. A child that cannot win is pruned as not the best. Contests do not wait for each
 /// other.
 template <class Env, class Evaluate, class Tree>
 Task<void> curtailed(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Contest> contests, std::uint32_t n) {
-  using Rollouts = detail::ContestRollouts<typename Env::State>;
+  using Rollouts = ContestRollouts<typename Env::State>;
   std::vector<Rollouts> all;
   std::vector<Task<void>> tasks;
   for (Contest& contest : contests) all.emplace_back(*tree, std::move(contest), n);
@@ -109,4 +105,4 @@ Task<void> curtailed(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Conte
   for (Rollouts& one : all) one.enter(*tree);
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

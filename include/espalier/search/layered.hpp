@@ -21,9 +21,8 @@ namespace espalier {
 ///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
 /// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
 /// An evaluator may have curtails() -> the number of rollouts, 0 = off, and compared_with(kind) -> the threshold of
-/// children of that kind, if any. Then `curtailed` values the children that are not terminal, as soon as no later stage
-/// draws their kind.
-/// All nodes of a frontier pass a stage together, and results are entered in node order.
+/// children of that kind, if any. Then detail::curtailed values the children that are not terminal, as soon as no later
+/// stage draws their kind. All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
@@ -176,7 +175,7 @@ class Layered {
     using Result = detail::evaluation_t<Evaluate, Env>;
     std::vector<Task<Result>> tasks;
     std::vector<NodeId> nodes;
-    std::vector<Contest> contests;
+    std::vector<detail::Contest> contests;
     for (auto& growth : *frontier) {
       if (!terminal) contend(*tree, growth, contests);
       for (const auto& [child, seed] : growth.children) {
@@ -197,7 +196,8 @@ class Layered {
     for (std::size_t i = 0; i < nodes.size(); ++i)
       enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
     if constexpr (may_curtail)
-      if (!contests.empty()) co_await curtailed(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
+      if (!contests.empty())
+        co_await detail::curtailed(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
   }
 
   static constexpr bool may_curtail = requires(const Evaluate& e) { e.curtails(); };
@@ -207,7 +207,7 @@ class Layered {
   }
   /// Adds the contests of the open children whose kind no later stage draws.
   template <class Tree>
-  void contend(const Tree& tree, const Growth& growth, std::vector<Contest>& contests) const {
+  void contend(const Tree& tree, const Growth& growth, std::vector<detail::Contest>& contests) const {
     if constexpr (may_curtail) {
       std::vector<Kind> kinds;
       const std::size_t first = contests.size();
