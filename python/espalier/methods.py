@@ -557,6 +557,8 @@ class ReasonRag(TypedMethod):
     - children: samples per node. Allowed: 1 to 255. Default: 2.
     - c: exploration weight of UCT. Allowed: 0 or more. Default: 1.4142135623730951.
     - max_rounds: retrievals on one path, then the answer is forced. Allowed: 1 or more. Default: 7.
+    - last_word: after the last retrieval of a search a reasoning is free, and only below its query the answer is
+      forced. Allowed: true, false. Default: False.
     - answer_rounds: retrievals of `answer`, then the answer is forced. Allowed: 1 or more. Default: 7.
     - window: simulations under way in one tree. Allowed: 1 to 65535. Default: 1.
     - value: what a state is worth: a judge's score given the gold answer, or rollouts. Allowed: judge, rollouts.
@@ -607,6 +609,7 @@ class ReasonRag(TypedMethod):
         children: int | None = None,
         c: float | None = None,
         max_rounds: int | None = None,
+        last_word: bool | None = None,
         answer_rounds: int | None = None,
         window: int | None = None,
         value: Literal["judge", "rollouts"] | None = None,

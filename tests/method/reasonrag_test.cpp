@@ -178,6 +178,36 @@ TEST_CASE("a model that never stops searching is made to answer after the last r
   CHECK(tree.state(last).retrievals() == 2);
 }
 
+TEST_CASE(
+    "with a last word, the seventh node of a path is drawn freely, and only below its query is an answer forced") {
+  const auto path = [](const char* seventh) {
+    Scripted model = script();
+    model.on("begin_reasoning", "<query> one </query>").on("reasoning", [seventh](const Prompt& p) {
+      const std::string_view history = *p.slot("history");
+      std::size_t found = 0;
+      for (auto at = history.find("It is Paris"); at != history.npos; at = history.find("It is Paris", at + 1)) ++found;
+      return std::string(found < 3 ? "<query> more </query>" : seventh);
+    });
+    return grow({.simulations = 12, .children = 1, .max_rounds = 3, .last_word = true}, std::move(model));
+  };
+  using Leaves = method::ProcessRewardOptions::Leaves;
+  const rag::Tree answered = path("<answer> Paris </answer>");
+  REQUIRE(answered.size() == 8);  // query and evidence three times, then the answer
+  CHECK_FALSE(answered.action(7).forced);
+  CHECK(*method::process_rewards(answered, {.leaves = Leaves::free})[7] == doctest::Approx(0.4782969));  // 0.9^7
+  CHECK(*method::process_rewards(answered, {.leaves = Leaves::free})[0] == doctest::Approx(0.4782969));
+
+  const rag::Tree asked = path("<query> once more </query>");
+  REQUIRE(asked.size() == 9);
+  CHECK(asked.action(7).text == "once more");
+  CHECK(asked.state(7).retrievals() == 3);  // it is not sent
+  CHECK(asked.ledger.total().retrievals == 3);
+  CHECK(asked.action(8).forced);
+  CHECK(asked.state(8).answer() == "Paris");
+  CHECK_FALSE(method::process_rewards(asked, {.leaves = Leaves::free})[0]);
+  CHECK(*method::process_rewards(asked, {})[0] == doctest::Approx(0.43046721));  // 0.9^8
+}
+
 TEST_CASE("the presets of ReasonRAG differ as its page says") {
   method::detail::ReasonRagFace paper, code;
   paper.preset("paper");
@@ -186,7 +216,8 @@ TEST_CASE("the presets of ReasonRAG differ as its page says") {
         std::string::npos);
   CHECK(code.options().json().find(R"("value":"judge","n":1,"decay":0.95,"alpha":0.9,"leaves":"free")") !=
         std::string::npos);
-  CHECK(code.options().json().find(R"("c":1.414,"max_rounds":3,"answer_rounds":4)") != std::string::npos);
+  CHECK(code.options().json().find(R"("c":1.414,"max_rounds":3,"last_word":true,"answer_rounds":4)") !=
+        std::string::npos);
   CHECK(code.options().json().find(R"("profile":"reasonrag")") != std::string::npos);
   code.options().set("leaves", "all");
   CHECK_THROWS_AS(code.check(), std::invalid_argument);

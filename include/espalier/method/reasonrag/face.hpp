@@ -25,6 +25,8 @@ class ReasonRagFace final : public RagMethod {
         .add("children", options_.children, "samples per node", "1 to 255")
         .add("c", options_.c, "exploration weight of UCT", "0 or more")
         .add("max_rounds", options_.max_rounds, "retrievals on one path, then the answer is forced", "1 or more")
+        .add("last_word", options_.last_word,
+             "after the last retrieval of a search a reasoning is free, and only below its query the answer is forced")
         .add("answer_rounds", options_.answer_rounds, "retrievals of `answer`, then the answer is forced", "1 or more")
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
         .add("value", options_.value, "what a state is worth: a judge's score given the gold answer, or rollouts",
@@ -51,6 +53,7 @@ class ReasonRagFace final : public RagMethod {
       options_.decay = 0.95;
       options_.c = 1.414;
       options_.max_rounds = 3;  // of 7 nodes: query and evidence three times, then reasoning
+      options_.last_word = true;
       options_.answer_rounds = 4;
       pairs_.alpha = 0.9;
       pairs_.leaves = ProcessRewardOptions::Leaves::free;

@@ -14,10 +14,11 @@ struct ReasonRagOptions {
     rollouts  ///< mean reward of simulated ends, higher for shorter paths (paper: shortest-path reward estimation)
   };
   std::uint32_t simulations = 64;
-  std::uint32_t children = 2;       ///< samples per node
-  double c = 1.4142135623730951;    ///< exploration weight of UCT
-  std::uint32_t max_rounds = 7;     ///< retrievals on one path of a search, then the answer is forced
-  std::uint32_t answer_rounds = 7;  ///< the same for `answer`
+  std::uint32_t children = 2;     ///< samples per node
+  double c = 1.4142135623730951;  ///< exploration weight of UCT
+  std::uint32_t max_rounds = 7;   ///< retrievals on one path of a search, then the answer is forced
+  bool last_word = false;  ///< after the last retrieval of a search, a reasoning is free. Only below a query is forced
+  std::uint32_t answer_rounds = 7;  ///< as `max_rounds`, for `answer`
   std::uint32_t window = 1;         ///< simulations under way in one tree
   Value value = Value::judge;
   std::uint32_t n = 1;  ///< rollouts per state, for Value::rollouts

@@ -37,8 +37,10 @@ class ReasonRagEnvironment {
   static constexpr Kind evidence = static_cast<Kind>(rag::SegmentKind::sub_answer);
   static constexpr Kind reasoning = 16;  ///< draws queries and answers
 
-  ReasonRagEnvironment(rag::Environment loop, std::uint32_t max_rounds)
-      : loop_(std::move(loop)), max_rounds_(max_rounds) {}
+  /// After `max_rounds` retrievals the answer is forced. With `last_word`, a reasoning may still answer or ask first.
+  /// Its query is not sent, and the answer is forced below it.
+  ReasonRagEnvironment(rag::Environment loop, std::uint32_t max_rounds, bool last_word = false)
+      : loop_(std::move(loop)), max_rounds_(max_rounds), last_word_(last_word) {}
 
   [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
     static constexpr std::array<Kind, 1> reason{reasoning}, extract{evidence};
@@ -49,19 +51,31 @@ class ReasonRagEnvironment {
 
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
-    const bool forced = kind == reasoning && state.iterations() >= max_rounds_;
+    const bool forced = kind == reasoning && over(state) && (!last_word_ || asked(state));
     return loop_.draw(detail::next_purpose(state, forced), detail::next_slots(state), n, context,
                       rag::SegmentKind::answer, forced);
   }
 
   template <class = void>
   Task<State> step(State state, Action action, Context context) const {
+    if (over(state)) return unsent(std::move(state), std::move(action));
     return loop_.step(std::move(state), std::move(action), context);
   }
 
  private:
+  template <class = void>
+  static Task<State> unsent(State state, Action action) {
+    co_return state.with(action);
+  }
+  [[nodiscard]] bool over(const State& state) const { return state.iterations() >= max_rounds_; }
+  /// True if the path ends with a query that was not sent.
+  static bool asked(const State& state) {
+    const rag::Segment* last = state.transcript().last();
+    return last != nullptr && last->kind() == rag::SegmentKind::query;
+  }
   rag::Environment loop_;
   std::uint32_t max_rounds_;
+  bool last_word_;
 };
 
 namespace detail {
@@ -133,7 +147,7 @@ class ReasonRagValue {
 class ReasonRag {
  public:
   ReasonRag(const ReasonRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
-      : environment_(loop, detail::checked(options).max_rounds),
+      : environment_(loop, detail::checked(options).max_rounds, options.last_word),
         engine_({.simulations = options.simulations,
                  .width = options.children,
                  .window = options.window,
