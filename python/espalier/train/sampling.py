@@ -1,0 +1,83 @@
+"""What stages that sample from the model share: their options, and the runs that they ask of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..export.traces.text import FORMS
+from ..io.files import write_jsonl
+from ..io.rows import Row, read_rows
+from ..runs.job import RunResult, run_job
+from .options import TrainOptions, option
+
+COPY = "~"
+"""Stands between a question's id and the number of its copy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled(TrainOptions):
+    """Options of a stage that samples trajectories with the model."""
+
+    data: Sequence[Any] = ()  # the rows are sampled
+    questions: str = option("", "JSON lines with id, question and golden_answers. They are sampled.", "FILE")
+    corpus: str = option("", "JSON lines with id, title and contents. They are searched.", "FILE")
+    method: str = option("decex", "The method whose policy is sampled.", "NAME", tuple(FORMS))
+    prompts: str = option("", "A folder of prompts, in place of the built-in ones.", "DIR")
+    set: Sequence[str] = option((), "A search option as NAME=VALUE. It may be repeated.", "NAME=VALUE")
+    constrain: str = option("off", "Whether samples follow a grammar, which trains best without.", "WHEN")
+    prm: str = option("", "The server of a process reward model, as URL or URL,NAME.", "URL")
+    batch: int = option(64, "The samples that are written at once.", "N")
+
+    def __post_init__(self) -> None:
+        for name in ("questions", "corpus"):
+            self._need(name, bool(getattr(self, name)), "a file")
+        object.__setattr__(self, "data", (self.questions, self.corpus))
+        chosen = self.set.items() if isinstance(self.set, Mapping) else [one.partition("=")[::2] for one in self.set]
+        object.__setattr__(self, "set", tuple(f"{name}={value}" for name, value in chosen))
+        super().__post_init__()
+        self._need("method", self.method in FORMS, ", ".join(FORMS))
+        self._need("batch", self.batch >= 1, "1 or more")
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The search options by name."""
+        return {name: value for name, _, value in (one.partition("=") for one in self.set)}
+
+
+def asked(
+    task: str, options: Sampled, model: Any, questions: Path, out: Path, own: Mapping[str, Any], **more: Any
+) -> RunResult:
+    """A run of `expand` or `answer`. `own` are the stage's search options, which those of the user replace.
+
+    Raises as a run does.
+    """
+    settings: dict[str, Any] = {
+        "method": options.method,
+        "model": model,
+        "questions": questions,
+        "corpus": options.corpus,
+        "prompts": options.prompts or None,
+        "constrain": options.constrain,
+        "in_flight": options.batch,
+        "out": out,
+        "set": {**own, **options.chosen},
+        **more,
+    }
+    if options.prm:
+        url, _, name = options.prm.partition(",")
+        settings["models"] = {"process_reward": (url, name)}
+    return run_job(task, settings)
+
+
+def questions_of(file: str) -> list[Row]:
+    """The questions of a file. Raises InputError."""
+    return list(read_rows(file))
+
+
+def write_copies(file: Path, questions: Sequence[Mapping[str, Any]], copies: int) -> None:
+    """Each question `copies` times under ids of their own, so that one run samples them all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_jsonl(file, ({**one, "id": f"{one['id']}{COPY}{copy}"} for one in questions for copy in range(copies)))
