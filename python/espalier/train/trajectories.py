@@ -38,22 +38,34 @@ def traces(run: Path) -> Iterator[Trace]:
         yield make(groups.get(row.text("id")))
 
 
-def chains(run: Path, gold: Mapping[str, Sequence[str]], reward: str) -> Iterator[Trace]:
-    """The chains of `answer` over copies of questions, those of a question as one trace. A chain is worth `reward`
-    (em or f1) of its answer, and nothing if it has none. `gold` are the answers by question.
+def each_chain(run: Path, gold: Mapping[str, Sequence[str]], reward: str) -> Iterator[tuple[str, list[Fields], Trace]]:
+    """(question, nodes below the root, trace) of each chain of `answer` over copies of questions. A chain is worth
+    `reward` (em or f1) of its answer, and 0 if it has none. `gold` are the answers by question.
 
     A step that could not be read ends its chain, as it was written.
     """
-    found: dict[str, list[Trace]] = {}
     for row, make in _makers(run):
-        name = row.text("id").rpartition(COPY)[0]
-        last = row.rows("nodes")[-1]
-        broken = last.has("reason") and last.text("reason") == "malformed"
-        answer = last.text("text") if last.has("kind") and last.text("kind") == "answer" and not broken else None
-        score = _core.score("common", answer, gold[name])[reward]
-        found.setdefault(name, []).append(make({len(row.rows("nodes")) - 1: (score, [])}))
-    for name, group in found.items():
-        yield joined(name, group)
+        question = row.text("id").rpartition(COPY)[0]
+        nodes = row.rows("nodes")[1:]
+        answer = nodes[-1].text("text") if nodes and answers(nodes[-1]) else None
+        yield question, nodes, make({len(nodes): (_core.score("common", answer, gold[question])[reward], [])})
+
+
+def unread(node: Fields) -> bool:
+    return node.has("reason") and node.text("reason") == "malformed"
+
+
+def answers(node: Fields) -> bool:
+    return node.text("kind") == "answer" and not unread(node)
+
+
+def chains(run: Path, gold: Mapping[str, Sequence[str]], reward: str) -> Iterator[Trace]:
+    """The same, with the chains of a question as one trace."""
+    found: dict[str, list[Trace]] = {}
+    for question, _, trace in each_chain(run, gold, reward):
+        found.setdefault(question, []).append(trace)
+    for question, group in found.items():
+        yield joined(question, group)
 
 
 def _makers(run: Path) -> Iterator[tuple[Fields, Any]]:
