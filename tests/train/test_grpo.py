@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from training import same, weights_of
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
-    (folder / "prompts").mkdir()
-    for purpose in ("rollout", "forced_answer", "step"):
-        (folder / "prompts" / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
+    for method, purposes in (("decex", ("rollout", "forced_answer")), ("prorag", ("rollout", "forced_answer", "step"))):
+        (folder / method).mkdir()
+        for purpose in purposes:
+            (folder / method / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
     espalier.write_world(folder, passages=60, questions=4, seed=5, max_hops=1)
     return folder
 
@@ -30,17 +32,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
     small = {
         "questions": str(world / "questions.jsonl"), "corpus": str(world / "corpus.jsonl"), "model": str(model),
-        "prompts": str(world / "prompts"), "out": out, "steps": 3, "group": 4, "group_questions": 2, "lr": 1e-3,
+        "prompts": str(world / more.get("method", "decex")), "out": out, "warmup": 0, "steps": 3, "group": 4, "group_questions": 2, "lr": 1e-3,
         "device": "cpu", "threads": 1, "save_every": 1, "set": {"max_tokens": 12, "documents": 1}, "reward": "f1",
     }  # fmt: skip
     return grpo(**{**small, **more})
 
 
-SAMPLED = Rollouts([[5, 6], [7]], [[8, 9, 10], [11]], [1, 1], [2.0, -1.0], {"a": [1.0, 0.0]})
+SAMPLED = Rollouts([[5, 6], [7]], [[8, 9, 10], [11]], [1, 1], [2.0, -1.0])
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
-    monkeypatch.setattr("espalier.train.policy_gradient.Sampler", lambda setup: lambda model, names, step: rollouts)
+    def sampler(model: Any, names: list[str], step: int) -> Rollouts:
+        return replace(rollouts, rewards=dict.fromkeys(names, [1.0, 0.0]))
+
+    monkeypatch.setattr("espalier.train.policy_gradient.Sampler", lambda setup: sampler)
 
 
 @pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
@@ -48,7 +53,7 @@ def test_the_gradient_is_the_masked_sum_by_hand(
     world: Path, tiny: Path, network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[int]
 ):
     """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
-    fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0], SAMPLED.rewards))
+    fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
     by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
     original = TokenAdvantages._generate_and_score_completions
     seen: dict[str, Any] = {}

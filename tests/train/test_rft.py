@@ -92,7 +92,9 @@ def test_a_process_reward_keeps_its_steps(tmp_path: Path):
     written = (tmp_path / "run" / "rft.jsonl").read_text().splitlines()
     assert kept.trajectories == 18
     assert [row["completion"] for row in kept.rows] == [json.loads(line)["output"] for line in written]
-    steps = sum(len(json.loads(line)["steps"]) for line in (tmp_path / "run" / "rollouts.jsonl").open())
+    steps = sum(
+        len(json.loads(line)["steps"]) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()
+    )
     assert sum(kept.dropped.values()) + len(kept.rows) == steps
 
 
@@ -134,4 +136,4 @@ def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
         ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed"),
     ):
         with pytest.raises(ValueError, match=said):
-            train(world, tiny, tmp_path / "out", **more)
+            train(world, more.pop("model", tiny), tmp_path / "out", **more)
