@@ -12,8 +12,9 @@ import pytest
 import torch
 from espalier.errors import InputError
 from espalier.train import grpo
-from espalier.train.policy_gradient import TokenAdvantages, logged
-from espalier.train.rollouts import Rollouts, spread
+from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
+from espalier.train.rollouts import Rollouts, by_step, spread
+from espalier.train.trajectories import steps, traces
 from test_resume import Killed, kill_at
 from training import same, weights_of
 
@@ -48,11 +49,19 @@ def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
     monkeypatch.setattr("espalier.train.policy_gradient.Sampler", lambda setup: sampler)
 
 
+@pytest.mark.parametrize("own_loss", [False, True])
 @pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
 def test_the_gradient_is_the_masked_sum_by_hand(
-    world: Path, tiny: Path, network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[int]
+    world: Path,
+    tiny: Path,
+    network: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    learned: list[int],
+    own_loss: bool,
 ):
     """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
+    monkeypatch.setattr("espalier.train.policy_gradient.OWN_LOSS", own_loss)
     fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
     by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
     original = TokenAdvantages._generate_and_score_completions
@@ -90,6 +99,58 @@ def test_the_gradient_is_the_masked_sum_by_hand(
         assert torch.allclose(seen[name], one, atol=1e-6), name
 
 
+def test_the_own_loss_has_the_gradient_of_trls_with_a_divergence(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """After a step the model is no longer the reference, so that the divergence has a gradient."""
+    fake(monkeypatch, SAMPLED)
+    gradients: dict[bool, torch.Tensor] = {}
+    for own in (False, True):
+
+        def step(self: Any, *args: Any, own: bool = own, **more: Any) -> Any:
+            loss = super(TokenAdvantages, self).training_step(*args, **more)
+            gradients[own] = torch.cat([one.grad.flatten().clone() for one in self.model.parameters()])
+            return loss
+
+        monkeypatch.setattr("espalier.train.policy_gradient.OWN_LOSS", own)
+        monkeypatch.setattr(TokenAdvantages, "training_step", step)
+        train(world, tiny, tmp_path / str(own), steps=2, group=2, group_questions=1, kl=5.0, lr=0.01)
+    assert gradients[True].abs().max() > 1e-3
+    assert torch.allclose(gradients[True], gradients[False], atol=1e-6)
+
+
+def test_each_step_has_other_questions_in_an_order_of_the_seed():
+    names = ["a", "b", "c", "d", "e"]
+    order = in_order(names, 2, 5, seed=1)
+    assert len(order) == 10 and all(len(set(order[i : i + 2])) == 2 for i in range(0, 10, 2))
+    assert len(set(order[:4])) == len(set(order[4:8])) == 4  # a round leaves out what fills no step
+    assert order == in_order(names, 2, 5, seed=1) and order != in_order(names, 2, 5, seed=2)
+    assert order[:6] == in_order(names, 2, 3, seed=1)
+
+
+def test_a_malformed_first_step_keeps_its_place_in_a_group(world: Path, tmp_path: Path):
+    """The advantages of the steps are those of the engine (ProRAG, Eq. 5-8), and one group is worked out by hand."""
+    espalier.expand(
+        questions=world / "questions.jsonl", corpus=world / "corpus.jsonl", out=tmp_path / "run", method="prorag",
+        model="simulated",
+        set={"grow": "group", "group": 4, "annotate": "prm", "resample": 0, "sim.malformed": 0.3},
+    )  # fmt: skip
+    rows = [json.loads(line) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()]
+    begun_badly = 0
+    for trace in traces(tmp_path / "run"):
+        own = [row for row in rows if row["group"] == trace.origin.id]
+        weights = by_step(trace, "process", 0.3)
+        assert len(trace.outcomes) == len(own) == 4
+        said = [weights[step.place] for step in steps(trace)]
+        assert sorted(said) == pytest.approx(sorted(step["advantage"] for row in own for step in row["steps"]))
+        outcomes, first = sorted(trace.outcomes.values()), [row["steps"][0]["type"] for row in own]
+        if first.count("malformed") == 1 and outcomes == [0, 2, 2, 2] and len(said) == 4:
+            begun_badly += 1
+            # Outcomes: mean 1.5, deviation 1. Step rewards 1, 2, 2, 2: mean 1.75, deviation 0.5.
+            assert sorted(said) == pytest.approx([-1.5 - 0.3 * 1.5, *[0.5 + 0.3 * 0.5] * 3], abs=1e-3)
+    assert begun_badly
+
+
 def test_advantages_spread_over_the_tokens_of_their_steps():
     mask = torch.tensor([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert spread([2.0, -1.0, 5.0], mask).tolist() == [[2, 2, 0], [-1, 0, 0], [0, 0, 0]]
@@ -106,6 +167,7 @@ def test_a_right_token_becomes_more_likely(world: Path, tiny: Path, tmp_path: Pa
     fake(monkeypatch, SAMPLED)
     train(world, tiny, tmp_path / "out", steps=5, group=2, group_questions=1)
 
+    @torch.no_grad()
     def likely(folder: Path, prompt: list[int], token: int) -> float:
         model = transformers.AutoModelForCausalLM.from_pretrained(folder)
         return float(torch.log_softmax(model(input_ids=torch.tensor([prompt])).logits[0, -1].float(), -1)[token])
@@ -126,7 +188,7 @@ def test_the_engine_samples_from_the_weights_as_they_are(
     original = Transformers.__call__
 
     def call(self: Any, prompts: Any) -> Any:
-        sums.append(sum(float(one.double().sum()) for one in self._model.parameters()))
+        sums.append(sum(float(one.detach().double().sum()) for one in self._model.parameters()))
         assert not self._model.training
         return original(self, prompts)
 
@@ -142,6 +204,12 @@ def test_the_engine_samples_from_the_weights_as_they_are(
     assert [line["step"] for line in lines] == [1, 2]
     assert {"reward", "kl", "clip_ratio/region_mean", "completions/mean_length"} <= lines[0].keys()
     assert (tmp_path / "out" / "curve.png").is_file()
+
+
+def test_steps_that_are_too_long_are_counted(world: Path, tiny: Path, tmp_path: Path):
+    train(world, tiny, tmp_path / "out", steps=1, max_length=20)
+    [line] = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(line)["too_long"] == 8
 
 
 def constant(trace: Any, beta: float) -> Any:

@@ -12,6 +12,7 @@ from espalier.errors import InputError
 from espalier.io.rows import read_rows
 from espalier.train import rft
 from espalier.train.kept import by_process_reward, by_rule
+from espalier.train.rollouts import by_step
 from espalier.train.sampling import write_copies
 from espalier.train.trajectories import chains, steps
 from training import same
@@ -80,6 +81,15 @@ def test_steps_stand_under_the_prompts_that_were_asked(world: Path):
     assert any(text == "no form" for _, text in found)
     assert not any(text == RIGHT for _, text in found)  # after two searches the answer is forced
     assert sorted(trace.outcomes.values()) == [0, 1]
+
+
+def test_a_chain_without_form_keeps_its_place_in_its_group(world: Path):
+    """Outcomes 1, 0, 0, 0: mean 0.25, deviation 0.5."""
+    run, _ = run_of(world, {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [WRONG]})
+    [trace] = chains(run, {"q": ["gold"]}, "em")
+    weights = by_step(trace, "outcome", 0.3)
+    said = {step.text: weights[step.place] for step in steps(trace)}
+    assert said == pytest.approx({RIGHT: 1.5, WRONG: -0.5, "no form": -0.5}, abs=1e-3)
 
 
 def test_a_process_reward_keeps_its_steps(tmp_path: Path):

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import warnings
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 import datasets
+import torch
 import trl
 
 from ..export.records import Asked
 from .job import Setup
+from .losses import policy_gradient_loss
 from .rollouts import Rollouts, Sampler, spread
 from .stages.grpo import GrpoOptions
 from .trainer import WholeCheckpoints, arguments
+
+
+OWN_LOSS = not trl.__version__.startswith("1.16.")
+"""Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
 
 
 class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
@@ -43,8 +51,10 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
             temperature=1.0,
             loss_type="dapo",
             gradient_checkpointing=False,
+            shuffle_dataset=False,
         )
         names = sorted(row.record.origin.id for row in setup.data.rows)
+        order = in_order(names, options.group_questions, options.steps, options.seed)
         datasets.disable_progress_bars()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="You are using 'rollout_func'")  # tests pin what we use of it
@@ -52,7 +62,7 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
                 model=setup.policy.model,
                 reward_funcs=[rewards],
                 args=given,
-                train_dataset=datasets.Dataset.from_dict({"prompt": names}),
+                train_dataset=datasets.Dataset.from_dict({"prompt": order}),
                 processing_class=setup.policy.tokenizer.loaded,
                 rollout_func=rollout,
             )
@@ -62,7 +72,23 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         made = super()._generate_and_score_completions(inputs)
         made["advantages"] = spread(self.sampled.advantages, made["completion_mask"] * made["tool_mask"])
+        self._metrics["train"]["too_long"].append(float(self.sampled.too_long))
         return made
+
+    def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        if not OWN_LOSS:
+            loss: torch.Tensor = super()._compute_loss(model, inputs)
+            return loss
+        tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes
+        return policy_gradient_loss(model, inputs, self.beta) / tokens
+
+
+def in_order(names: Sequence[str], each: int, steps: int, seed: int) -> list[str]:
+    """The questions of all steps, `each` different ones for a step. Every round over them has an order of its own."""
+    noise, found = random.Random(seed), list[str]()
+    while len(found) < steps * each:
+        found += noise.sample(names, len(names) // each * each)
+    return found[: steps * each]
 
 
 def rollout(names: list[str], trainer: TokenAdvantages) -> dict[str, Any]:

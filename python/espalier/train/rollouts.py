@@ -32,6 +32,8 @@ class Rollouts:
     """[R]: of every token of a step, the sum over the branches through it."""
     rewards: dict[str, list[float]] = field(default_factory=dict)
     """The outcomes of its branches by question. One without branches has [0]."""
+    too_long: int = 0
+    """The steps that are left out because they are too long."""
 
     def add(self, prompt: list[int], completion: list[int], learned: int, advantage: float) -> None:
         self.prompt_ids.append(prompt)
@@ -57,17 +59,14 @@ class Sampler:
         longest = min(options.max_length or self._setup.policy.context, self._setup.policy.context)
         for trace in found:
             rollouts.rewards[trace.origin.id] = list(trace.outcomes.values()) or [0.0]
-            advantages = ADVANTAGES[options.advantage](trace, options.beta)
-            through: dict[int, float] = {}
-            for leaf in trace.outcomes:
-                for place in trace.path(leaf):
-                    own = advantages.outcome[leaf] + advantages.process.get(place, 0.0)
-                    through[place] = through.get(place, 0.0) + own
+            weights = by_step(trace, options.advantage, options.beta)
             for one in steps(trace):
                 prompt = tokenizer.ids([{"role": "user", "content": one.prompt}], begin_answer=True)
                 said = tokenizer.encode(one.text, special=False)[0]
-                if said and len(prompt) + len(said) <= longest:
-                    rollouts.add(prompt, said, 1, through[one.place])
+                if len(prompt) + len(said) > longest:
+                    rollouts.too_long += 1
+                elif said:
+                    rollouts.add(prompt, said, 1, weights[one.place])
         if not rollouts.learned:  # a trainer wants one row at least
             end = tokenizer.loaded.eos_token_id
             rollouts.add([end], [end], 0, 0.0)
@@ -107,6 +106,16 @@ GROWN: dict[tuple[str, str], dict[str, Any]] = {
     ("prorag", "process"): {"grow": "group", "annotate": "prm"},
 }
 """The search options of the trees for an advantage."""
+
+
+def by_step(trace: Trace, advantage: str, beta: float) -> dict[int, float]:
+    """The advantage of each step by its place: the sum over the branches through it."""
+    found = ADVANTAGES[advantage](trace, beta)
+    through: dict[int, float] = {}
+    for leaf in trace.outcomes:
+        for place in trace.path(leaf):
+            through[place] = through.get(place, 0.0) + found.outcome[leaf] + found.process.get(place, 0.0)
+    return through
 
 
 def spread(advantages: Sequence[float], mask: torch.Tensor) -> torch.Tensor:
