@@ -33,8 +33,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
     small = {
         "questions": str(world / "questions.jsonl"), "corpus": str(world / "corpus.jsonl"), "model": str(model),
-        "prompts": str(world / more.get("method", "decex")), "out": out, "warmup": 0, "steps": 3, "group": 4, "group_questions": 2, "lr": 1e-3,
-        "device": "cpu", "threads": 1, "save_every": 1, "set": {"max_tokens": 12, "documents": 1}, "reward": "f1",
+        "prompts": str(world / more.get("method", "decex")), "out": out, "warmup": 0, "steps": 3, "group": 4,
+        "group_questions": 2, "lr": 1e-3, "device": "cpu", "threads": 1, "save_every": 1,
+        "set": {"max_tokens": 12, "documents": 1}, "reward": "f1",
     }  # fmt: skip
     return grpo(**{**small, **more})
 
@@ -44,7 +45,7 @@ SAMPLED = Rollouts([[5, 6], [7]], [[8, 9, 10], [11]], [1, 1], [2.0, -1.0])
 
 def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
     def sampler(model: Any, names: list[str], step: int) -> Rollouts:
-        return replace(rollouts, rewards=dict.fromkeys(names, [1.0, 0.0]))
+        return replace(rollouts, rewards={name: [1.0, 0.0] for name in names})
 
     monkeypatch.setattr("espalier.train.policy_gradient.Sampler", lambda setup: sampler)
 
@@ -241,8 +242,9 @@ def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
         ({"group": 1}, "option 'group': 1 is not allowed"),
         ({"method": "airrag"}, "option 'method': airrag"),
         ({"questions": ""}, "option 'questions'"),
+        ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed, must be a folder of transformers"),
     ):
         with pytest.raises(ValueError, match=said):
-            train(world, tiny, tmp_path / "out", **more)
+            train(world, more.pop("model", tiny), tmp_path / "out", **more)
     with pytest.raises(InputError, match=r"has 4 questions, option 'group_questions' is 5"):
         train(world, tiny, tmp_path / "out", group_questions=5)

@@ -8,9 +8,10 @@ from typing import Any
 
 import espalier
 import pytest
-from espalier.errors import InputError
+from espalier.errors import Error, InputError
 from espalier.io.rows import read_rows
-from espalier.train import rft
+from espalier.runs.job import RunResult
+from espalier.train import grpo, rft
 from espalier.train.kept import by_process_reward, by_rule
 from espalier.train.rollouts import by_step
 from espalier.train.sampling import write_copies
@@ -147,3 +148,31 @@ def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
     ):
         with pytest.raises(ValueError, match=said):
             train(world, more.pop("model", tiny), tmp_path / "out", **more)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (['{"id": "a", "question": "x?"}'], r"questions.jsonl:1: field 'golden_answers'"),
+        ([], r"questions.jsonl: has no questions"),
+        (['{"id": "a", "question": "x?", "golden_answers": ["y"]}'] * 2, r"questions.jsonl:2: field 'id': 'a' stands"),
+    ],
+)
+@pytest.mark.parametrize("stage", [rft, grpo])
+def test_bad_questions_are_named(world: Path, tiny: Path, tmp_path: Path, stage: Any, lines: list[str], said: str):
+    (world / "questions.jsonl").write_text("".join(line + "\n" for line in lines))
+    files = {name: str(world / f"{name}.jsonl") for name in ("questions", "corpus")}
+    with pytest.raises(InputError, match=said):
+        stage(model=str(tiny), out=tmp_path / "out", **files)
+
+
+def test_a_question_that_stays_open_is_an_error(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its trajectories would be missing."""
+    monkeypatch.setattr(
+        "espalier.train.sampling.run_job",
+        lambda task, given, view: RunResult(given["out"], {"failed": 0}, 3, False, "no"),
+    )
+    with pytest.raises(Error, match=r"the samples of questions.jsonl: 3 questions stay open and 0 failed: no"):
+        train(world, tiny, tmp_path / "out")

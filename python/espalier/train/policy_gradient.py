@@ -19,7 +19,6 @@ from .rollouts import Rollouts, Sampler, spread
 from .stages.grpo import GrpoOptions
 from .trainer import WholeCheckpoints, arguments
 
-
 OWN_LOSS = not trl.__version__.startswith("1.16.")
 """Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
 
@@ -39,25 +38,26 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     def of(cls, setup: Setup[GrpoOptions, Asked]) -> Any:
         """The trainer of a stage's setup."""
         options = setup.options
-        given = arguments(
-            options,
-            setup.folder,
-            setup.rate,
-            trl.GRPOConfig,
-            per_device_train_batch_size=options.group * options.group_questions,
-            num_generations=options.group,
-            steps_per_generation=1,
-            beta=options.kl,
-            temperature=1.0,
-            loss_type="dapo",
-            gradient_checkpointing=False,
-            shuffle_dataset=False,
-        )
         names = sorted(row.record.origin.id for row in setup.data.rows)
         order = in_order(names, options.group_questions, options.steps, options.seed)
         datasets.disable_progress_bars()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="You are using 'rollout_func'")  # tests pin what we use of it
+            warnings.filterwarnings("ignore", message="`gradient_checkpointing` is deprecated")  # TRL still sets it
+            given = arguments(
+                options,
+                setup.folder,
+                setup.rate,
+                trl.GRPOConfig,
+                per_device_train_batch_size=options.group * options.group_questions,
+                num_generations=options.group,
+                steps_per_generation=1,
+                beta=options.kl,
+                temperature=1.0,
+                loss_type="dapo",
+                gradient_checkpointing=False,
+                shuffle_dataset=False,
+            )
             made = cls(
                 model=setup.policy.model,
                 reward_funcs=[rewards],

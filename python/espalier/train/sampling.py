@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import Error, InputError
+from ..export.reader import asked as asked_of
+from ..export.records import Asked
 from ..export.traces.text import FORMS
+from ..io.fields import Fields
 from ..io.files import write_jsonl
 from ..io.rows import Row, read_rows
 from ..runs.job import RunResult, run_job
+from ..runs.progress import warning
 from .options import TrainOptions, option
 
 COPY = "~"
@@ -52,7 +57,7 @@ def asked(
 ) -> RunResult:
     """A run of `expand` or `answer`. `own` are the stage's search options, which those of the user replace.
 
-    Raises as a run does.
+    Raises as a run does, and Error where a question stays open or has failed: its trajectories would be missing.
     """
     settings: dict[str, Any] = {
         "method": options.method,
@@ -69,12 +74,26 @@ def asked(
     if options.prm:
         url, _, name = options.prm.partition(",")
         settings["models"] = {"process_reward": (url, name)}
-    return run_job(task, settings)
+    found = run_job(task, settings, warning(None))
+    failed = int(found.summary["failed"])
+    if found.open or failed:
+        why = f": {found.why_open}" if found.why_open else ""
+        raise Error(f"the samples of {questions.name}: {found.open} questions stay open and {failed} failed{why}")
+    return found
 
 
-def questions_of(file: str) -> list[Row]:
-    """The questions of a file. Raises InputError."""
-    return list(read_rows(file))
+def questions_of(file: str) -> list[tuple[Row, Asked]]:
+    """The questions of a file, each as its line and as what it asks. Raises InputError that names file, line and field,
+    and for a file without questions."""
+    found = [(row, asked_of(Fields(row.where, row.fields))) for row in read_rows(file)]
+    if not found:
+        raise InputError(f"{file}: has no questions")
+    known = set()
+    for row, one in found:
+        if one.origin.id in known:
+            raise InputError(f"{row.where}: field 'id': '{one.origin.id}' stands there before")
+        known.add(one.origin.id)
+    return found
 
 
 def write_copies(file: Path, questions: Sequence[Mapping[str, Any]], copies: int) -> None:

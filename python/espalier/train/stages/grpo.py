@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
-from ...export.reader import asked
 from ...export.records import Asked
 from ...export.traces.advantages import ADVANTAGES
-from ...io.fields import Fields
 from ...local.gguf import content_hash
 from ..data import Data, Input, Row
 from ..job import Setup, Stage
 from ..options import option
 from ..sampling import Sampled, questions_of
-from ..source import Source
+from ..source import Source, source_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +65,9 @@ def rate(source: Source, options: GrpoOptions) -> float:
 
 def read(options: GrpoOptions) -> Data[Asked]:
     """The questions, and the corpus by its content."""
-    records = [asked(Fields(row.where, row.fields)) for row in questions_of(options.questions)]
+    if source_of(options.model).kind != "folder":
+        raise ValueError(f"option 'model': {options.model} is not allowed, must be a folder of transformers")
+    records = [one for _, one in questions_of(options.questions)]
     if len(records) < options.group_questions:
         raise InputError(
             f"{options.questions}: has {len(records)} questions, option 'group_questions' is {options.group_questions}"
@@ -84,8 +84,6 @@ def text_of(question: Asked) -> str:
 
 
 def trainer(setup: Setup[GrpoOptions, Asked]) -> Any:
-    if setup.source.kind != "folder":
-        raise InputError(f"{setup.source.name}: this stage begins with a folder of transformers that can answer")
     from ..policy_gradient import TokenAdvantages
 
     return TokenAdvantages.of(setup)

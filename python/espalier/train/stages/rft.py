@@ -109,9 +109,9 @@ def sampled(options: RftOptions, model: str, folder: Path, number: int) -> Kept:
         kept = by_process_reward(run, len(rows))
     else:
         copies = folder / "questions.jsonl"
-        write_copies(copies, [one.fields for one in rows], options.samples)
+        write_copies(copies, [row.fields for row, _ in rows], options.samples)
         asked("answer", options, engine(options, model), copies, run, own, **more)
-        gold = {str(one.fields["id"]): one.fields["golden_answers"] for one in rows}
+        gold = {one.origin.id: one.answers for _, one in rows}
         kept = by_rule(run, gold, options.most_retrievals)
     (folder / "rows").mkdir(exist_ok=True)
     write_jsonl(folder / "rows" / "sft.jsonl", kept.rows)
@@ -124,6 +124,6 @@ def exact_match(options: RftOptions, model: str, folder: Path) -> float:
     file = Path(options.eval_questions)
     greedy = {"sampling.rollout.temperature": 0}
     asked("answer", replace(options, prm=""), engine(options, model), file, folder / "eval", greedy)
-    gold = {row.fields["id"]: row.fields["golden_answers"] for row in questions_of(str(file))}
+    gold = {one.origin.id: one.answers for _, one in questions_of(str(file))}
     answers = [row.fields for row in read_rows(folder / "eval" / "answers.jsonl")]
     return sum(_core.score("common", one["answer"], gold[one["id"]])["em"] for one in answers) / max(len(answers), 1)
