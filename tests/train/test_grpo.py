@@ -13,7 +13,7 @@ import torch
 from espalier.errors import InputError
 from espalier.train import grpo
 from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
-from espalier.train.rollouts import Rollouts, by_step, spread
+from espalier.train.rollouts import Rollouts, by_step, parts, spread
 from espalier.train.trajectories import steps, traces
 from test_resume import Killed, kill_at
 from training import same, weights_of
@@ -155,6 +155,19 @@ def test_a_malformed_first_step_keeps_its_place_in_a_group(world: Path, tmp_path
 def test_advantages_spread_over_the_tokens_of_their_steps():
     mask = torch.tensor([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert spread([2.0, -1.0, 5.0], mask).tolist() == [[2, 2, 0], [-1, 0, 0], [0, 0, 0]]
+
+
+def test_parts_hold_every_row_once_without_common_padding():
+    long, short = [1, 2, 3], [0, 0, 4]
+    batch = {
+        "prompt_ids": torch.tensor([long, short, short]), "prompt_mask": torch.tensor([long, short, short]) > 0,
+        "completion_ids": torch.tensor([[5, 0], [6, 0], [7, 0]]), "completion_mask": torch.tensor([[1, 0]] * 3),
+        "num_items_in_batch": torch.tensor(3),
+    }  # fmt: skip
+    first, second = parts(batch, rows=2)
+    assert first["prompt_ids"].tolist() == [[4], [4]] and first["completion_ids"].tolist() == [[6], [7]]
+    assert second["prompt_ids"].tolist() == [long] and second["completion_ids"].tolist() == [[5]]
+    assert int(first["num_items_in_batch"]) == 3
 
 
 def test_outcomes_are_logged_one_by_one_or_as_their_mean():

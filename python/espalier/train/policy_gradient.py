@@ -15,7 +15,7 @@ import trl
 from ..export.records import Asked
 from .job import Setup
 from .losses import policy_gradient_loss
-from .rollouts import Rollouts, Sampler, spread
+from .rollouts import Rollouts, Sampler, parts, spread
 from .stages.grpo import GrpoOptions
 from .trainer import WholeCheckpoints, arguments
 
@@ -76,9 +76,11 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
         return made
 
     def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
-        if not OWN_LOSS:
-            loss: torch.Tensor = super()._compute_loss(model, inputs)
-            return loss
+        """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
+        one = self._own_loss if OWN_LOSS else super()._compute_loss
+        return torch.stack([one(model, part) for part in parts(inputs)]).sum()
+
+    def _own_loss(self, model: Any, inputs: Any) -> torch.Tensor:
         tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes
         return policy_gradient_loss(model, inputs, self.beta) / tokens
 

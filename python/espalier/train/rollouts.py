@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,3 +121,14 @@ def by_step(trace: Trace, advantage: str, beta: float) -> dict[int, float]:
 def spread(advantages: Sequence[float], mask: torch.Tensor) -> torch.Tensor:
     """Advantages [R] over the tokens [R, T] of their steps, 0 where the mask [R, T] is."""
     return torch.tensor(advantages, device=mask.device)[:, None] * mask
+
+
+def parts(batch: Mapping[str, torch.Tensor], rows: int = 8) -> Iterator[dict[str, torch.Tensor]]:
+    """The batch in parts of so many rows of nearly equal length, each without the columns that are padding in all its
+    rows. Tensors are [B, P] where their name begins with `prompt`, else [B, T] or scalars."""
+    for chosen in batch["prompt_mask"].sum(1).argsort(stable=True).split(rows):
+        asked, said = (batch[f"{one}_mask"][chosen].any(0) for one in ("prompt", "completion"))
+        yield {
+            name: value[chosen][:, asked if name.startswith("prompt") else said] if value.dim() else value
+            for name, value in batch.items()
+        }

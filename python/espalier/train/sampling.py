@@ -57,7 +57,7 @@ def asked(
 ) -> RunResult:
     """A run of `expand` or `answer`. `own` are the stage's search options, which those of the user replace.
 
-    Raises as a run does, and Error where a question stays open or has failed: its trajectories would be missing.
+    Raises as a run does, and Error where a question stays open: its trajectories would be missing.
     """
     settings: dict[str, Any] = {
         "method": options.method,
@@ -75,10 +75,8 @@ def asked(
         url, _, name = options.prm.partition(",")
         settings["models"] = {"process_reward": (url, name)}
     found = run_job(task, settings, warning(None))
-    failed = int(found.summary["failed"])
-    if found.open or failed:
-        why = f": {found.why_open}" if found.why_open else ""
-        raise Error(f"the samples of {questions.name}: {found.open} questions stay open and {failed} failed{why}")
+    if found.open:
+        raise Error(f"the samples of {questions.name}: {found.open} questions stay open: {found.why_open}")
     return found
 
 
