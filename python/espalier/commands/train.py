@@ -18,7 +18,9 @@ from ..train.stages.sft import SFT, SftOptions
 from ..train.stages.value import VALUE, ValueOptions
 from .shared.parser import add_command
 
-SUMMARY = "Train a model on the rows of runs."
+SUMMARY = "Train a model on the rows of runs, or on what it samples itself."
+ANY = "The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one."
+SAMPLING = "The model that samples and is trained: a folder of transformers. It can answer already."
 EXAMPLES = ()
 STAGES: dict[str, tuple[job.Stage[Any, Any] | None, type[TrainOptions], str, tuple[str, ...]]] = {
     "sft": (
@@ -83,7 +85,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             "--model",
             required=True,
             metavar="MODEL",
-            help="The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one.",
+            help=SAMPLING if issubclass(kind, Sampled) else ANY,
         )
         one.add_argument("--out", required=True, metavar="DIR", help="The folder that gets the trained model.")
         for field in described(kind):

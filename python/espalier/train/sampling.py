@@ -32,13 +32,14 @@ class Sampled(TrainOptions):
     method: str = option("decex", "The method whose policy is sampled.", "NAME", tuple(FORMS))
     prompts: str = option("", "A folder of prompts, in place of the built-in ones.", "DIR")
     set: Sequence[str] = option((), "A search option as NAME=VALUE. It may be repeated.", "NAME=VALUE")
-    constrain: str = option("off", "Whether samples follow a grammar, which trains best without.", "WHEN")
+    constrain: str = option("off", "Whether a grammar constrains the samples. It is best without.", "WHEN")
     prm: str = option("", "The server of a process reward model, as URL or URL,NAME.", "URL")
     batch: int = option(64, "The samples that are written at once.", "N")
 
     def __post_init__(self) -> None:
         for name in ("questions", "corpus"):
-            self._need(name, bool(getattr(self, name)), "a file")
+            if not getattr(self, name):
+                raise ValueError(f"option '{name}' is missing")
         object.__setattr__(self, "data", (self.questions, self.corpus))
         chosen = self.set.items() if isinstance(self.set, Mapping) else [one.partition("=")[::2] for one in self.set]
         object.__setattr__(self, "set", tuple(f"{name}={value}" for name, value in chosen))
