@@ -9,15 +9,20 @@ from typing import Any
 from ..runs.progress import shown_as
 from ..train import job
 from ..train.options import TrainOptions, described, options_of
+from ..train.sampling import Sampled
 from ..train.stages.dpo import DPO, DpoOptions
+from ..train.stages.grpo import GRPO, GrpoOptions
 from ..train.stages.prm import PRM, PrmOptions
+from ..train.stages.rft import RftOptions, rft
 from ..train.stages.sft import SFT, SftOptions
 from ..train.stages.value import VALUE, ValueOptions
 from .shared.parser import add_command
 
-SUMMARY = "Train a model on the rows of runs."
+SUMMARY = "Train a model on the rows of runs, or on what it samples itself."
+ANY = "The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one."
+SAMPLING = "The model that samples and is trained: a folder of transformers. It can answer already."
 EXAMPLES = ()
-STAGES: dict[str, tuple[job.Stage[Any, Any], type[TrainOptions], str, tuple[str, ...]]] = {
+STAGES: dict[str, tuple[job.Stage[Any, Any] | None, type[TrainOptions], str, tuple[str, ...]]] = {
     "sft": (
         SFT,
         SftOptions,
@@ -48,6 +53,18 @@ STAGES: dict[str, tuple[job.Stage[Any, Any], type[TrainOptions], str, tuple[str,
         "Train a process reward model on the pairs of steps of prm.jsonl (ProRAG).",
         ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
     ),
+    "rft": (
+        None,
+        RftOptions,
+        "Sample trajectories, keep what is right, fine-tune the base on it, and begin again.",
+        ("espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --rounds 2 --out models/rft",),
+    ),
+    "grpo": (
+        GRPO,
+        GrpoOptions,
+        "Train a model on groups of trajectories that it samples itself (GRPO, Tree-GRPO, ProRAG).",
+        ("espalier train grpo --model models/tuned --questions q.jsonl --corpus c.jsonl --steps 50 --out models/rl",),
+    ),
 }
 
 
@@ -55,18 +72,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
     for name, (stage, kind, summary, examples) in STAGES.items():
         one = add_command(stages, name, summary, examples)
-        one.add_argument(
-            "--data",
-            action="append",
-            required=True,
-            metavar="RUN",
-            help=f"The folder of a run with {stage.product}.jsonl. It may be repeated.",
-        )
+        if not issubclass(kind, Sampled):
+            assert stage is not None
+            one.add_argument(
+                "--data",
+                action="append",
+                required=True,
+                metavar="RUN",
+                help=f"The folder of a run with {stage.product}.jsonl. It may be repeated.",
+            )
         one.add_argument(
             "--model",
             required=True,
             metavar="MODEL",
-            help="The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one.",
+            help=SAMPLING if issubclass(kind, Sampled) else ANY,
         )
         one.add_argument("--out", required=True, metavar="DIR", help="The folder that gets the trained model.")
         for field in described(kind):
@@ -78,6 +97,9 @@ def add_option(parser: argparse.ArgumentParser, name: str, default: Any, about: 
     flag = "--" + name.replace("_", "-")
     if isinstance(default, bool):
         parser.add_argument(flag, action="store_true", help=about["help"])
+        return
+    if isinstance(default, tuple):
+        parser.add_argument(flag, action="append", default=[], metavar=about["value"], help=about["help"])
         return
     shown = f" ({default})" if default else ""
     parser.add_argument(
@@ -92,9 +114,14 @@ def add_option(parser: argparse.ArgumentParser, name: str, default: Any, about: 
 
 def run(arguments: argparse.Namespace) -> int:
     stage, kind, _, _ = STAGES[arguments.stage]
-    given = {name: getattr(arguments, name) for name in ("data", "model", "out", *(f.name for f in described(kind)))}
-    options = options_of(kind, given)
-    trained = job.train(stage, options, shown_as(quiet=arguments.json))
+    names = ("data", "model", "out", *(f.name for f in described(kind)))
+    options = options_of(kind, {name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
+    view = shown_as(quiet=arguments.json)
+    if stage is None:
+        assert isinstance(options, RftOptions)
+        trained = rft(options, view)
+    else:
+        trained = job.train(stage, options, view)
     if arguments.json:
         print(json.dumps(vars(trained) | {"out": str(trained.out)}))
         return 0

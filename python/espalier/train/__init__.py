@@ -8,11 +8,28 @@ from ..runs.progress import ProgressView
 from .job import Trained, train
 from .options import options_of
 from .stages.dpo import DPO, DpoOptions
+from .stages.grpo import GRPO, GrpoOptions
 from .stages.prm import PRM, PrmOptions
+from .stages.rft import RftOptions
+from .stages.rft import rft as run_rft
 from .stages.sft import SFT, SftOptions
 from .stages.value import VALUE, ValueOptions
 
-__all__ = ["DpoOptions", "PrmOptions", "SftOptions", "Trained", "ValueOptions", "dpo", "prm", "sft", "value"]
+__all__ = [
+    "DpoOptions",
+    "GrpoOptions",
+    "PrmOptions",
+    "RftOptions",
+    "SftOptions",
+    "Trained",
+    "ValueOptions",
+    "dpo",
+    "grpo",
+    "prm",
+    "rft",
+    "sft",
+    "value",
+]
 
 
 def sft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
@@ -46,3 +63,19 @@ def prm(*, progress: ProgressView | None = None, **options: Any) -> Trained:
     Raises as sft does.
     """
     return train(PRM, options_of(PrmOptions, options), progress)
+
+
+def rft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
+    """Samples, keeps what is right, and fine-tunes, in rounds. The keywords are the fields of RftOptions.
+
+    Raises as sft does.
+    """
+    return run_rft(options_of(RftOptions, options), progress)
+
+
+def grpo(*, progress: ProgressView | None = None, **options: Any) -> Trained:
+    """Trains a model on groups of trajectories that it samples itself. The keywords are the fields of GrpoOptions.
+
+    Raises as sft does.
+    """
+    return train(GRPO, options_of(GrpoOptions, options), progress)

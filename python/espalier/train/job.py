@@ -76,6 +76,8 @@ class Stage(Generic[Opt, R]):
     """Makes what is trained of the Policy: its model, or that with other outputs."""
     save: Callable[[Any, Setup[Opt, R], Path], None] | None = None
     """Writes the trained parts into a folder. None = the model and its tokenizer."""
+    read: Callable[[Opt], Data[R]] | None = None
+    """What it learns from. None = the rows of its product."""
 
 
 def need_packages() -> None:
@@ -102,7 +104,7 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
     """
     source = source_of(options.model)
     template = read_template(options.template)
-    data = read_data(options.data, stage.product, stage.record)
+    data = stage.read(options) if stage.read else read_data(options.data, stage.product, stage.record)
     need_packages()
     say = view.say if view else log.info
     out = Path(options.out)

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 Options = TypeVar("Options", bound="TrainOptions")
 
-EXECUTION = ("data", "out", "device", "threads", "save_every", "log_every", "overwrite")
-"""Options that do not change what is learned. Files are compared by their content in place of `data`."""
+FILES = ("data", "questions", "corpus")
+"""Options that name files, which are compared by their content."""
+EXECUTION = (*FILES, "out", "device", "threads", "batch", "save_every", "log_every", "overwrite")
+"""Options that do not change what is learned by themselves."""
 
 
 def option(default: Any, help: str, value: str = "", choices: Sequence[str] = ()) -> Any:

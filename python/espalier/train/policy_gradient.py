@@ -1,0 +1,117 @@
+"""TRL's GRPO over steps that our engine samples, with advantages of the shape (B, T)."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+import datasets
+import torch
+import trl
+
+from ..export.records import Asked
+from .job import Setup
+from .losses import policy_gradient_loss
+from .rollouts import Rollouts, Sampler, parts, spread
+from .stages.grpo import GrpoOptions
+from .trainer import WholeCheckpoints, arguments
+
+OWN_LOSS = not trl.__version__.startswith("1.16.")
+"""Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
+
+
+class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
+    """TRL's trainer, whose advantages are per token and not per trajectory.
+
+    A row is one step of a trajectory under the prompt that it was sampled from, so a batch has as many rows as steps
+    were sampled. The loss `dapo` divides by the number of tokens, so it does not matter how tokens lie in rows.
+    """
+
+    sampler: Any = None
+    """Makes Rollouts from a model, ids of questions and a step."""
+    sampled: Rollouts
+
+    @classmethod
+    def of(cls, setup: Setup[GrpoOptions, Asked]) -> Any:
+        """The trainer of a stage's setup."""
+        options = setup.options
+        names = sorted(row.record.origin.id for row in setup.data.rows)
+        order = in_order(names, options.group_questions, options.steps, options.seed)
+        datasets.disable_progress_bars()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="You are using 'rollout_func'")  # tests pin what we use of it
+            warnings.filterwarnings("ignore", message="`gradient_checkpointing` is deprecated")  # TRL still sets it
+            given = arguments(
+                options,
+                setup.folder,
+                setup.rate,
+                trl.GRPOConfig,
+                per_device_train_batch_size=options.group * options.group_questions,
+                num_generations=options.group,
+                steps_per_generation=1,
+                beta=options.kl,
+                temperature=1.0,
+                loss_type="dapo",
+                gradient_checkpointing=False,
+                shuffle_dataset=False,
+            )
+            made = cls(
+                model=setup.policy.model,
+                reward_funcs=[rewards],
+                args=given,
+                train_dataset=datasets.Dataset.from_dict({"prompt": order}),
+                processing_class=setup.policy.tokenizer.loaded,
+                rollout_func=rollout,
+            )
+        made.sampler = Sampler(setup)
+        return made
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        made = super()._generate_and_score_completions(inputs)
+        made["advantages"] = spread(self.sampled.advantages, made["completion_mask"] * made["tool_mask"])
+        self._metrics["train"]["too_long"].append(float(self.sampled.too_long))
+        return made
+
+    def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
+        one = self._own_loss if OWN_LOSS else super()._compute_loss
+        return torch.stack([one(model, part) for part in parts(inputs)]).sum()
+
+    def _own_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes
+        return policy_gradient_loss(model, inputs, self.beta) / tokens
+
+
+def in_order(names: Sequence[str], each: int, steps: int, seed: int) -> list[str]:
+    """The questions of all steps, `each` different ones for a step. Every round over them has an order of its own."""
+    noise, found = random.Random(seed), list[str]()
+    while len(found) < steps * each:
+        found += noise.sample(names, len(names) // each * each)
+    return found[: steps * each]
+
+
+def rollout(names: list[str], trainer: TokenAdvantages) -> dict[str, Any]:
+    """What TRL asks for. It names each question once for every trajectory of its group."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    trainer.sampled = found = trainer.sampler(model, list(dict.fromkeys(names)), trainer.state.global_step)
+    mask = [[one] * len(ids) for one, ids in zip(found.learned, found.completion_ids, strict=True)]
+    return {
+        "prompt_ids": found.prompt_ids,
+        "completion_ids": found.completion_ids,
+        "logprobs": None,
+        "env_mask": mask,
+        "outcome": [one for name in dict.fromkeys(names) for one in logged(found.rewards[name], names.count(name))],
+    }
+
+
+def logged(outcomes: list[float], group: int) -> list[float]:
+    """The outcomes of a group as so many numbers: themselves, or their mean where a tree has another number."""
+    return outcomes if len(outcomes) == group else [fmean(outcomes)] * group
+
+
+def rewards(outcome: list[float], **more: Any) -> list[float]:
+    """The outcomes, which TRL logs."""
+    return outcome

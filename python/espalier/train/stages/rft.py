@@ -1,0 +1,129 @@
+"""Rejection-sampling fine-tuning in rounds: sample, keep what is right, train from the base, sample again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ... import _core
+from ...errors import InputError
+from ...io.files import write_jsonl
+from ...io.rows import read_rows
+from ...runs.progress import ProgressView, log
+from ..job import Trained, need_packages, train
+from ..kept import Kept, by_process_reward, by_rule
+from ..options import option
+from ..sampling import Sampled, asked, questions_of, write_copies
+from ..source import source_of
+from .sft import SFT, SftOptions
+
+ROUNDS = "rounds.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RftOptions(Sampled, SftOptions):
+    """The options of `train rft`. Those of training are sft's, and hold for each round."""
+
+    rounds: int = option(1, "The number of rounds.", "R")
+    samples: int = option(8, "The trajectories that are sampled for each question in a round.", "N")
+    filter: str = option(
+        "rule",
+        "What is kept: the trajectories that keep a rule (right, readable, few retrievals), or the steps of right "
+        "trajectories with a high process reward (ProRAG).",
+        "NAME",
+        ("rule", "prm"),
+    )
+    most_retrievals: int = option(
+        4, "rule: the most retrievals of a trajectory. The default is DecEx-RAG's T_max.", "N"
+    )
+    rft_threshold: float = option(0.0, "prm: the process reward that a step must exceed.", "X")
+    eval_questions: str = option("", "Questions that are answered greedily after each round. Their EM is said.", "FILE")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("rounds", "samples"):
+            self._need(name, getattr(self, name) >= 1, "1 or more")
+        self._need("most_retrievals", self.most_retrievals >= 0, "0 or more")
+        if self.filter == "prm":
+            self._need("method", self.method == "prorag", "prorag, whose steps have process rewards (filter prm)")
+            self._need("prm", bool(self.prm), "the server of a process reward model (filter prm)")
+
+    def sft(self, rows: Path, out: Path) -> SftOptions:
+        """The options of a round's training on a folder of rows."""
+        own = {one.name: getattr(self, one.name) for one in fields(SftOptions)}
+        return SftOptions(**{**own, "data": (str(rows),), "out": str(out)})
+
+
+def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
+    """Runs the rounds. Each has a folder OUT/round-N with `samples` (a run), `rows`, `model` and `eval`. What is
+    finished in it is recognised, so a command that was stopped goes on.
+
+    Raises as a run and as `train sft` do, and InputError where a round keeps nothing.
+    """
+    need_packages()
+    source = source_of(options.model)
+    if source.kind == "micro":
+        raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
+    say = view.say if view else log.info
+    out = Path(options.out)
+    model = options.model if source.kind == "gguf" else f"hf:{source.path}"
+    lines: list[dict[str, Any]] = []
+    if options.eval_questions:
+        lines.append({"round": 0, "em": exact_match(options, model, out / "round-0")})
+        say(f"the base: EM {lines[0]['em']:.3f} on {options.eval_questions}")
+    for number in range(1, options.rounds + 1):
+        folder = out / f"round-{number}"
+        kept = sampled(options, model, folder, number)
+        say(f"round {number}: {kept}")
+        if not kept.rows:
+            raise InputError(f"{folder}: no trajectory was kept: {kept}")
+        trained = train(SFT, options.sft(folder / "rows", folder / "model"), view)
+        model = f"hf:{folder / 'model'}"
+        line = {"round": number, **kept.described, "steps": trained.steps, "loss": trained.loss}
+        if options.eval_questions:
+            line["em"] = exact_match(options, model, folder)
+            say(f"round {number}: EM {line['em']:.3f} on {options.eval_questions}")
+        lines.append(line)
+        write_jsonl(out / ROUNDS, lines)
+    return trained
+
+
+def engine(options: RftOptions, model: str) -> str:
+    """The model as a run names it."""
+    if not model.startswith("hf:"):
+        return model
+    return f"{model}?batch={options.batch}" + (f"&device={options.device}" if options.device else "")
+
+
+def sampled(options: RftOptions, model: str, folder: Path, number: int) -> Kept:
+    """The rows of a round, which also stand in its folder."""
+    rows = questions_of(options.questions)
+    run = folder / "samples"
+    own: dict[str, Any] = {"resample": 0}
+    more = {"seed": options.seed * 1000 + number}
+    if options.filter == "prm":
+        own |= {"grow": "group", "group": options.samples, "annotate": "prm", "rft_threshold": options.rft_threshold}
+        asked("expand", options, engine(options, model), Path(options.questions), run, own, **more)
+        kept = by_process_reward(run, len(rows))
+    else:
+        copies = folder / "questions.jsonl"
+        write_copies(copies, [row.fields for row, _ in rows], options.samples)
+        asked("answer", options, engine(options, model), copies, run, own, **more)
+        gold = {one.origin.id: one.answers for _, one in rows}
+        kept = by_rule(run, gold, options.most_retrievals)
+    (folder / "rows").mkdir(exist_ok=True)
+    write_jsonl(folder / "rows" / "sft.jsonl", kept.rows)
+    shutil.copyfile(run / "run.json", folder / "rows" / "run.json")
+    return kept
+
+
+def exact_match(options: RftOptions, model: str, folder: Path) -> float:
+    """The share of the evaluation's questions that the model answers right, without chance in its samples."""
+    file = Path(options.eval_questions)
+    greedy = {"sampling.rollout.temperature": 0}
+    asked("answer", replace(options, prm=""), engine(options, model), file, folder / "eval", greedy)
+    gold = {one.origin.id: one.answers for _, one in questions_of(str(file))}
+    answers = [row.fields for row in read_rows(folder / "eval" / "answers.jsonl")]
+    return sum(_core.score("common", one["answer"], gold[one["id"]])["em"] for one in answers) / max(len(answers), 1)

@@ -1,0 +1,263 @@
+"""On-policy learning: the gradient is the one worked out by hand, and the samples are those of the weights."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import espalier
+import pytest
+import torch
+from espalier.errors import InputError
+from espalier.train import grpo
+from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
+from espalier.train.rollouts import Rollouts, by_step, parts, spread
+from espalier.train.trajectories import steps, traces
+from test_resume import Killed, kill_at
+from training import same, weights_of
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    for method, purposes in (("decex", ("rollout", "forced_answer")), ("prorag", ("rollout", "forced_answer", "step"))):
+        (folder / method).mkdir()
+        for purpose in purposes:
+            (folder / method / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
+    espalier.write_world(folder, passages=60, questions=4, seed=5, max_hops=1)
+    return folder
+
+
+def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
+    small = {
+        "questions": str(world / "questions.jsonl"), "corpus": str(world / "corpus.jsonl"), "model": str(model),
+        "prompts": str(world / more.get("method", "decex")), "out": out, "warmup": 0, "steps": 3, "group": 4,
+        "group_questions": 2, "lr": 1e-3, "device": "cpu", "threads": 1, "save_every": 1,
+        "set": {"max_tokens": 12, "documents": 1}, "reward": "f1",
+    }  # fmt: skip
+    return grpo(**{**small, **more})
+
+
+SAMPLED = Rollouts([[5, 6], [7]], [[8, 9, 10], [11]], [1, 1], [2.0, -1.0])
+
+
+def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
+    def sampler(model: Any, names: list[str], step: int) -> Rollouts:
+        return replace(rollouts, rewards={name: [1.0, 0.0] for name in names})
+
+    monkeypatch.setattr("espalier.train.policy_gradient.Sampler", lambda setup: sampler)
+
+
+@pytest.mark.parametrize("own_loss", [False, True])
+@pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
+def test_the_gradient_is_the_masked_sum_by_hand(
+    world: Path,
+    tiny: Path,
+    network: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    learned: list[int],
+    own_loss: bool,
+):
+    """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
+    monkeypatch.setattr("espalier.train.policy_gradient.OWN_LOSS", own_loss)
+    fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
+    by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
+    original = TokenAdvantages._generate_and_score_completions
+    seen: dict[str, Any] = {}
+
+    def generate(self: Any, inputs: Any) -> Any:
+        made = original(self, inputs)
+        assert made["advantages"].shape == made["completion_ids"].shape == (2, 3)
+        made["advantages"] = by_token[(made["completion_ids"][:, 0] != 8).long()]  # rows are shuffled
+        return made
+
+    def step(self: Any, *args: Any, **more: Any) -> Any:
+        loss = super(TokenAdvantages, self).training_step(*args, **more)
+        seen.update({name: one.grad.clone() for name, one in self.model.named_parameters()})
+        return loss
+
+    monkeypatch.setattr(TokenAdvantages, "_generate_and_score_completions", generate)
+    monkeypatch.setattr(TokenAdvantages, "training_step", step)
+    train(world, tiny, tmp_path / "out", steps=1, group=2, group_questions=1, kl=0.0)
+
+    loss = torch.zeros(())
+    tokens = 0
+    for prompt, said, row, counts in zip(
+        SAMPLED.prompt_ids, SAMPLED.completion_ids, by_token.tolist(), learned, strict=True
+    ):
+        logits = network(input_ids=torch.tensor([prompt + said])).logits[0]
+        for i, token in enumerate(said):
+            loss = loss - counts * row[i] * torch.log_softmax(logits[len(prompt) + i - 1], -1)[token]
+            tokens += counts
+    network.zero_grad()
+    (loss / tokens).backward()
+    worked = {name: one.grad for name, one in network.named_parameters()}
+    assert max(one.abs().max() for one in worked.values()) > 1e-3
+    for name, one in worked.items():
+        assert torch.allclose(seen[name], one, atol=1e-6), name
+
+
+def test_the_own_loss_has_the_gradient_of_trls_with_a_divergence(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """After a step the model is no longer the reference, so that the divergence has a gradient."""
+    fake(monkeypatch, SAMPLED)
+    gradients: dict[bool, torch.Tensor] = {}
+    for own in (False, True):
+
+        def step(self: Any, *args: Any, own: bool = own, **more: Any) -> Any:
+            loss = super(TokenAdvantages, self).training_step(*args, **more)
+            gradients[own] = torch.cat([one.grad.flatten().clone() for one in self.model.parameters()])
+            return loss
+
+        monkeypatch.setattr("espalier.train.policy_gradient.OWN_LOSS", own)
+        monkeypatch.setattr(TokenAdvantages, "training_step", step)
+        train(world, tiny, tmp_path / str(own), steps=2, group=2, group_questions=1, kl=5.0, lr=0.01)
+    assert gradients[True].abs().max() > 1e-3
+    assert torch.allclose(gradients[True], gradients[False], atol=1e-6)
+
+
+def test_each_step_has_other_questions_in_an_order_of_the_seed():
+    names = ["a", "b", "c", "d", "e"]
+    order = in_order(names, 2, 5, seed=1)
+    assert len(order) == 10 and all(len(set(order[i : i + 2])) == 2 for i in range(0, 10, 2))
+    assert len(set(order[:4])) == len(set(order[4:8])) == 4  # a round leaves out what fills no step
+    assert order == in_order(names, 2, 5, seed=1) and order != in_order(names, 2, 5, seed=2)
+    assert order[:6] == in_order(names, 2, 3, seed=1)
+
+
+def test_a_malformed_first_step_keeps_its_place_in_a_group(world: Path, tmp_path: Path):
+    """The advantages of the steps are those of the engine (ProRAG, Eq. 5-8), and one group is worked out by hand."""
+    espalier.expand(
+        questions=world / "questions.jsonl", corpus=world / "corpus.jsonl", out=tmp_path / "run", method="prorag",
+        model="simulated",
+        set={"grow": "group", "group": 4, "annotate": "prm", "resample": 0, "sim.malformed": 0.3},
+    )  # fmt: skip
+    rows = [json.loads(line) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()]
+    begun_badly = 0
+    for trace in traces(tmp_path / "run"):
+        own = [row for row in rows if row["group"] == trace.origin.id]
+        weights = by_step(trace, "process", 0.3)
+        assert len(trace.outcomes) == len(own) == 4
+        said = [weights[step.place] for step in steps(trace)]
+        assert sorted(said) == pytest.approx(sorted(step["advantage"] for row in own for step in row["steps"]))
+        outcomes, first = sorted(trace.outcomes.values()), [row["steps"][0]["type"] for row in own]
+        if first.count("malformed") == 1 and outcomes == [0, 2, 2, 2] and len(said) == 4:
+            begun_badly += 1
+            # Outcomes: mean 1.5, deviation 1. Step rewards 1, 2, 2, 2: mean 1.75, deviation 0.5.
+            assert sorted(said) == pytest.approx([-1.5 - 0.3 * 1.5, *[0.5 + 0.3 * 0.5] * 3], abs=1e-3)
+    assert begun_badly
+
+
+def test_advantages_spread_over_the_tokens_of_their_steps():
+    mask = torch.tensor([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
+    assert spread([2.0, -1.0, 5.0], mask).tolist() == [[2, 2, 0], [-1, 0, 0], [0, 0, 0]]
+
+
+def test_parts_hold_every_row_once_without_common_padding():
+    long, short = [1, 2, 3], [0, 0, 4]
+    batch = {
+        "prompt_ids": torch.tensor([long, short, short]), "prompt_mask": torch.tensor([long, short, short]) > 0,
+        "completion_ids": torch.tensor([[5, 0], [6, 0], [7, 0]]), "completion_mask": torch.tensor([[1, 0]] * 3),
+        "num_items_in_batch": torch.tensor(3),
+    }  # fmt: skip
+    first, second = parts(batch, rows=2)
+    assert first["prompt_ids"].tolist() == [[4], [4]] and first["completion_ids"].tolist() == [[6], [7]]
+    assert second["prompt_ids"].tolist() == [long] and second["completion_ids"].tolist() == [[5]]
+    assert int(first["num_items_in_batch"]) == 3
+
+
+def test_outcomes_are_logged_one_by_one_or_as_their_mean():
+    assert logged([1.0, 0.0], 2) == [1.0, 0.0]
+    assert logged([1.0, 0.0, 0.5], 2) == [0.5, 0.5]
+
+
+def test_a_right_token_becomes_more_likely(world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import transformers
+
+    fake(monkeypatch, SAMPLED)
+    train(world, tiny, tmp_path / "out", steps=5, group=2, group_questions=1)
+
+    @torch.no_grad()
+    def likely(folder: Path, prompt: list[int], token: int) -> float:
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+        return float(torch.log_softmax(model(input_ids=torch.tensor([prompt])).logits[0, -1].float(), -1)[token])
+
+    assert likely(tmp_path / "out", [5, 6], 8) > likely(tiny, [5, 6], 8)
+    assert likely(tmp_path / "out", [7], 11) < likely(tiny, [7], 11)
+
+
+@pytest.mark.parametrize("advantage", ["outcome", "tree"])
+@pytest.mark.parametrize("method", ["decex", "prorag"])
+def test_the_engine_samples_from_the_weights_as_they_are(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, advantage: str
+):
+    """Every method and advantage runs. Each step's samples come from the weights of that step."""
+    from espalier.local.transformers import Transformers
+
+    sums: list[float] = []
+    original = Transformers.__call__
+
+    def call(self: Any, prompts: Any) -> Any:
+        sums.append(sum(float(one.detach().double().sum()) for one in self._model.parameters()))
+        assert not self._model.training
+        return original(self, prompts)
+
+    monkeypatch.setattr(Transformers, "__call__", call)
+    extra = {"k": 2, "n": 1, "T_max": 1} if method == "decex" else {}
+    chosen = {"max_tokens": 12, "documents": 1, **(extra if advantage == "tree" else {})}
+    # Untrained samples have no form, so all rewards are 0: only the divergence and noise move the weights.
+    monkeypatch.setattr("espalier.train.rollouts.ADVANTAGES", dict.fromkeys(("outcome", "tree"), constant))
+    train(world, tiny, tmp_path / "out", method=method, advantage=advantage, steps=2, set=chosen)
+    if advantage == "outcome":
+        assert len(set(sums)) == 2  # one for each step
+    lines = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 2]
+    assert {"reward", "kl", "clip_ratio/region_mean", "completions/mean_length"} <= lines[0].keys()
+    assert (tmp_path / "out" / "curve.png").is_file()
+
+
+def test_steps_that_are_too_long_are_counted(world: Path, tiny: Path, tmp_path: Path):
+    train(world, tiny, tmp_path / "out", steps=1, max_length=20)
+    [line] = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(line)["too_long"] == 8
+
+
+def constant(trace: Any, beta: float) -> Any:
+    from espalier.export.traces.advantages import Advantages
+
+    return Advantages({leaf: 1.0 + i for i, leaf in enumerate(trace.outcomes)}, {})
+
+
+def test_a_killed_training_ends_as_an_unbroken_one(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("espalier.train.rollouts.ADVANTAGES", {"outcome": constant})
+    train(world, tiny, tmp_path / "unbroken")
+    with monkeypatch.context() as killed:
+        kill_at(killed, 2)
+        with pytest.raises(Killed):
+            train(world, tiny, tmp_path / "killed")
+    train(world, tiny, tmp_path / "killed")
+    assert same(tmp_path / "unbroken", tmp_path / "killed")
+    begun = weights_of(tiny)
+    assert any(not torch.equal(one, begun[name]) for name, one in weights_of(tmp_path / "killed").items())
+    assert train(world, tiny, tmp_path / "killed").recognised
+
+
+def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
+    for more, said in (
+        ({"advantage": "process"}, "option 'method': decex is not allowed"),
+        ({"advantage": "process", "method": "prorag"}, "option 'prm'"),
+        ({"group": 1}, "option 'group': 1 is not allowed"),
+        ({"method": "airrag"}, "option 'method': airrag"),
+        ({"questions": ""}, "option 'questions'"),
+        ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed, must be a folder of transformers"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            train(world, more.pop("model", tiny), tmp_path / "out", **more)
+    with pytest.raises(InputError, match=r"has 4 questions, option 'group_questions' is 5"):
+        train(world, tiny, tmp_path / "out", group_questions=5)

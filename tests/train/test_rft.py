@@ -1,0 +1,178 @@
+"""Rejection sampling: what is kept, and rounds that are resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import espalier
+import pytest
+from espalier.errors import Error, InputError
+from espalier.io.rows import read_rows
+from espalier.runs.job import RunResult
+from espalier.train import grpo, rft
+from espalier.train.kept import by_process_reward, by_rule
+from espalier.train.rollouts import by_step
+from espalier.train.sampling import write_copies
+from espalier.train.trajectories import chains, steps
+from training import same
+
+SEARCH = "<think> I look </think>\n<search> Sudus </search>"
+RIGHT = "<think> done </think>\n<answer> gold </answer>"
+WRONG = "<think> done </think>\n<answer> lead </answer>"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    folder = tmp_path / "world"
+    (folder / "prompts").mkdir(parents=True)
+    for purpose in ("rollout", "forced_answer"):
+        (folder / "prompts" / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
+    (folder / "corpus.jsonl").write_text(json.dumps({"id": "d", "title": "Sudus", "contents": "Sudus is <old>."}))
+    (folder / "questions.jsonl").write_text(
+        json.dumps({"id": "q", "question": "What?", "golden_answers": ["gold"]}) + "\n"
+    )
+    return folder
+
+
+def run_of(world: Path, replies: dict[int, list[str]], **more: Any) -> tuple[Path, set[tuple[str, str]]]:
+    """A run whose copy number i of the question is told `replies[i]`, and all (prompt, reply) that were asked."""
+    rows = [row.fields for row in read_rows(world / "questions.jsonl")]
+    names: dict[int, int] = {}
+    seen: set[tuple[str, str]] = set()
+
+    def model(prompts: Any) -> list[str]:
+        said = []
+        for prompt in prompts:
+            depth = prompt.slots["history"].count("<search>")
+            own = names.setdefault(len(names), len(names)) if depth == 0 else len(names) - 1
+            said.append(replies[own][depth])
+            seen.add((prompt.text, said[-1]))
+        return said
+
+    write_copies(world / "copies.jsonl", rows, len(replies))
+    espalier.answer(
+        questions=world / "copies.jsonl", corpus=world / "corpus.jsonl", prompts=world / "prompts",
+        out=world / "run", model=model, model_name="told", method="decex", constrain="off", journal=False,
+        in_flight=1, open_questions=1, set={"resample": 0, "documents": 1, **more},
+    )  # fmt: skip
+    return world / "run", seen
+
+
+def test_a_rule_keeps_right_chains_once_and_counts_the_others(world: Path):
+    replies = {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [RIGHT], 4: [SEARCH, RIGHT], 5: [SEARCH, SEARCH, RIGHT]}
+    run, _ = run_of(world, replies)
+    kept = by_rule(run, {"q": ["gold"]}, 1)
+    assert kept.dropped == {
+        "the answer is wrong": 1, "a step cannot be read": 1, "it equals another one": 1, "more than 1 retrievals": 1,
+    }  # fmt: skip
+    assert (kept.trajectories, kept.solved, len(kept.rows)) == (6, {"q"}, 3)
+    assert [row["completion"] for row in kept.rows] == [RIGHT, SEARCH, RIGHT]
+    assert kept.rows[0]["prompt"] == kept.rows[1]["prompt"] == "Q: What?\n(nothing yet)\n>"
+    assert SEARCH in kept.rows[2]["prompt"] and "&lt;old>" in kept.rows[2]["prompt"]
+
+
+def test_steps_stand_under_the_prompts_that_were_asked(world: Path):
+    """Also what cannot be read, as it was written. What is forced is nobody's step."""
+    run, seen = run_of(world, {0: [SEARCH, "no form"], 1: [SEARCH, SEARCH, RIGHT]}, T_max=2)
+    [trace] = chains(run, {"q": ["gold"]}, "em")
+    found = {(step.prompt, step.text) for step in steps(trace)}
+    assert found and found < seen
+    assert any(text == "no form" for _, text in found)
+    assert not any(text == RIGHT for _, text in found)  # after two searches the answer is forced
+    assert sorted(trace.outcomes.values()) == [0, 1]
+
+
+def test_a_chain_without_form_keeps_its_place_in_its_group(world: Path):
+    """Outcomes 1, 0, 0, 0: mean 0.25, deviation 0.5."""
+    run, _ = run_of(world, {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [WRONG]})
+    [trace] = chains(run, {"q": ["gold"]}, "em")
+    weights = by_step(trace, "outcome", 0.3)
+    said = {step.text: weights[step.place] for step in steps(trace)}
+    assert said == pytest.approx({RIGHT: 1.5, WRONG: -0.5, "no form": -0.5}, abs=1e-3)
+
+
+def test_a_process_reward_keeps_its_steps(tmp_path: Path):
+    espalier.write_world(tmp_path, passages=100, questions=6, seed=5, max_hops=2)
+    espalier.expand(
+        questions=tmp_path / "questions.jsonl", corpus=tmp_path / "corpus.jsonl", out=tmp_path / "run",
+        method="prorag", model="simulated", set={"grow": "group", "group": 3, "annotate": "prm"},
+    )  # fmt: skip
+    kept = by_process_reward(tmp_path / "run", 6)
+    written = (tmp_path / "run" / "rft.jsonl").read_text().splitlines()
+    assert kept.trajectories == 18
+    assert [row["completion"] for row in kept.rows] == [json.loads(line)["output"] for line in written]
+    steps = sum(
+        len(json.loads(line)["steps"]) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()
+    )
+    assert sum(kept.dropped.values()) + len(kept.rows) == steps
+
+
+def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
+    small = {
+        "questions": str(world / "questions.jsonl"), "corpus": str(world / "corpus.jsonl"), "model": str(model),
+        "prompts": str(world / "prompts"), "out": out, "samples": 2, "lr": 1e-3, "device": "cpu", "threads": 1,
+        "max_steps": 2, "set": {"max_tokens": 8, "documents": 1},
+    }  # fmt: skip
+    return rft(**{**small, **more})
+
+
+def test_rounds_are_recorded_and_recognised(world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """An untrained model is never right, so that here every chain is kept."""
+    monkeypatch.setattr("espalier.train.kept.fault", lambda *args: "")
+    more = {"rounds": 2, "eval_questions": str(world / "questions.jsonl")}
+    trained = train(world, tiny, tmp_path / "out", **more)
+    lines = [json.loads(line) for line in (tmp_path / "out" / "rounds.jsonl").read_text().splitlines()]
+    assert [line["round"] for line in lines] == [0, 1, 2]
+    assert lines[1]["solved"] == 1 and lines[1]["em"] == 0 and lines[1]["steps"] == 2
+    assert trained.out == tmp_path / "out" / "round-2" / "model"
+    first = json.loads((tmp_path / "out" / "round-2" / "model" / "training.json").read_text())
+    assert first["model"]["name"] == "tiny"  # every round begins with the base
+    again = train(world, tiny, tmp_path / "out", **more)
+    assert again.recognised
+    train(world, tiny, tmp_path / "other", **more)
+    assert same(tmp_path / "out" / "round-2" / "model", tmp_path / "other" / "round-2" / "model")
+
+
+def test_a_round_that_keeps_nothing(world: Path, tiny: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"round-1: no trajectory was kept: 0.0% of 1 questions .* cannot be read"):
+        train(world, tiny, tmp_path / "out")
+
+
+def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
+    for more, said in (
+        ({"filter": "prm"}, "option 'method': decex is not allowed"),
+        ({"samples": 0}, "option 'samples': 0"),
+        ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            train(world, more.pop("model", tiny), tmp_path / "out", **more)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (['{"id": "a", "question": "x?"}'], r"questions.jsonl:1: field 'golden_answers'"),
+        ([], r"questions.jsonl: has no questions"),
+        (['{"id": "a", "question": "x?", "golden_answers": ["y"]}'] * 2, r"questions.jsonl:2: field 'id': 'a' stands"),
+    ],
+)
+@pytest.mark.parametrize("stage", [rft, grpo])
+def test_bad_questions_are_named(world: Path, tiny: Path, tmp_path: Path, stage: Any, lines: list[str], said: str):
+    (world / "questions.jsonl").write_text("".join(line + "\n" for line in lines))
+    files = {name: str(world / f"{name}.jsonl") for name in ("questions", "corpus")}
+    with pytest.raises(InputError, match=said):
+        stage(model=str(tiny), out=tmp_path / "out", **files)
+
+
+def test_a_question_that_stays_open_is_an_error(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its trajectories would be missing."""
+    monkeypatch.setattr(
+        "espalier.train.sampling.run_job",
+        lambda task, given, view: RunResult(given["out"], {}, 3, False, "no"),
+    )
+    with pytest.raises(Error, match=r"the samples of questions.jsonl: 3 questions stay open: no"):
+        train(world, tiny, tmp_path / "out")
