@@ -26,7 +26,9 @@ class ReasonRagFace final : public RagMethod {
         .add("c", options_.c, "exploration weight of UCT", "0 or more")
         .add("max_rounds", options_.max_rounds, "retrievals on one path, then the answer is forced", "1 or more")
         .add("last_word", options_.last_word,
-             "after the last retrieval of a search a reasoning is free, and only below its query the answer is forced")
+             "after the last retrieval of a search a reasoning is free, and only below its query the answer is forced",
+             "true, false")
+        .shown_if_changed()
         .add("answer_rounds", options_.answer_rounds, "retrievals of `answer`, then the answer is forced", "1 or more")
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
         .add("value", options_.value, "what a state is worth: a judge's score given the gold answer, or rollouts",
