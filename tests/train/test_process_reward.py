@@ -22,7 +22,8 @@ class Rewards(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
-        found = [{"probs": [len(text) % 16 / 8 - 1]} for text in ([texts] if isinstance(texts, str) else texts)]
+        texts = [texts] if isinstance(texts, str) else texts
+        found = [{"index": i, "probs": [len(text) % 16 / 8 - 1]} for i, text in enumerate(texts)]
         reply = json.dumps({"data": found}).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(reply)))
