@@ -1,7 +1,7 @@
 """Runs the claims that fit on this machine, says of each whether it holds, and writes results.json and table.md.
 
     PYTHONPATH=benchmarks python -m claims --out build/claims [--only decex_cost,airrag_rollouts]
-        [--model FOLDER] [--base FOLDER] [--seeds N] [--questions N] [--minutes 85]
+        [--model MODEL] [--base MODEL] [--seeds N] [--questions N] [--minutes 85]
 
 The same command goes on where it was stopped. A row stays in results.json until its claim is run again by the same
 model.
@@ -24,10 +24,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="claims", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build/claims"), help="folder of cells and results")
     parser.add_argument("--only", default=",".join(CLAIMS), help="names of claims, joined by commas")
-    parser.add_argument(
-        "--model", help="folder of a model that searches and begins trainings, in place of the simulated"
-    )
-    parser.add_argument("--base", type=Path, help="folder of the model that trainings begin with (examples/micro)")
+    kinds = "a folder of transformers or gguf:FILE"
+    parser.add_argument("--model", help=f"what searches and begins trainings, in place of the simulated: {kinds}")
+    parser.add_argument("--base", help=f"what trainings begin with: {kinds} (gguf:examples/micro/model.gguf)")
     parser.add_argument("--seeds", type=int, default=0, help="at most so many seeds, 0 = as many as a claim wants")
     parser.add_argument("--questions", type=int, default=0, help="questions of a seed, 0 = as many as a claim wants")
     parser.add_argument("--minutes", type=float, default=85, help="no cell begins later than this, 85")
@@ -35,7 +34,7 @@ def main() -> int:
     names = given.only.split(",")
     if unknown := set(names) - set(CLAIMS):
         parser.error(f"--only: {', '.join(sorted(unknown))} is no claim; there are {', '.join(CLAIMS)}")
-    base = given.base or (Path(given.model) if given.model else MICRO)
+    base = given.base or given.model or MICRO
     until = time.monotonic() + 60 * given.minutes
     frame = Frame(given.out, given.model or "simulated", base, given.seeds, given.questions, until)
     file = given.out / "results.json"

@@ -1,6 +1,15 @@
 """All claims by name, in the order of the table."""
 
-from . import airrag_scaling, airrag_selection, decex_chains, decex_cost, decex_training, decouple_beam, prorag_guided
+from . import (
+    airrag_scaling,
+    airrag_selection,
+    decex_chains,
+    decex_cost,
+    decex_training,
+    decouple_beam,
+    prorag_guided,
+    prorag_training,
+)
 from .frame import Claim
 
 CLAIMS: dict[str, Claim] = {
@@ -29,7 +38,7 @@ CLAIMS: dict[str, Claim] = {
     "airrag_reward": airrag_selection.REWARD,
     "airrag_agreement": airrag_selection.AGREEMENT,
     "prorag_guided": prorag_guided.GUIDED,
-    "prorag_stages": prorag_guided.STAGES,
-    "prorag_outcome": prorag_guided.OUTCOME,
-    "prorag_beta": prorag_guided.BETA,
+    "prorag_stages": prorag_training.STAGES,
+    "prorag_outcome": prorag_training.OUTCOME,
+    "prorag_beta": prorag_training.BETA,
 }

@@ -50,6 +50,9 @@ QUALITY = Claim(
 OUTCOME = Claim(
     "Process supervision beats outcome-only training on the same questions",
     "DecEx-RAG, Table 1",
-    {},
-    lacks="its other side is GRPO on the outcome, and `espalier train grpo` is not there yet",
+    {"process": preferred("both"), "outcome": Trained((*SFT.stages, Stage("grpo")))},
+    [more("em", "process", "outcome")],
+    **SHOWN,
+    remark="process = SFT, then DPO on trees of the teacher. outcome = the same SFT, then GRPO on own samples. DPO "
+    "learns from 60 questions, GRPO from 120",
 )

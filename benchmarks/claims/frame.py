@@ -17,13 +17,14 @@ from typing import Any, Protocol
 
 import espalier as esp
 import numpy as np
-from espalier.local.transformers import folder_hash
+from espalier.errors import InputError
+from espalier.train.source import source_of
 
 from .verdict import Comparison, Row, bounds, overall
 
 ROOT = Path(__file__).resolve().parents[2]
-MICRO = ROOT / "examples/micro"
-"""The trained micro model that the trainings begin with, unless another folder is given."""
+MICRO = f"gguf:{ROOT / 'examples/micro/model.gguf'}"
+"""The trained micro model that the trainings begin with, unless another one is given."""
 PASSAGES = 2000
 TEACHING = 1000
 """Rows for a training on seed s come from the world of seed TEACHING + s, so that no question is in both."""
@@ -39,8 +40,8 @@ class Frame:
 
     out: Path
     model: str = "simulated"
-    """Of the claims about searches: simulated, or the folder of a model."""
-    base: Path = MICRO
+    """Of the claims about searches: simulated, gguf:FILE, or the folder of a model."""
+    base: str = MICRO
     """What the claims about training begin with."""
     seeds: int = 0
     """At most so many seeds for a claim, 0 = as many as it wants. `questions` likewise."""
@@ -95,8 +96,6 @@ class Claim:
     seeds: int = 10
     questions: int = 200
     """For each seed."""
-    lacks: str = ""
-    """Why nobody can run it yet."""
     remark: str = ""
     """What a reader must know of the arms."""
 
@@ -105,11 +104,18 @@ def key(*parts: object) -> str:
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
-def identity(folder: Path) -> str:
+def identity(model: str) -> str:
     """The hash of a model's files. Raises NotRun where there are none."""
-    if not (folder / "config.json").exists():
-        raise NotRun(f"no model in {folder.name}: give one by BASE=FOLDER or MODEL=FOLDER")
-    return folder_hash(folder)
+    try:
+        return source_of(model).hash
+    except (InputError, ValueError) as error:
+        raise NotRun(f"{error}, give a model by BASE or MODEL") from None
+
+
+def name_of(model: str) -> str:
+    """What tables call it: the folder, which also names the one of a file."""
+    path = Path(model.removeprefix("gguf:"))
+    return path.parent.name if model.startswith("gguf:") else path.name
 
 
 def shown(values: np.ndarray) -> list[float]:
@@ -120,8 +126,6 @@ def shown(values: np.ndarray) -> list[float]:
 def record(name: str, claim: Claim, frame: Frame) -> dict[str, Any]:
     """A claim's row of results.json."""
     head = {"name": name, "claim": claim.says, "source": claim.source, "remark": claim.remark}
-    if claim.lacks:
-        return head | {"model": "", "verdict": "not run", "reason": claim.lacks}
     head["model"] = next(iter(claim.arms.values())).model(frame)
     seeds, questions = frame.seeds or claim.seeds, frame.questions or claim.questions
     try:

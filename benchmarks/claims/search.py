@@ -12,7 +12,7 @@ from typing import Any
 import espalier as esp
 from espalier.eval import score
 
-from .frame import Frame, NotRun, identity
+from .frame import Frame, NotRun, identity, name_of
 from .verdict import Row
 
 
@@ -20,9 +20,9 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def asked(folder: Path) -> str:
-    """A model's folder, as runs name it."""
-    return f"hf:{folder}?batch=64"
+def asked(model: str) -> str:
+    """A model as runs name it."""
+    return model if model == "simulated" or model.startswith("gguf:") else f"hf:{model}?batch=64"
 
 
 def figures(run: Path, questions: Path) -> list[dict[str, float]]:
@@ -53,7 +53,7 @@ class Search:
     """Further figures of each question, from the run's folder and the file of questions."""
 
     def model(self, frame: Frame) -> str:
-        return "simulated" if frame.model == "simulated" else Path(frame.model).name
+        return "simulated" if frame.model == "simulated" else name_of(frame.model)
 
     def searching(self, frame: Frame) -> dict[str, object]:
         """The options. A folder's replies are short, so that those that cannot be read end soon. Raises NotRun."""
@@ -64,17 +64,16 @@ class Search:
         return {"max_tokens": 128, **self.options}
 
     def described(self, frame: Frame) -> object:
-        model = "simulated" if frame.model == "simulated" else identity(Path(frame.model))
+        model = "simulated" if frame.model == "simulated" else identity(frame.model)
         settings = {name: value for name, value in self.settings.items() if not callable(value)}
         figure = self.more.__name__ if self.more else ""
         return [self.task, self.method, self.searching(frame), settings, figure, model]
 
     def rows(self, frame: Frame, seed: int, questions: int) -> list[Row]:
         world = frame.world(seed, questions)
-        model = "simulated" if frame.model == "simulated" else asked(Path(frame.model))
         frame.out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=frame.out, prefix="run-") as folder:
-            run = self.run(Path(folder) / "run", world, model, seed, self.searching(frame))
+            run = self.run(Path(folder) / "run", world, asked(frame.model), seed, self.searching(frame))
             rows: list[Row] = list(figures(run, world["questions"]))
             if self.more:
                 rows = [{**row, **found} for row, found in zip(rows, self.more(run, world["questions"]), strict=True)]

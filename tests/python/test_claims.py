@@ -73,19 +73,20 @@ def run(monkeypatch: pytest.MonkeyPatch, out: Path, *more: str) -> tuple[bytes, 
 
 
 def test_a_claim_from_end_to_end_and_again_from_its_cells(tmp_path, monkeypatch, capsys):
-    first = run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta")
+    base = ("--base", str(tmp_path / "nothing"))
+    first = run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", *base)
     held, missing = json.loads(first[0])
     assert (held["model"], held["seeds"], held["questions"]) == ("simulated", 2, 10)
     assert held["arms"]["no_pruning"]["calls"][0] > held["arms"]["pruned"]["calls"][0] > 1
-    assert missing["verdict"] == "not run" and "grpo" in missing["reason"]
+    assert missing["verdict"] == "not run" and "nothing: there is no such folder" in missing["reason"]
     assert "| simulated | 2 | 10 |" in capsys.readouterr().out
 
     def nothing_is_asked(*given: object) -> None:
         raise AssertionError
 
     monkeypatch.setattr(Search, "rows", nothing_is_asked)
-    assert run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta") == first
-    assert run(monkeypatch, tmp_path, "--only", "prorag_beta") == first  # rows of other claims stay
+    assert run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", *base) == first
+    assert run(monkeypatch, tmp_path, "--only", "prorag_beta", *base) == first  # rows of other claims stay
 
 
 def test_other_seeds_are_other_questions(tmp_path):
@@ -95,9 +96,10 @@ def test_other_seeds_are_other_questions(tmp_path):
 
 
 def test_without_a_model_to_train_a_claim_says_so(tmp_path):
-    row = record("decex_stages", CLAIMS["decex_stages"], Frame(tmp_path, base=tmp_path / "nothing"))
-    assert row["verdict"] == "not run"
-    assert row["reason"] == "no model in nothing: give one by BASE=FOLDER or MODEL=FOLDER"
+    for base in (str(tmp_path / "nothing"), f"gguf:{tmp_path / 'nothing.gguf'}"):
+        row = record("decex_stages", CLAIMS["decex_stages"], Frame(tmp_path, base=base))
+        assert row["verdict"] == "not run"
+        assert "nothing" in row["reason"] and row["reason"].endswith(", give a model by BASE or MODEL")
 
 
 def test_no_cell_begins_when_the_time_is_up(tmp_path, monkeypatch):

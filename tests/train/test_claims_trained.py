@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,24 +19,36 @@ from claims.frame import Frame, NotRun, record
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four questions teach, and a stage has one step."""
-    for stage in ("sft", "dpo"):
+    for stage in training.OPTIONS:
         monkeypatch.setitem(training.TAUGHT, stage, 4)
-        monkeypatch.setitem(training.OPTIONS, stage, {**training.OPTIONS[stage], "max_steps": 1})
+        steps = "steps" if stage == "grpo" else "max_steps"
+        monkeypatch.setitem(training.OPTIONS, stage, {**training.OPTIONS[stage], steps: 1})
 
 
 def test_stages_follow_each_other_and_are_recognised(tmp_path, tiny, small):
     both = CLAIMS["decex_stages"].arms["sft_dpo"]
-    frame = Frame(tmp_path / "out", base=tiny)
-    last = both.folder(frame, 1)
+    frame = Frame(tmp_path / "out", base=str(tiny))
+    last = both.trained(frame, 1)
     made = sorted(path.stat().st_mtime_ns for path in (frame.out / "models").glob("*/model.safetensors"))
-    assert len(made) == 2 and (last / "training.json").exists()
-    assert both.folder(frame, 1) == last
+    assert len(made) == 2 and (Path(last) / "training.json").exists()
+    assert both.trained(frame, 1) == last
     assert made == sorted(path.stat().st_mtime_ns for path in (frame.out / "models").glob("*/model.safetensors"))
 
 
 def test_a_model_that_cannot_be_read_is_no_verdict(tmp_path, tiny, small):
-    row = record("decex_stages", CLAIMS["decex_stages"], Frame(tmp_path / "out", base=tiny, seeds=1, questions=2))
+    row = record("decex_stages", CLAIMS["decex_stages"], Frame(tmp_path / "out", base=str(tiny), seeds=1, questions=2))
     assert (row["verdict"], row["model"]) == ("not run", "trained from tiny")
     assert row["reason"] == "the model's replies to these prompts cannot be read"
     with pytest.raises(NotRun):
-        CLAIMS["decex_stages"].arms["base"].rows(Frame(tmp_path / "out", base=tiny), 1, 2)
+        CLAIMS["decex_stages"].arms["base"].rows(Frame(tmp_path / "out", base=str(tiny)), 1, 2)
+
+
+def test_a_reward_model_is_trained_and_served_for_groups(tmp_path, tiny, small, monkeypatch):
+    """The base's format is learned in one step here, so no step of its samples can be read, and all learn the same."""
+    arm = CLAIMS["prorag_outcome"].arms["process"]
+    base = replace(arm.stages[0], options={"max_steps": 1})
+    reward = training.Trained((base, arm.stages[-1].reward.stages[-1]))
+    groups = replace(arm.stages[-1], reward=reward, options={**arm.stages[-1].options, "group": 2})
+    folder = Path(training.Trained((base, groups)).trained(Frame(tmp_path / "out", base=str(tiny)), 1))
+    made = json.loads((folder / "training.json").read_text())
+    assert made["options"]["prm"] == "prm" and made["options"]["advantage"] == "process"

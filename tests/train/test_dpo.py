@@ -101,3 +101,8 @@ def test_variants_of_trl_are_taken(run: Path, tiny: Path, tmp_path: Path):
         trained = train_dpo(run, tiny, tmp_path / name, max_steps=2, eval_share=0.2, **more)
         assert json.loads((tmp_path / name / "config.json").read_text())["use_cache"] is True
         assert trained.steps == 2 and math.isfinite(trained.loss) and math.isfinite(trained.eval_loss)
+
+
+def test_a_share_that_holds_no_question_is_none(tiny: Path, tmp_path: Path):
+    data = write_rows(tmp_path / "run", "dpo", [dpo_row("Q?\n", "good", "bad")])
+    assert train_dpo(data, tiny, tmp_path / "out", max_steps=1, eval_share=1e-9).eval_loss is None

@@ -88,6 +88,11 @@ def test_training_prefers_the_chosen_step_and_a_server_says_so(tiny: Path, tmp_p
         scorer([""])
 
 
+def test_a_share_that_holds_no_question_is_none(tiny: Path, tmp_path: Path):
+    data = write_rows(tmp_path / "run", "prm", [row(1)])
+    assert prm(data=data, model=str(tiny), out=tmp_path / "out", **{**SMALL, "max_steps": 1}).eval_loss is None
+
+
 def test_adapters_are_merged_and_the_reward_is_trained_whole(tiny: Path, tmp_path: Path):
     data = write_rows(tmp_path / "run", "prm", [row(i) for i in range(16)])
     out = tmp_path / "out"

@@ -49,6 +49,7 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
                 setup.folder,
                 setup.rate,
                 trl.GRPOConfig,
+                evaluates=False,
                 per_device_train_batch_size=options.group * options.group_questions,
                 num_generations=options.group,
                 steps_per_generation=1,

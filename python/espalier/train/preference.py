@@ -41,6 +41,7 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
             setup.folder,
             setup.rate,
             trl.DPOConfig,
+            evaluates=bool(examples.held_out),
             beta=options.beta,
             max_length=None,
             precompute_ref_log_probs=True,

@@ -63,7 +63,7 @@ def run(
             f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
         ) from error
     lines = metrics(out / METRICS)
-    if options.eval_share and not any(
+    if trainer.eval_dataset and not any(
         line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines
     ):
         trainer.evaluate()

@@ -48,6 +48,11 @@ class Sampled(TrainOptions):
         self._need("batch", self.batch >= 1, "1 or more")
 
     @property
+    def plan(self) -> dict[str, Any]:
+        """A reward model is known by its name, wherever it is served."""
+        return {**super().plan, "prm": self.prm.partition(",")[2]}
+
+    @property
     def chosen(self) -> dict[str, str]:
         """The search options by name."""
         return {name: value for name, _, value in (one.partition("=") for one in self.set)}

@@ -105,7 +105,7 @@ class WeightedTrainer(WholeCheckpoints):
         options, model = setup.options, setup.policy.model
         setup.notes["lengths"] = examples.report.described
         setup.say(str(examples.report))
-        given = arguments(options, setup.folder, setup.rate)
+        given = arguments(options, setup.folder, setup.rate, evaluates=bool(examples.held_out))
         pad = setup.policy.tokenizer.loaded.pad_token_id
         made = cls(
             model=model,
@@ -253,9 +253,14 @@ def arguments(
     folder: Path,
     rate: float,
     kind: Callable[..., Any] = transformers.TrainingArguments,
+    *,
+    evaluates: bool,
     **more: Any,
 ) -> Any:
-    """What transformers calls the arguments of training. `kind` makes them, also those of TRL's trainers."""
+    """What transformers calls the arguments of training. `kind` makes them, also those of TRL's trainers.
+
+    `evaluates`: whether rows are held out.
+    """
     device = device_of(options.device)
     on_gpu = device.type == "cuda"
     return kind(
@@ -275,7 +280,7 @@ def arguments(
         logging_nan_inf_filter=False,
         save_strategy="steps" if options.save_every else "no",
         save_steps=options.save_every or 500,
-        eval_strategy="steps" if options.eval_share else "no",
+        eval_strategy="steps" if evaluates else "no",
         eval_steps=options.save_every or 500,
         disable_tqdm=True,
         report_to="none",
