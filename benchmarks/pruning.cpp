@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   const auto full_questions = static_cast<std::size_t>(argc > 2 ? std::atoi(argv[2]) : 10);
   const benchmarks::Bench bench(5000, static_cast<std::uint32_t>(questions));
   const method::DecExRagOptions pruning, unpruned{.search = Search::no_pruning}, whole{.search = Search::full_node};
-  const method::DecExRagOptions curtailing{.curtail = true};
+  const method::DecExRagOptions curtailing{.curtail = method::DecExRagOptions::Curtail::exact};
   const method::DecExRagOptions kept{.refusals = {}}, kept_unpruned{.search = Search::no_pruning, .refusals = {}};
   const Measured pruned = measure(bench, pruning, questions), all = measure(bench, unpruned, questions),
                  curtailed = measure(bench, curtailing, questions), lenient = measure(bench, kept, questions),

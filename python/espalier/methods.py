@@ -54,8 +54,9 @@ class DecExRag(TypedMethod):
     - stop_at_root: the first round may stop too. Allowed: true, false. Default: False.
     - compare_across: own knowledge below the threshold still competes with the queries. Allowed: true, false.
       Default: False.
-    - curtail: rollouts stop as soon as the decision is certain; pairs then need complete rollouts on both sides.
-      Allowed: true, false. Default: False.
+    - curtail: rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones.
+      Allowed: none, exact, halving, consistency, kl_lucb. Default: none.
+    - delta: error rate of curtail=kl_lucb. Allowed: above 0, below 1. Default: 0.1.
     - rollout_rounds: rounds on a rollout's path, then it must answer. Allowed: 1 or more. Default: 8.
     - refusals: own answers with one of these phrases are closed: no knowledge. Allowed: phrases separated by ';',
       empty = none. Default: unknown; n/a; unanswerable; uncertain; don't know; do not know; not known; is unknown;
@@ -116,7 +117,8 @@ class DecExRag(TypedMethod):
         stop_pairs: bool | None = None,
         stop_at_root: bool | None = None,
         compare_across: bool | None = None,
-        curtail: bool | None = None,
+        curtail: Literal["none", "exact", "halving", "consistency", "kl_lucb"] | None = None,
+        delta: float | None = None,
         rollout_rounds: int | None = None,
         refusals: str | None = None,
         inference: Literal["policy", "expansion"] | None = None,

@@ -379,7 +379,7 @@ TEST_CASE("curtailed rollouts stop when the decision is certain: the same tree f
   // Sub-questions: all end in Rome. Each of the two can still be best until both have 0 of 4. The own answer: 0 of 2 is
   // at most 1/2, which is not above 0.6. Queries: "good" has more samples, so it goes first, and after 4 of 4 "bad"
   // cannot win: it draws none.
-  const rag::Tree tree = grow_decex({.curtail = true}, searcher());
+  const rag::Tree tree = grow_decex({.curtail = Options::Curtail::exact}, searcher());
   std::string complete = drawing(grow_decex({}, searcher()));
   complete.replace(complete.find("'bad' 0"), 7, "'bad' -");
   CHECK(drawing(tree) == complete);
@@ -431,7 +431,8 @@ TEST_CASE("curtailed searches choose what complete ones choose") {
     });
     for (const Search search : {Search::pruned, Search::no_pruning}) {
       const rag::Tree all = grow_decex({.search = search, .stop_at_root = seed % 2 == 0}, model);
-      const rag::Tree some = grow_decex({.search = search, .stop_at_root = seed % 2 == 0, .curtail = true}, model);
+      const rag::Tree some =
+          grow_decex({.search = search, .stop_at_root = seed % 2 == 0, .curtail = Options::Curtail::exact}, model);
       REQUIRE(chosen(some) == chosen(all));
       drawn += some.ledger.total().completions;
       complete += all.ledger.total().completions;
@@ -440,14 +441,35 @@ TEST_CASE("curtailed searches choose what complete ones choose") {
   CHECK(drawn < complete);
 }
 
+TEST_CASE("rules that may err draw less, and only their choice goes on") {
+  // Sub-questions: all end in Rome. Own answer: 0 of 2. Queries: "good" has 3 of 3 before "bad" has one of 3 right.
+  const auto rollouts = [](Options::Curtail curtail, double delta = 0.1) {
+    const rag::Tree tree = grow_decex({.curtail = curtail, .delta = delta}, searcher());
+    std::size_t best = 0;
+    for (NodeId id = 1; id < tree.size(); ++id)
+      best += tree.action(id).kind == rag::SegmentKind::query && tree.action(id).text == "good" &&
+              tree[id].status == Status::expanded;
+    CHECK(best == 1);
+    return tree.ledger.by_purpose().at("rollout").completions;
+  };
+  // Two candidates: 4 of 8 rollouts. Own answer: 2 of 4
+  CHECK(rollouts(Options::Curtail::halving) == 4 + 2 + 4);
+  // Two rounds of two; the own answer is below the threshold twice
+  CHECK(rollouts(Options::Curtail::consistency) == 4 + 2 + 4);
+  // As good as exact at a tiny delta, but both draw: 8 sub-questions, then "good" until "bad" cannot reach it: 2 and 2
+  CHECK(rollouts(Options::Curtail::kl_lucb, 1e-9) == 8 + 2 + 4);
+}
+
 TEST_CASE("curtailing is refused where a value is more than its own rollouts") {
-  CHECK_THROWS_WITH_AS(grow_decex({.compare_across = true, .curtail = true}, searcher()),
-                       "option 'curtail' is true, allowed: false with compare_across", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(grow_decex({.compare_across = true, .curtail = Options::Curtail::exact}, searcher()),
+                       "option 'compare_across' is true, allowed: false with curtail", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(grow_decex({.delta = 0}, searcher()), "option 'delta' is 0.000000, allowed: above 0, below 1",
+                       std::invalid_argument);
   method::detail::DecExRagFace face;
-  face.options().set("curtail", "true");
+  face.options().set("curtail", "halving");
   face.options().set("reward", "agreement");
   CHECK_THROWS_WITH_AS(
-      face.check(), "option 'curtail' is true, allowed: false with reward=agreement: it has no value for one rollout",
+      face.check(), "option 'reward' is agreement, allowed: another one with curtail: it has no value for one rollout",
       std::invalid_argument);
 }
 

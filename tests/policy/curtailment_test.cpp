@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <vector>
@@ -11,10 +12,9 @@
 namespace curtailment_test {
 
 using namespace espalier;
-using Next = Curtailment::Next;
-using Nexts = std::vector<Next>;
-
 namespace {
+
+using Out = std::vector<bool>;
 
 /// The rewards of a candidate's rollouts. None = it could not be read.
 using Rewards = std::vector<std::optional<double>>;
@@ -44,22 +44,28 @@ Decision decided(const std::vector<Rewards>& all, std::optional<double> threshol
   return decision;
 }
 
+/// The one candidate that draws one rollout in this round.
+std::optional<std::size_t> drawing(const ContestRound& round) {
+  if (round.over()) return {};
+  CHECK(std::accumulate(round.draws.begin(), round.draws.end(), 0u) == 1);
+  return std::find(round.draws.begin(), round.draws.end(), 1u) - round.draws.begin();
+}
+
 /// Draws until everything is decided. Returns what is decided by what was drawn.
 Decision curtailed(const std::vector<Rewards>& all, std::uint32_t n, std::optional<double> threshold,
                    std::uint32_t& draws) {
   const Curtailment curtailment(threshold);
   std::vector<Tally> tallies(all.size(), Tally{0, 0, n});
-  Nexts next(all.size(), Next::draw);
-  while (const auto i = Curtailment::drawing(tallies, next)) {
+  ContestRound round = curtailment(tallies);
+  for (; const auto i = drawing(round); round = curtailment(tallies)) {
     Tally& tally = tallies[*i];
     if (const auto reward = all[*i][n - tally.left--]) tally.sum += *reward, ++tally.read;
     ++draws;
-    next = curtailment(tallies);
   }
   std::vector<Rewards> drawn;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto count = static_cast<std::ptrdiff_t>(n - tallies[i].left);
-    drawn.emplace_back(next[i] == Next::out ? Rewards() : Rewards(all[i].begin(), all[i].begin() + count));
+    drawn.emplace_back(round.out[i] ? Rewards() : Rewards(all[i].begin(), all[i].begin() + count));
   }
   return decided(drawn, threshold);
 }
@@ -69,37 +75,44 @@ Decision curtailed(const std::vector<Rewards>& all, std::uint32_t n, std::option
 TEST_CASE("a candidate is out when its best mean is below another's worst") {
   const Curtailment four;
   // 3 of 3 right is at least 3/4, 0 of 2 at most 2/4; 1 of 3 at most 2/4
-  CHECK(four({{3, 3, 1}, {0, 2, 2}, {1, 3, 1}}) == Nexts{Next::settled, Next::out, Next::out});
+  const ContestRound one = four({{3, 3, 1}, {0, 2, 2}, {1, 3, 1}});
+  CHECK(one.over());
+  CHECK(one.out == Out{false, true, true});
   // 1 of 2 can still reach 3/4, which ranks after the first of equals, and before it when it stands first
-  CHECK(four({{3, 3, 1}, {1, 2, 2}}) == Nexts{Next::settled, Next::out});
-  CHECK(four({{1, 2, 2}, {3, 3, 1}}) == Nexts{Next::draw, Next::draw});
+  CHECK(four({{3, 3, 1}, {1, 2, 2}}).over());
+  CHECK(four({{3, 3, 1}, {1, 2, 2}}).out == Out{false, true});
+  CHECK_FALSE(four({{1, 2, 2}, {3, 3, 1}}).over());
+  CHECK(four({{1, 2, 2}, {3, 3, 1}}).out == Out{false, false});
 }
 
-TEST_CASE("a threshold settles own knowledge when no outcome crosses it") {
+TEST_CASE("a threshold ends the contest when no outcome crosses it") {
   const Curtailment knowledge(0.6);
-  CHECK(knowledge({{0, 2, 2}}) == Nexts{Next::settled});  // at most 2/4
-  CHECK(knowledge({{1, 2, 2}}) == Nexts{Next::draw});     // 1/4 to 3/4
-  CHECK(knowledge({{3, 3, 1}}) == Nexts{Next::settled});  // at least 3/4
+  CHECK(knowledge({{0, 2, 2}}).over());         // at most 2/4
+  CHECK(drawing(knowledge({{1, 2, 2}})) == 0);  // 1/4 to 3/4
+  CHECK(knowledge({{3, 3, 1}}).over());         // at least 3/4
+  CHECK(knowledge({{0, 2, 2}}).out == Out{false});
   // Both are above 0.6, and 3/4 can still become 4/4: which is the best is open
-  CHECK(knowledge({{3, 4, 0}, {3, 3, 1}}) == Nexts{Next::settled, Next::draw});
+  CHECK(drawing(knowledge({{3, 4, 0}, {3, 3, 1}})) == 1);
   // Exactly at the threshold is not above it: 3/5
-  CHECK(Curtailment(0.6)({{1, 3, 2}}) == Nexts{Next::settled});
+  CHECK(Curtailment(0.6)({{1, 3, 2}}).over());
 }
 
 TEST_CASE("rollouts that cannot be read count neither for nor against") {
   const Curtailment four;
-  CHECK(four({{0, 0, 0}, {0, 0, 1}}) == Nexts{Next::out, Next::draw});  // the first is dead, the second may still die
-  CHECK(four({{2, 2, 0}, {0, 1, 1}}) == Nexts{Next::settled, Next::out});  // 1 against at most 1/2
+  const ContestRound dead = four({{0, 0, 0}, {0, 0, 1}});  // the first is dead, the second may still die
+  CHECK(dead.out == Out{true, false});
+  CHECK(drawing(dead) == 1);
+  const ContestRound one = four({{2, 2, 0}, {0, 1, 1}});  // 1 against at most 1/2
+  CHECK(one.over());
+  CHECK(one.out == Out{false, true});
 }
 
 TEST_CASE("the candidate that can still be best draws next") {
-  const auto drawing = [](const std::vector<Tally>& candidates) {
-    return Curtailment::drawing(candidates, Nexts(candidates.size(), Next::draw));
-  };
-  CHECK(drawing({{0, 0, 4}, {0, 0, 4}}) == 0);             // the first of equal ones
-  CHECK(drawing({{0, 1, 3}, {0, 0, 4}}) == 1);             // at most 3/4 against at most 4/4
-  CHECK(drawing({{1, 2, 2}, {0, 1, 3}, {0, 2, 2}}) == 0);  // 3/4, 3/4, 2/4
-  CHECK(Curtailment::drawing({{4, 4, 0}, {0, 0, 4}}, {Next::settled, Next::out}) == std::nullopt);
+  const Curtailment four;
+  CHECK(drawing(four({{0, 0, 4}, {0, 0, 4}})) == 0);             // the first of equal ones
+  CHECK(drawing(four({{0, 1, 3}, {0, 0, 4}})) == 1);             // at most 3/4 against at most 4/4
+  CHECK(drawing(four({{1, 2, 2}, {0, 1, 3}, {0, 2, 2}})) == 0);  // 3/4, 3/4, 2/4
+  CHECK(four({{4, 4, 0}, {0, 0, 4}}).over());
 }
 
 TEST_CASE("where the first candidate is always right, the others draw nothing") {

@@ -4,7 +4,7 @@
 #include <espalier/policy/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/curtailed.hpp>
+#include <espalier/search/contest.hpp>
 #include <espalier/search/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
@@ -20,9 +20,9 @@ namespace espalier {
 ///   2. lets `filter` cut children before they are valued,
 ///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
 /// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
-/// An evaluator may have curtails() -> the number of rollouts, 0 = off, and compared_with(kind) -> the threshold of
-/// children of that kind, if any. Then detail::curtailed values the children that are not terminal, as soon as no later
-/// stage draws their kind. All nodes of a frontier pass a stage together, and results are entered in node order.
+/// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the ContestRule of children
+/// of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their kind.
+/// All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
@@ -197,7 +197,7 @@ class Layered {
       enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
     if constexpr (may_curtail)
       if (!contests.empty())
-        co_await detail::curtailed(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
+        co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
   }
 
   static constexpr bool may_curtail = requires(const Evaluate& e) { e.curtails(); };
@@ -218,7 +218,7 @@ class Layered {
         const auto place = first + static_cast<std::size_t>(known - kinds.begin());
         if (known == kinds.end()) {
           kinds.push_back(node.kind);
-          contests.emplace_back().threshold = evaluate_.compared_with(node.kind);
+          contests.emplace_back().rule = evaluate_.rule(node.kind);
         }
         contests[place].children.emplace_back(child, seed);
       }

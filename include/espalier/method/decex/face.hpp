@@ -43,8 +43,10 @@ class DecExRagFace final : public RagMethod {
         .add("compare_across", options_.compare_across,
              "own knowledge below the threshold still competes with the queries", "true, false")
         .add("curtail", options_.curtail,
-             "rollouts stop as soon as the decision is certain; pairs then need complete rollouts on both sides",
-             "true, false")
+             "rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones",
+             {"none", "exact", "halving", "consistency", "kl_lucb"})
+        .shown_if_changed()
+        .add("delta", options_.delta, "error rate of curtail=kl_lucb", "above 0, below 1")
         .shown_if_changed()
         .add("rollout_rounds", options_.rollout_rounds, "rounds on a rollout's path, then it must answer", "1 or more")
         .add("refusals", options_.refusals, "own answers with one of these phrases are closed: no knowledge",
@@ -69,8 +71,8 @@ class DecExRagFace final : public RagMethod {
   void check() const override {
     RagMethod::check();
     checked(options_);
-    if (options_.curtail && reward_ == Reward::agreement)
-      bad_option("curtail", "true", "false with reward=agreement: it has no value for one rollout");
+    if (curtails() && reward_ == Reward::agreement)
+      bad_option("reward", "agreement", "another one with curtail: it has no value for one rollout");
     if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
   }
 
@@ -99,13 +101,14 @@ class DecExRagFace final : public RagMethod {
   enum class Inference : std::uint8_t { policy, expansion };
   enum class Rows : std::uint8_t { policy, all };
 
+  [[nodiscard]] bool curtails() const { return options_.curtail != DecExRagOptions::Curtail::none; }
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
-    dpo_.rollouts = options_.curtail ? options_.n : 0;
+    dpo_.rollouts = curtails() ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
     DecExRagOptions agreeing = options_;
-    agreeing.curtail = false;
+    agreeing.curtail = DecExRagOptions::Curtail::none;
     label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(agreeing, loop, rag::AnyReward(rag::Agreement()));
     loop_.emplace(loop.limited_to(options_.T_max));
     policy_ = PolicyLoop(budget());

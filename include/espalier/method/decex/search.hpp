@@ -2,6 +2,10 @@
 
 #include <espalier/method/decex/options.hpp>
 #include <espalier/method/decex/prompts.hpp>
+#include <espalier/policy/consistency_stop.hpp>
+#include <espalier/policy/curtailment.hpp>
+#include <espalier/policy/halving.hpp>
+#include <espalier/policy/kl_lucb.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/layered.hpp>
 
@@ -155,6 +159,24 @@ struct DecExRagDecide {
   }
 };
 
+/// The rule of a contest among candidates of one kind.
+inline AnyContestRule contest_rule(const DecExRagOptions& options, Kind kind) {
+  using Curtail = DecExRagOptions::Curtail;
+  std::optional<double> threshold;  // of own answers
+  if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
+    threshold = options.threshold;
+  switch (options.curtail) {
+    case Curtail::halving:
+      return Halving(threshold);
+    case Curtail::consistency:
+      return ConsistencyStop(threshold);
+    case Curtail::kl_lucb:
+      return KlLucb(threshold, options.delta);
+    default:
+      return Curtailment(threshold);
+  }
+}
+
 /// Chooses the executions that go on to the next layer.
 struct DecExRagKeep {
   DecExRagOptions::Search search;
@@ -174,19 +196,16 @@ struct DecExRagValue : Rollout<Reward, rag::Environment> {
   DecExRagValue(const DecExRagOptions& options, Reward reward, rag::Environment loop)
       : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward),
                                           std::move(loop)),
-        answers_only(options.search == DecExRagOptions::Search::full_node),
-        rollouts(options.curtail && !answers_only ? options.n : 0),
-        threshold(options.search == DecExRagOptions::Search::pruned ? std::optional(options.threshold) : std::nullopt) {
+        options(options) {}
+  DecExRagOptions options;
+  [[nodiscard]] bool answers_only() const { return options.search == DecExRagOptions::Search::full_node; }
+  /// The number of rollouts that may be curtailed, 0 = none.
+  [[nodiscard]] std::uint32_t curtails() const {
+    return options.curtail == DecExRagOptions::Curtail::none || answers_only() ? 0 : options.n;
   }
-  bool answers_only;
-  std::uint32_t rollouts;           ///< that may be curtailed, 0 = none
-  std::optional<double> threshold;  ///< of own answers
-  [[nodiscard]] std::uint32_t curtails() const { return rollouts; }
-  [[nodiscard]] std::optional<double> compared_with(Kind kind) const {
-    return kind == DecExRagEnvironment::own_answer ? threshold : std::nullopt;
-  }
+  [[nodiscard]] AnyContestRule rule(Kind kind) const { return detail::contest_rule(options, kind); }
   bool wants(const DecExRagEnvironment& env, const rag::State& s) const {
-    return !answers_only || env.kinds(s).empty();
+    return !answers_only() || env.kinds(s).empty();
   }
 };
 

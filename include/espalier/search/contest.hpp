@@ -1,12 +1,11 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/curtailment.hpp>
+#include <espalier/policy/contest.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,7 @@ namespace espalier::detail {
 /// Children of one node and of one kind whose values are compared.
 struct Contest {
   std::vector<std::pair<NodeId, Seed>> children{};
-  std::optional<double> threshold{};  ///< the best value is also compared with it
+  AnyContestRule rule{};
 };
 
 /// The rollouts of one contest.
@@ -27,25 +26,32 @@ class ContestRollouts {
  public:
   template <class Tree>
   ContestRollouts(const Tree& tree, Contest contest, std::uint32_t n)
-      : curtailment_(contest.threshold), n_(n), children_(std::move(contest.children)) {
+      : rule_(std::move(contest.rule)), n_(n), children_(std::move(contest.children)) {
     std::stable_sort(children_.begin(), children_.end(), [&](const auto& a, const auto& b) {
       return tree[a.first].prior > tree[b.first].prior;  // then by age, in which they stand
     });
     tallies_.resize(children_.size(), Tally{0, 0, n});
-    next_.resize(children_.size(), Curtailment::Next::draw);
     ends_.resize(children_.size());
   }
 
-  /// Draws rollouts until the contest is decided.
+  /// Draws rounds of rollouts until the contest is over.
   template <class Env, class Evaluate, class Tree>
   Task<void> run(Env* env, Evaluate* evaluate, Tree* tree) {
     for (;;) {
-      const std::optional<std::size_t> drawing = Curtailment::drawing(tallies_, next_);
-      if (!drawing) co_return;
-      const auto& [child, seed] = children_[*drawing];
-      const Context context(seed, n_ - tallies_[*drawing].left, &tree->ledger);
-      Ends ends = co_await evaluate->some(*env, tree->state(child), context, 1);
-      take(*drawing, std::move(ends));
+      const ContestRound round = rule_(tallies_);
+      out_ = round.out;
+      if (round.over()) co_return;
+      std::vector<Task<Ends>> tasks;
+      std::vector<std::size_t> drawing;
+      for (std::size_t i = 0; i < children_.size(); ++i) {
+        if (round.draws[i] == 0) continue;
+        const auto& [child, seed] = children_[i];
+        const Context context(seed, n_ - tallies_[i].left, &tree->ledger);
+        tasks.push_back(evaluate->some(*env, tree->state(child), context, round.draws[i]));
+        drawing.push_back(i);
+      }
+      std::vector<Ends> ends = co_await gather(std::move(tasks));
+      for (std::size_t j = 0; j < drawing.size(); ++j) take(drawing[j], round.draws[drawing[j]], std::move(ends[j]));
     }
   }
   /// Enters the values of the children that drew any, and prunes those that are out.
@@ -63,15 +69,16 @@ class ContestRollouts {
         evaluation.terminals = std::move(ends_[i]);
         enter_evaluation(tree, child, std::move(evaluation), LeafBackup());
       }
-      if (next_[i] == Curtailment::Next::out && tree[child].status == Status::open) tree.prune(child, Reason::not_best);
+      if (out_[i] && tree[child].status == Status::open) tree.prune(child, Reason::not_best);
     }
   }
 
  private:
-  /// Counts a rollout of child i, and settles what can be settled.
-  void take(std::size_t i, Ends ends) {
+  /// Counts rollouts of child i. Those without an end could not be read.
+  void take(std::size_t i, std::uint32_t drawn, Ends ends) {
     Tally& tally = tallies_[i];
-    --tally.left;
+    tally.left -= drawn;
+    tally.unread += drawn - static_cast<std::uint32_t>(ends.size());
     for (auto& [state, reward] : ends) {
       if (!(reward >= 0 && reward <= 1))
         throw Error("a reward of " + std::to_string(reward) + ": option 'curtail' needs rewards from 0 to 1");
@@ -79,23 +86,22 @@ class ContestRollouts {
       ++tally.read;
       ends_[i].emplace_back(std::move(state), reward);
     }
-    next_ = curtailment_(tallies_);
   }
 
-  Curtailment curtailment_;
+  AnyContestRule rule_;
   std::uint32_t n_;
   std::vector<std::pair<NodeId, Seed>> children_;  ///< in the order in which equal means rank
   std::vector<Tally> tallies_;
-  std::vector<Curtailment::Next> next_;
+  std::vector<bool> out_;
   std::vector<Ends> ends_;
 };
 
-/// Values children by rollouts, one after another in a contest, and stops as soon as it is decided (see Curtailment).
-/// `evaluate` has some(env, state, context, count) of Rollout, which draws the rollouts with the indices context.first
-/// ... context.first + count - 1. A child that cannot win is pruned as not the best. Contests do not wait for each
-/// other.
+/// Values children by rollouts that are drawn in rounds, until the rule of their contest has chosen one. `evaluate` has
+/// some(env, state, context, count) of Rollout, which draws the rollouts with the indices context.first ...
+/// context.first + count - 1. A child that cannot be chosen is pruned as not the best. The rounds of one contest follow
+/// one another, and contests do not wait for each other.
 template <class Env, class Evaluate, class Tree>
-Task<void> curtailed(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Contest> contests, std::uint32_t n) {
+Task<void> hold_contests(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Contest> contests, std::uint32_t n) {
   using Rollouts = ContestRollouts<typename Env::State>;
   std::vector<Rollouts> all;
   std::vector<Task<void>> tasks;
