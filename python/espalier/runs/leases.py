@@ -89,8 +89,8 @@ class HeldLease:
 
 
 def wait_for(folder: Path) -> None:
-    """Waits until nobody works in the folder of a run, for the TERM of a lease at most: whoever had the shard before may
-    live a little longer."""
+    """Waits until nobody works in the folder of a run, for the TERM of a lease at most: its last worker may live
+    a little longer."""
     end = time.monotonic() + TERM
     while time.monotonic() < end:
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,10 +44,10 @@ def ray_run(
 ) -> RunResult:
     """Does `expand` or `answer` in shards, by workers of a Ray cluster, and merges the shards into the folder `out`.
 
-    `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine), "HOST:PORT"
-    or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one for each
-    processor of the cluster, or for each share of `gpus`. `shards` = None: four for each worker, or those of the folder.
-    `gpus` are those of a worker that runs its model in its process. `settings` are those of `expand`, for each worker.
+    `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine),
+    "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one
+    for each processor of the cluster. `shards` = None: four for each worker, or those that the folder has. `gpus`: how
+    many a worker gets, for a model that runs in its process. `settings` are those of `expand`, for each worker.
 
     `out` must be the same folder on all nodes. Call it again with the same settings to continue a run that was stopped.
     Raises Error if shards are not finished, which says why the first is not; MissingPart without Ray.
@@ -119,6 +121,8 @@ def connected(address: str) -> Iterator[ModuleType]:
         return
     own = {"include_dashboard": False, "object_store_memory": 100 << 20} if address == "local" else {}
     try:
+        if found := re.fullmatch(r"(?:ray://)?(\S+):(\d+)", address):  # Ray itself tries for minutes
+            socket.create_connection((found[1], int(found[2])), timeout=10).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
     except Exception as error:  # of many kinds, among them another version of Ray or of Python
         raise Error(f"option 'ray': {address}: {' '.join(str(error).split())}") from None
