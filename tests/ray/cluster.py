@@ -19,28 +19,16 @@ from killing import everything, items
 from ray.cluster_utils import Cluster
 
 IN_FLIGHT = 4
-TRIES = 5
 SMALL = {"object_store_memory": 100 << 20, "include_dashboard": False, "include_log_monitor": False}
 
 
 def made(folder: Path, nodes: int = 2) -> Cluster:
     """A head without a processor for workers, and nodes with one each."""
     head = {"num_cpus": 0, "temp_dir": str(folder), "no_monitor": True, **SMALL}
-    cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     for _ in range(nodes):
-        patient(lambda: cluster.add_node(num_cpus=1, **SMALL))
+        cluster.add_node(num_cpus=1, **SMALL)
     return cluster
-
-
-def patient(start: Callable[[], Any]) -> Any:
-    """Ray gives a node 30 s to start, which a busy machine may exceed."""
-    for _ in range(TRIES - 1):
-        try:
-            return start()
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
-    return start()
 
 
 def command(files: Path, server: ModelServer, limit: int = 8) -> list[object]:

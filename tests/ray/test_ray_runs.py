@@ -13,7 +13,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from cluster import IN_FLIGHT, SMALL, Counted, command, made, owners, patient
+from cluster import IN_FLIGHT, SMALL, Counted, command, made, owners
 from conftest import contents, espalier, expanded, inputs, start
 from espalier.runs import ray_driver
 from ray.cluster_utils import Cluster
@@ -98,7 +98,7 @@ def test_workers_that_are_killed_change_nothing(
 def test_a_node_that_is_lost_changes_nothing(
     cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
 ):
-    lost = patient(lambda: cluster.add_node(num_cpus=1, **SMALL))
+    lost = cluster.add_node(num_cpus=1, **SMALL)
     counted.at(whole[1] // 2, lambda: cluster.remove_node(lost, allow_graceful=False))
     more = ["--out", tmp_path / "out", "--ray", cluster.address, "--workers", NODES + 1, "--shards", 6]
     done = espalier(*command(files, counted.server), *more)
