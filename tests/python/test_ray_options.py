@@ -14,7 +14,7 @@ from conftest import espalier, inputs
 from espalier.cli import main
 from espalier.runs import leases
 from espalier.runs.leases import HeldLease, Lease, read_lease, wait_for
-from espalier.runs.ray_units import Queue, Unit, number_of_shards, read_units
+from espalier.runs.ray_units import Queue, Unit, read_units, settled
 from espalier.runs.ray_worker import Outcome
 
 
@@ -56,11 +56,14 @@ def test_options_of_ray_need_ray_and_a_dry_run_does_not(files: Path, tmp_path: P
     assert done.returncode == 0 and "12 questions" in done.stdout, done.stderr
 
 
-def test_a_folder_keeps_its_number_of_shards(tmp_path: Path):
-    assert number_of_shards(tmp_path / "a", None, 8) == 8
-    assert number_of_shards(tmp_path / "a", None, 12) == number_of_shards(tmp_path / "a", 8, 12) == 8
-    with pytest.raises(esp.errors.InputError, match="holds a run in 8 shards, not 9"):
-        number_of_shards(tmp_path / "a", 9, 8)
+def test_another_number_of_shards_is_refused_before_anything_begins(files: Path, tmp_path: Path):
+    work = tmp_path / "out" / "shards"
+    assert settled(work, 8) is None
+    work.mkdir(parents=True)
+    read_units(work, 8)
+    assert settled(work, None) == settled(work, 8) == 8
+    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--ray", "127.0.0.1:1", "--shards", 9)
+    assert done.returncode == 3 and f"{work}: holds a run in 8 shards, not 9 (option 'shards')" in done.stderr
 
 
 def unit(part: int, *, begun: bool = False, finished: bool = False) -> Unit:

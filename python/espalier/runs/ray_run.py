@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ from .job import RunResult, check, run_job
 from .merge import merge
 from .progress import ProgressView, warning
 from .ray_driver import Driver
-from .ray_units import number_of_shards, read_units
+from .ray_units import Unit, read_units, settled
 
 TASKS = ("expand", "answer")
 OWN = {
@@ -68,31 +68,35 @@ def spread(
     refuse(task, workers, shards, gpus, settings)
     check(task, settings)
     out = Path(settings["out"])
-    questions = len(
-        _core.read_questions(os.fspath(settings["questions"]), settings.get("limit") or 0, task == "expand")
-    )
-    work = out / "shards"
-    folder = _core.WorkFolder(out, f"espalier {task} --ray")
+    file, limit = os.fspath(settings["questions"]), settings.get("limit") or 0
+    questions = len(_core.read_questions(file, limit, task == "expand"))
+    held = _core.WorkFolder(out, f"espalier {task} --ray")
     try:
         if not (out / "run.json").exists():
+            parts = settled(out / "shards", shards)
             with connected(address) as ray:
                 workers = workers or capacity(ray, gpus)
-                units = read_units(work, number_of_shards(work, shards, EACH * workers))
+                units = read_units(out / "shards", parts or shards or EACH * workers)
                 driver = Driver(ray, task, settings, units, questions, progress or ProgressView())
                 driver.drive(workers, gpus)
-            if left := [unit for unit in units if not unit.finished]:
-                why = left[0].why or driver.why or "no worker came to it"
-                raise Error(
-                    f"{len(left)} of {len(units)} shards are not finished; run again to go on; "
-                    f"the first: {left[0].folder}: {' '.join(why.split())}"
-                )
+            complain(units, driver.why)
     finally:
-        folder.release()
+        held.release()
     if not (out / "run.json").exists():
         return merge([unit.folder for unit in units], out=out)
     if "outputs" not in record_of(out):
         raise InputError(f"{out}: holds a run that was begun without Ray: go on without it, or name another folder")
     return run_job(task, settings, progress)  # merged before: it is recognised, or refused by name
+
+
+def complain(units: Sequence[Unit], why: str) -> None:
+    """Raises Error if shards are not finished. `why`: what is known where a shard itself does not say it."""
+    if left := [unit for unit in units if not unit.finished]:
+        why = left[0].why or why or "no worker came to it"
+        raise Error(
+            f"{len(left)} of {len(units)} shards are not finished; run again to go on; "
+            f"the first: {left[0].folder}: {' '.join(why.split())}"
+        )
 
 
 def refuse(task: str, workers: int | None, shards: int | None, gpus: float, settings: Mapping[str, Any]) -> None:

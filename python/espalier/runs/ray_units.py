@@ -53,24 +53,25 @@ class Unit:
         return len(self.failed_on) >= ERRORS or self.lost >= LOST
 
 
-def number_of_shards(folder: Path, wanted: int | None, otherwise: int) -> int:
-    """The number of shards in a folder, which is settled once. Raises InputError if another one is wanted."""
+def settled(folder: Path, wanted: int | None) -> int | None:
+    """The number of shards in a folder, None = it has none yet. Raises InputError if another number is wanted."""
     file = folder / "shards.json"
     try:
-        kept = Fields(str(file), read_object(file)).whole("shards")
+        parts = Fields(str(file), read_object(file)).whole("shards")
     except FileNotFoundError:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(file, f'{{"shards": {wanted or otherwise}}}\n')
-        return wanted or otherwise
-    if wanted not in (None, kept):
+        return None
+    if wanted not in (None, parts):
         raise InputError(
-            f"{folder}: holds a run in {kept} shards, not {wanted} (option 'shards'): leave the option out, or name "
+            f"{folder}: holds a run in {parts} shards, not {wanted} (option 'shards'): leave the option out, or name "
             "another folder"
         )
-    return kept
+    return parts
 
 
 def read_units(folder: Path, parts: int) -> list[Unit]:
+    """The shards in a folder, which from now on has this number of them."""
+    folder.mkdir(exist_ok=True)
+    write_text(folder / "shards.json", f'{{"shards": {parts}}}\n')
     units = []
     for part in range(1, parts + 1):
         unit = Unit(part, folder / f"shard-{part}", False, False, Lease())
