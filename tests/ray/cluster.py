@@ -22,7 +22,7 @@ IN_FLIGHT = 4
 SMALL = {"object_store_memory": 100 << 20, "include_dashboard": False, "include_log_monitor": False}
 
 
-def made(folder: Path, nodes: int = 2) -> Cluster:
+def made(folder: Path, nodes: int) -> Cluster:
     """A head without a processor for workers, and nodes with one each."""
     head = {"num_cpus": 0, "temp_dir": str(folder), "no_monitor": True, **SMALL}
     cluster = Cluster(initialize_head=True, head_node_args=head)
