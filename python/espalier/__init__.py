@@ -55,6 +55,7 @@ from .rounds import improve
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
 from .runs.merge import merge
+from .runs.ray_run import ray_run
 from .runs.rescore import rescore
 from .search.grow import run
 from .search.method import Method
@@ -106,6 +107,7 @@ __all__ = [
     "expand",
     "improve",
     "merge",
+    "ray_run",
     "read_passages",
     "read_questions",
     "read_trees",

@@ -9,9 +9,10 @@ import sys
 from ..datasets import conversion
 from ..runs.job import RunResult
 from ..runs.summary import labels, shares
+from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_method_option, add_run_options
 from .shared.task import do_task, tell_end
-from .shared.track import add_track_option, tracked
+from .shared.track import add_track_option
 
 SUMMARY = "Answer questions; no gold is needed and none is seen."
 EXAMPLES = (
@@ -25,12 +26,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_method_option(parser)
     add_run_options(parser)
     add_track_option(parser)
+    add_ray_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if hint := conversion(arguments.questions):
         print(f"espalier: without gold answers, as {hint}", file=sys.stderr)
-    result = do_task("answer", arguments, tracked(arguments.track), without=["track"])
+    result = do_task("answer", arguments, job_of(arguments), without=["track", *RAY_OPTIONS])
     if result is None:
         return 0
     if arguments.json:

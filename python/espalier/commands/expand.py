@@ -6,9 +6,10 @@ import argparse
 import json
 
 from ..runs.summary import readable
+from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_method_option, add_run_options
 from .shared.task import do_task, tell_end
-from .shared.track import add_track_option, tracked
+from .shared.track import add_track_option
 
 SUMMARY = "Grow trees, harvest training data, write answers and a report."
 EXAMPLES = (
@@ -23,10 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_method_option(parser)
     add_run_options(parser)
     add_track_option(parser)
+    add_ray_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    result = do_task("expand", arguments, tracked(arguments.track), without=["track"])
+    result = do_task("expand", arguments, job_of(arguments), without=["track", *RAY_OPTIONS])
     if result is None:
         return 0
     if arguments.json:

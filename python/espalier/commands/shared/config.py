@@ -17,7 +17,10 @@ from ...runs.progress import ProgressView
 
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
-NOT_KEPT = ("help", "config", "json", "dry-run", "like", "overwrite", "replay", "track")
+NOT_KEPT = (
+    *("help", "config", "json", "dry-run", "like", "overwrite", "replay", "track"),
+    *("ray", "workers", "shards", "gpus"),
+)
 """What does not belong to the run that a file describes."""
 
 
@@ -179,12 +182,12 @@ class Recorded(ProgressView):
 
     def __init__(self, folder: Path, config: Mapping[str, Any], view: Callable[[Progress], None]) -> None:
         super().__init__()
-        self._file, self._config, self._view = folder / "config.json", config, view
+        self._file, self._config, self.view = folder / "config.json", config, view
         self._written = False
 
     def __call__(self, progress: Progress) -> None:
         self.write()
-        self._view(progress)
+        self.view(progress)
 
     def write(self, *, anew: bool = True) -> None:
         """Writes once. An existing file is kept unless `anew`, for instance for a run that was finished before."""

@@ -32,14 +32,18 @@ def add_track_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def tracked(texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, float]] | None = None) -> Job:
-    """`run_job` with trackers, which begin once the run has accepted its folder: not where it was finished before.
+def tracked(
+    texts: Sequence[str],
+    scores: Callable[[RunResult], Mapping[str, float]] | None = None,
+    run: Job = run_job,
+) -> Job:
+    """`run` with trackers, which begin once the run has accepted its folder: not where it was finished before.
 
     They are told the `scores` of a run that has no open question. Raises ValueError for an unknown tracker, MissingPart
     where its library is missing.
     """
     if not texts:
-        return run_job
+        return run
     begins = [chosen(text) for text in texts]
 
     @contextmanager
@@ -65,7 +69,7 @@ def tracked(texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, flo
                 tracker(at)
 
         with redirect_stdout(sys.stderr), ExitStack() as stack:  # standard output is the command's, not a library's
-            result = run_job(task, settings, tell)
+            result = run(task, settings, tell)
             if tracker is not None and scores is not None and not result.open:
                 figures = scores(result)
                 with named():

@@ -1,0 +1,248 @@
+"""The driver of a run by workers of Ray, with a Ray whose actors work at once in this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import espalier as esp
+import pytest
+from conftest import contents, expanded
+from espalier.runs import ray_driver, ray_run
+from espalier.runs.ray_worker import Outcome, Place
+
+HERE = Path.cwd()
+
+
+class RayError(Exception):
+    pass
+
+
+class RayTaskError(RayError):
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+
+
+class Silent(Exception):
+    """Work that never ends."""
+
+
+class FakeRay:
+    """A cluster. `meet` is called before each piece of work with its actor's number and the shard, and may raise."""
+
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+
+    def __init__(self, meet: Callable[[int, str], None] = lambda actor, shard: None) -> None:
+        self.meet = meet
+        self.actors = 0
+        self.killed: list[int] = []
+        self.work: list[tuple[int, str]] = []
+
+    def remote(self, made: type) -> FakeRay:
+        self._made = made
+        return self
+
+    def options(self, **_: object) -> SimpleNamespace:
+        def actor() -> SimpleNamespace:
+            number, worker = self.actors, self._made()
+            self.actors += 1
+
+            def begin(*arguments: Any) -> object:
+                return self.done(lambda: worker.begin(*arguments)._replace(node=f"node {number % 2}"))
+
+            def work(task: str, settings: Any, lease: str, attempt: int) -> object:
+                self.work.append((number, settings["shard"]))
+
+                def do() -> object:
+                    self.meet(number, settings["shard"])
+                    return worker.work(task, settings, lease, attempt)
+
+                return self.done(do)
+
+            methods = {"begin": begin, "work": work}
+            return SimpleNamespace(number=number, **{n: SimpleNamespace(remote=m) for n, m in methods.items()})
+
+        return SimpleNamespace(remote=actor)
+
+    def done(self, do: Callable[[], object]) -> Any:
+        try:
+            return Ref(do())
+        except (RayError, Silent) as error:
+            return Ref(error)
+        except Exception as error:
+            return Ref(RayTaskError(error))
+
+    def wait(self, refs: Sequence[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+        ready = [ref for ref in refs if not isinstance(ref.value, Silent)]
+        return ready[:1], []
+
+    def get(self, ref: Any) -> Any:
+        if isinstance(ref.value, Exception):
+            raise ref.value
+        return ref.value
+
+    def kill(self, actor: SimpleNamespace) -> None:
+        self.killed.append(actor.number)
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0, "GPU": 4.0}
+
+    def get_runtime_context(self) -> SimpleNamespace:
+        return SimpleNamespace(get_node_id=lambda: "")
+
+
+class Ref:
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+@pytest.fixture
+def spread(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Does the run by workers of a fake Ray."""
+
+    def run(ray: FakeRay, **more: Any) -> Any:
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+        return esp.ray_run("expand", **{"set": {"n": 1}, "limit": 6, "shards": 4, "workers": 2, **data, **more})
+
+    yield run
+    os.chdir(HERE)
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("whole")
+    expanded(files, out, set={"n": 1}, limit=6)
+    return contents(out)
+
+
+def test_shards_become_the_bytes_of_one_run_and_the_progress_is_of_all(
+    spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path
+):
+    ray, told = FakeRay(), []
+    done = spread(ray, out=tmp_path / "out", progress=lambda at: told.append((at.questions_done, at.questions)))
+    assert contents(tmp_path / "out") == whole and done.open == 0 and not done.recognised
+    assert [shard for _, shard in ray.work] == ["1/4", "2/4", "3/4", "4/4"]
+    assert told[-1] == (6, 6) and told == sorted(told)
+    assert sorted(set(ray.killed)) == [0, 1], "no worker outlives its driver"
+    again = FakeRay()
+    assert spread(again, out=tmp_path / "out").recognised and not again.actors
+
+
+def test_lost_workers_are_replaced(
+    spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    def meet(actor: int, shard: str) -> None:
+        if actor in (0, 2):
+            raise RayError("the node died")
+
+    ray = FakeRay(meet)
+    spread(ray, out=tmp_path / "out")
+    assert contents(tmp_path / "out") == whole
+    assert ray.actors == 4 and caplog.text.count("lost its worker") == 2
+    attempts = [ray_driver.read_lease(file).attempt for file in (tmp_path / "out/shards").glob("*.lease")]
+    assert sorted(attempts) == [1, 1, 1, 1], "a worker that was lost before it began left no lease"
+
+
+def test_a_worker_without_a_heartbeat_is_replaced(
+    spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ray_driver, "TERM", 0.0)
+
+    def meet(actor: int, shard: str) -> None:
+        if actor == 1:
+            raise Silent
+
+    ray = FakeRay(meet)
+    spread(ray, out=tmp_path / "out")
+    assert contents(tmp_path / "out") == whole
+    assert ray.actors == 3 and 1 in ray.killed
+
+
+def test_what_fails_at_one_node_goes_to_another_and_then_is_left(
+    spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    worked = ray_driver.Worker.work
+
+    def full(self: Any, task: str, settings: Any, lease: str, attempt: int) -> Outcome:
+        if (settings["shard"], len(ray.work)) in broken or (settings["shard"], 0) in broken:
+            return Outcome(error="No space left on device")
+        return worked(self, task, settings, lease, attempt)
+
+    monkeypatch.setattr(ray_driver.Worker, "work", full)
+    ray, broken = FakeRay(), {("1/4", 1)}
+    spread(ray, out=tmp_path / "one")
+    assert contents(tmp_path / "one") == whole
+    nodes = [actor % 2 for actor, shard in ray.work if shard == "1/4"]
+    assert sorted(nodes) == [0, 1]
+
+    ray, broken = FakeRay(), {("3/4", 0)}
+    with pytest.raises(esp.errors.Error, match=r"1 of 4 shards are not finished.*shard-3: No space left on device$"):
+        spread(ray, out=tmp_path / "two")
+    assert [shard for _, shard in ray.work].count("3/4") == 2 and not (tmp_path / "two/run.json").exists()
+    ray, broken = FakeRay(), set()
+    spread(ray, out=tmp_path / "two")
+    assert contents(tmp_path / "two") == whole
+    assert [shard for _, shard in ray.work] == ["1/4", "3/4"], "the first finished one accepts the options"
+
+
+def test_workers_that_cannot_begin_end_the_run_with_the_reason(
+    spread: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def other(self: Any, *arguments: Any) -> Place:
+        return Place("", "far", "9.9")
+
+    monkeypatch.setattr(ray_driver.Worker, "begin", other)
+    with pytest.raises(esp.errors.Error, match=r"4 of 4 shards are not finished.*far has Espalier 9\.9, not "):
+        spread(FakeRay(), out=tmp_path / "one")
+
+    def lost(self: Any, *arguments: Any) -> Place:
+        raise RayError("no module named espalier")
+
+    monkeypatch.setattr(ray_driver.Worker, "begin", lost)
+    ray = FakeRay()
+    with pytest.raises(esp.errors.Error, match="no module named espalier"):
+        spread(ray, out=tmp_path / "one")
+    assert ray.actors <= 5
+
+    def absent(self: Any, *arguments: Any) -> Place:
+        raise FileNotFoundError("/work: no such folder")
+
+    monkeypatch.setattr(ray_driver.Worker, "begin", absent)
+    with pytest.raises(esp.errors.Error, match="/work: no such folder"):
+        spread(FakeRay(), out=tmp_path / "one")
+
+
+def test_other_options_are_refused_before_a_new_shard_is_begun(spread: Callable[..., Any], tmp_path: Path):
+    def meet(actor: int, shard: str) -> None:
+        if shard != "1/4":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spread(FakeRay(meet), out=tmp_path / "out")
+    ray = FakeRay()
+    with pytest.raises(esp.errors.Error, match=r"shard-1: .*another seed \(1, now 5\)"):
+        spread(ray, out=tmp_path / "out", seed=5)
+    assert {shard for _, shard in ray.work} == {"1/4"}
+
+
+def test_a_folder_of_another_run_is_refused(spread: Callable[..., Any], files: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    expanded(files, out, set={"n": 2}, limit=6)
+    with pytest.raises(ValueError, match=r"another options.n \(2, now 1\)"):
+        spread(FakeRay(), out=out)
+    (out / "run.json").write_text('{"identity": "", "method": "decex"}')
+    with pytest.raises(esp.errors.InputError, match="holds a run that was begun without Ray"):
+        spread(FakeRay(), out=out)
+
+
+def test_as_many_workers_as_the_cluster_has_room_for():
+    ray: Any = FakeRay()
+    assert (ray_run.capacity(ray, 0), ray_run.capacity(ray, 0.5), ray_run.capacity(ray, 9)) == (2, 8, 1)

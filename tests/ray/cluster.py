@@ -1,0 +1,73 @@
+"""A cluster of Ray whose nodes are processes of this machine, and a run over a loopback server that it does."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_agent_register_timeout_ms": "100000"}
+
+from conftest import ModelServer, inputs
+from killing import everything, items
+from ray.cluster_utils import Cluster
+
+IN_FLIGHT = 4
+SMALL = {"object_store_memory": 100 << 20, "include_dashboard": False, "include_log_monitor": False}
+
+
+def made(folder: Path, nodes: int) -> Cluster:
+    """A head without a processor for workers, and nodes with one each."""
+    head = {"num_cpus": 0, "temp_dir": str(folder), "no_monitor": True, **SMALL}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    for _ in range(nodes):
+        cluster.add_node(num_cpus=1, **SMALL)
+    return cluster
+
+
+def command(files: Path, server: ModelServer, limit: int = 8) -> list[object]:
+    """A run whose model and retriever are the server. Each request follows from question and replies."""
+    retriever = ["--retriever", server.url.replace("/v1", "/retrieve"), "--retriever-name", "canned"]
+    model = ["--model", server.url, "--model-name", "m", "--constrain", "off", "--in-flight", IN_FLIGHT]
+    return ["expand", *inputs(files)[:2], "--limit", limit, "--set", "n=2", *model, *retriever]
+
+
+class Counted:
+    """A server that counts what it is asked, and does something once at a number of requests: all wait meanwhile."""
+
+    def __init__(self) -> None:
+        self.server = ModelServer(self.respond)
+        self.asked: Counter[str] = Counter()
+        self._at: dict[int, Callable[[], object]] = {}
+        self._lock = threading.Lock()
+
+    def respond(self, request: dict[str, Any]) -> tuple[int, bytes]:
+        with self._lock:
+            self.asked.update(items(request))
+            if do := self._at.pop(sum(self.asked.values()), None):
+                do()
+        return everything(request)
+
+    def at(self, number: int, do: Callable[[], object]) -> None:
+        """Calls `do` once so many more requests have come."""
+        self._at[sum(self.asked.values()) + number] = do
+
+    @property
+    def again(self) -> int:
+        """Requests that came although they had come before."""
+        return sum(self.asked.values()) - len(self.asked)
+
+
+def owners(out: Path) -> list[int]:
+    """The processes that the leases of unfinished shards name."""
+    found = []
+    for lease in sorted((out / "shards").glob("*.lease")):
+        if not (lease.with_suffix("") / "summary.json").exists():
+            found += [int(number) for number in re.findall(r"process (\d+) on", lease.read_text())]
+    return found

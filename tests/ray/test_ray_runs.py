@@ -1,0 +1,231 @@
+"""Runs that workers of Ray do: the bytes of one run, whoever is lost, and nothing that was finished is paid again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+from cluster import IN_FLIGHT, Counted, command, made, owners
+from conftest import contents, espalier, expanded, inputs, start
+from espalier.runs import ray_driver
+from ray.cluster_utils import Cluster
+
+NODES = 2
+"""Of the workers of a run. One more is lost in the last test."""
+WHOLE = ("report.html", "trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    esp.write_world(folder, passages=300, questions=12, seed=5)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running = made(tmp_path_factory.mktemp("ray"), NODES + 1)
+    yield running
+    running.shutdown()
+
+
+@pytest.fixture
+def counted() -> Iterator[Counted]:
+    made = Counted()
+    with made.server:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], int]:
+    """The files of the run that one process does, and its number of requests."""
+    one, out = Counted(), tmp_path_factory.mktemp("whole")
+    with one.server:
+        done = espalier(*command(files, one.server), "--out", out)
+    assert done.returncode == 0, done.stderr
+    return same(out), sum(one.asked.values())
+
+
+def same(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in WHOLE}
+
+
+def spread(cluster: Cluster, out: Path, *more: object) -> list[object]:
+    return ["--out", out, "--ray", cluster.address, "--workers", NODES, *more]
+
+
+def killed(out: Path) -> None:
+    """Kills a worker that is at a shard."""
+    for number in owners(out)[-1:]:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("task", ["expand", "answer"])
+def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: Path, tmp_path: Path, task: str):
+    for out, more in (("whole", []), ("spread", spread(cluster, tmp_path / "spread", "--shards", 5, "--json"))):
+        done = espalier(task, *inputs(files), "--out", tmp_path / out, *more)
+        assert done.returncode == 0, done.stderr
+    names = WHOLE if task == "expand" else WHOLE[:3]
+    for name in names:
+        assert (tmp_path / "spread" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    configs = [json.loads((tmp_path / out / "config.json").read_text()) | {"out": ""} for out in ("whole", "spread")]
+    assert configs[0] == configs[1]
+    again = espalier(task, *inputs(files), *spread(cluster, tmp_path / "spread"))
+    assert again.returncode == 0 and sorted((tmp_path / "spread/shards").glob("shard-*.lease"))[4:], again.stderr
+
+
+def test_workers_that_are_killed_change_nothing(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    kills = 4
+    for number in range(1, kills + 1):
+        counted.at(number * whole[1] // (kills + 2), lambda: killed(tmp_path / "out"))
+    done = espalier(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert same(tmp_path / "out") == whole[0]
+    assert 2 <= done.stderr.count("lost its worker") <= kills
+    assert counted.again <= kills * 2 * IN_FLIGHT  # at the model and at the retriever
+
+
+def test_a_driver_that_is_killed_goes_on_where_it_was(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out")]
+    for _ in range(2):
+        with start(*line) as driver:
+            counted.at(whole[1] // 3, driver.kill)
+            driver.communicate(timeout=120)
+        assert driver.returncode == -signal.SIGKILL
+    done = espalier(*line)
+    assert done.returncode == 0, done.stderr
+    assert same(tmp_path / "out") == whole[0]
+    assert counted.again <= 2 * NODES * 2 * IN_FLIGHT
+    attempts = [json.loads(lease.read_text())["attempt"] for lease in (tmp_path / "out/shards").glob("*.lease")]
+    assert len(attempts) == 4 * NODES and max(attempts) >= 2
+    asked = sum(counted.asked.values())
+    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+
+
+def test_a_worker_without_a_heartbeat_loses_its_shard(
+    cluster: Cluster,
+    files: Path,
+    whole: tuple[dict[str, bytes], int],
+    tmp_path: Path,
+    counted: Counted,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    monkeypatch.setattr(ray_driver, "TERM", 6.0)
+    stopped: list[int] = []
+
+    def stop() -> None:
+        stopped.extend(owners(tmp_path / "out")[-1:])
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    counted.at(whole[1] // 3, stop)
+    settings: dict[str, Any] = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    del settings["corpus"]
+    url = counted.server.url
+    settings |= {"retriever": url.replace("/v1", "/retrieve"), "retriever_name": "canned", "set": {"n": 2}, "limit": 8}
+    settings |= {"model": url, "model_name": "m", "constrain": "off", "in_flight": IN_FLIGHT, "out": tmp_path / "out"}
+    try:
+        esp.ray_run("expand", address=cluster.address, workers=NODES, **settings)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(stopped[0], signal.SIGKILL)
+    assert same(tmp_path / "out") == whole[0]
+    assert [record.getMessage() for record in caplog.records if "lost its worker" in record.getMessage()]
+
+
+def test_a_second_driver_and_another_number_of_shards_are_refused(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    out, refused = tmp_path / "out", []
+    line = command(files, counted.server)
+    counted.at(whole[1] // 2, lambda: refused.append(espalier(*line, *spread(cluster, out))))
+    done = espalier(*line, *spread(cluster, out, "--shards", 3))
+    assert done.returncode == 0, done.stderr
+    assert [second.returncode for second in refused] == [3]
+    assert f"{out}: somebody works in this folder: process" in refused[0].stderr
+    assert "espalier expand --ray" in refused[0].stderr
+
+    (out / "run.json").unlink()
+    for name in WHOLE:
+        (out / name).unlink()
+    other = espalier(*line, *spread(cluster, out, "--shards", 4))
+    assert other.returncode == 3 and f"{out}/shards: holds a run in 3 shards, not 4" in other.stderr
+    asked = sum(counted.asked.values())
+    assert espalier(*line, *spread(cluster, out)).returncode == 0
+    assert same(out) == whole[0] and sum(counted.asked.values()) == asked
+
+
+def test_a_folder_that_is_no_shard_leaves_the_others_finished(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    out = tmp_path / "out"
+    (out / "shards").mkdir(parents=True)
+    (out / "shards/shard-2").write_text("no folder")
+    expanded(files, out / "shards/shard-3", limit=2, set={"n": 1})
+    line = [*command(files, counted.server), *spread(cluster, out, "--shards", 3)]
+    done = espalier(*line)
+    assert done.returncode == 1 and "3 of 3 shards are not finished" in done.stderr, done.stderr
+    assert not counted.asked, "a folder was begun under other options: nothing new is begun"
+
+    shutil.rmtree(out / "shards/shard-3")
+    done = espalier(*line)
+    assert done.returncode == 1 and "1 of 3 shards are not finished" in done.stderr, done.stderr
+    assert f"the first: {out}/shards/shard-2" in done.stderr
+    assert not (out / "run.json").exists()
+
+    (out / "shards/shard-2").unlink()
+    assert espalier(*line).returncode == 0
+    assert same(out) == whole[0] and counted.again == 0
+
+
+def test_other_options_are_refused_before_anything_is_paid(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    out = tmp_path / "out"
+    line = [*command(files, counted.server), *spread(cluster, out)]
+    with start(*line) as driver:
+        counted.at(whole[1] // 2, driver.kill)
+        driver.communicate(timeout=120)
+    counted.server.settle()
+    asked = sum(counted.asked.values())
+    other = espalier(*line, "--seed", 7)
+    assert other.returncode == 1 and "another seed (1, now 7)" in other.stderr, other.stderr
+    assert sum(counted.asked.values()) == asked
+    assert espalier(*line).returncode == 0 and contents(out)["trees.jsonl"] == whole[0]["trees.jsonl"]
+
+
+def test_a_cluster_that_is_not_there_is_named(files: Path, tmp_path: Path):
+    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--ray", "127.0.0.1:1")
+    assert done.returncode == 1 and done.stderr.startswith("espalier: option 'ray': 127.0.0.1:1: "), done.stderr
+
+
+def test_what_a_node_lacks_is_said(cluster: Cluster, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ray_driver._core, "build_info", lambda: {"version": "9.9"})
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    with pytest.raises(esp.errors.Error, match=r"shards are not finished.* has Espalier .*, not 9\.9"):
+        esp.ray_run("expand", address=cluster.address, workers=1, **data, out=tmp_path / "out")
+
+
+def test_a_node_that_is_lost_changes_nothing(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    lost = cluster.list_all_nodes()[-1]
+    counted.at(whole[1] // 2, lambda: cluster.remove_node(lost, allow_graceful=False))
+    more = ["--out", tmp_path / "out", "--ray", cluster.address, "--workers", NODES + 1, "--shards", 6]
+    done = espalier(*command(files, counted.server), *more)
+    assert done.returncode == 0, done.stderr
+    assert same(tmp_path / "out") == whole[0]
+    assert counted.again <= 2 * IN_FLIGHT
