@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -70,6 +71,14 @@ class Ledger {
   Execution execution;
   /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
   std::shared_ptr<const Ledger> before{};
+  /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget. Neither
+  /// added nor compared.
+  std::function<std::uint64_t(const Costs&)> calls_left{};
+  /// Begins a part of a search with these costs so far.
+  void follow(const Ledger& search) {
+    before = std::make_shared<const Ledger>(search);
+    calls_left = search.calls_left;
+  }
   bool refused = false;  ///< a call was left out, because a budget could not pay for it. Never compared
 
   Costs& operator[](std::string_view purpose) {

@@ -38,12 +38,12 @@ class ContestRollouts {
 
   /// Draws rollouts until the contest is decided.
   template <class Env, class Evaluate, class Tree>
-  Task<void> run(Env* env, Evaluate* evaluate, Tree* tree) {
+  Task<void> run(Env* env, Evaluate* evaluate, Tree* tree, Context start) {
     for (;;) {
       const std::optional<std::size_t> drawing = Curtailment::drawing(tallies_, next_);
       if (!drawing) co_return;
       const auto& [child, seed] = children_[*drawing];
-      const Context context(seed, n_ - tallies_[*drawing].left, &tree->ledger);
+      const Context context = start.under(seed).from(n_ - tallies_[*drawing].left);
       Ends ends = co_await evaluate->some(*env, tree->state(child), context, 1);
       take(*drawing, std::move(ends));
     }
@@ -100,7 +100,8 @@ Task<void> curtailed(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Conte
   std::vector<Rollouts> all;
   std::vector<Task<void>> tasks;
   for (Contest& contest : contests) all.emplace_back(*tree, std::move(contest), n);
-  for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree));
+  const Context start(tree->seed, 0, &tree->ledger);
+  for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree, start));
   co_await gather(std::move(tasks));
   for (Rollouts& one : all) one.enter(*tree);
 }

@@ -84,6 +84,7 @@ class AirRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
+    context = Context(context.seed, context.first, context.ledger, ending() - (kind == sa));
     if (n > 0 && !affords(state, kind, n, context)) {
       context.ledger->refused = true;
       const bool first = simulating_ || kinds(state).front() == kind;
