@@ -49,10 +49,11 @@ class Probes {
   std::map<std::string, Costs> by_purpose;
 };
 
-/// Decides for each purpose whether its replies are held to their grammar, and sets the purpose's option. A decision of
-/// an earlier start of the run is kept. Else a purpose is decided if its server takes grammars and all of its probes
-/// are answered: up to eight completions of prompts with four questions, two at a time until nothing can change. One
-/// that cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
+/// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
+/// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
+/// and all of its probes are answered: up to eight completions of prompts with four questions, two at a time until
+/// nothing can change. One that cannot be decided is free, for good if the questions of this start got replies. Else a
+/// later start decides it.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
@@ -75,7 +76,9 @@ class ConstrainDecision {
       if (chosen(option)) continue;
       const auto old = before.find("options." + option);
       if (old != before.end() && old->second != "null") method.options().set(option, unquoted(old->second));
-      else if (settings.task != Settings::Task::annotate) undecided_.push_back(purpose);
+      else if (settings.task != Settings::Task::annotate &&
+               method.asks(purpose.name, settings.task == Settings::Task::answer))
+        undecided_.push_back(purpose);
     }
   }
 
