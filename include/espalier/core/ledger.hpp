@@ -2,6 +2,7 @@
 
 #include <espalier/core/unread.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -74,6 +75,8 @@ class Ledger {
   /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget. Neither
   /// added nor compared.
   std::function<std::uint64_t(const Costs&)> calls_left{};
+  /// The most prompt tokens for a byte of a prompt's text so far, 0 = none were reported. Never compared.
+  double densest = 0;
   /// Begins a part of a search with these costs so far.
   void follow(const Ledger& search) {
     before = std::make_shared<const Ledger>(search);
@@ -111,6 +114,7 @@ class Ledger {
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
     for (const auto& [purpose, count] : o.execution.ungoverned) execution.ungoverned[purpose] += count;
+    densest = std::max(densest, o.densest);
     refused = refused || o.refused;
     return *this;
   }

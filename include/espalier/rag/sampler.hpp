@@ -7,6 +7,7 @@
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/repair.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -177,6 +178,8 @@ class Sampler {
     costs.completion_tokens += completion.completion_tokens;
     costs.thinking_tokens += completion.thinking_tokens;
     costs.constrained += !body.sampling.grammar.empty();
+    const auto bytes = static_cast<double>(body.shown().size());
+    if (bytes > 0) ledger.densest = std::max(ledger.densest, static_cast<double>(completion.prompt_tokens) / bytes);
     ledger.execution.cached += completion.cached;
     ledger.execution.attempts += completion.attempts;
   }
