@@ -145,7 +145,9 @@ void bind_job(py::module_& m) {
       .def_readonly("best_reward", &run::Progress::best_reward, "Mean reward of the chosen answers.")
       .def_readonly("seconds", &run::Progress::seconds)
       .def_readonly("trouble", &run::Progress::trouble,
-                    "Servers that do not reply, or why the first question is open; '' = none.");
+                    "Servers that do not reply, or why the first question is open; '' = none.")
+      .def_readonly("probes", &run::Progress::probes,
+                    "While probes of the model are asked, how many were answered, else None.");
   m.def(
       "method_options", [](const std::string& method) { return method::make_method(method)->options().help(); },
       py::arg("method"), "(name, default as JSON, allowed values, explanation) of each option.");

@@ -35,8 +35,8 @@ RetrieverPort documents(Scheduler& scheduler) {
 }
 
 /// One tree of a variant, chosen from, as a run makes it.
-rag::Tree grow(method::detail::AirRagFace::Variant variant, std::map<std::string, std::string> set, Scripted model,
-               bool with_gold = false,
+rag::Tree grow(method::detail::AirRagFace::Variant variant, std::map<std::string, std::string> set,
+               std::function<std::vector<Completion>(std::span<const Prompt>)> model, bool with_gold = false,
                std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> encoder = nullptr) {
   method::detail::AirRagFace method(variant);
   for (const auto& [name, value] : set) method.options().set(name, value);
@@ -389,11 +389,33 @@ TEST_CASE("Lite starts with retrieval or transformation; Blender pools other met
 TEST_CASE("L_max caps the input tokens of all rollouts") {
   const rag::Tree tree = grow(full, {{"rollouts", "100"}, {"l_max", "100"}}, script());
   CHECK(tree.ending == Ending::budget);
-  CHECK(tree.ledger.total().prompt_tokens == 100);  // 70, 80 with the direct answer, then RA and the summary
+  CHECK(tree.ledger.total().prompt_tokens <= 100);
   CHECK(output::best_answer(tree));
 }
 
-TEST_CASE("L_max and budgets hold inside a rollout, by hand: 10 tokens a call") {
+TEST_CASE("L_max is a ceiling, because prompts are measured before they are asked") {
+  // A prompt has a token for four bytes, as the model says with its replies.
+  const auto counting = [](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies = script()(prompts);
+    for (std::size_t i = 0; i < prompts.size(); ++i)
+      replies[i].prompt_tokens = static_cast<std::uint32_t>(prompts[i].body().shown().size() / 4 + 1);
+    return replies;
+  };
+  for (const char* rollouts : {"1", "50"})
+    for (std::uint64_t l_max = 300; l_max <= 3000; l_max += 50) {
+      CAPTURE(rollouts);
+      CAPTURE(l_max);
+      const rag::Tree tree = grow(
+          full, {{"rollouts", rollouts}, {"l_max", std::to_string(l_max)}, {"scale_documents", "false"}}, counting);
+      const Costs costs = tree.ledger.total();
+      CHECK(costs.prompt_tokens <=
+            l_max + 3 * costs.completions / 2);  // replies are longer than the 2 tokens they cost
+      CHECK(output::best_answer(tree));
+      if (l_max == 600) CHECK(costs.retrievals > 0);
+    }
+}
+
+TEST_CASE("budgets hold inside a rollout, by hand: 10 tokens a call") {
   const auto steps = [](std::map<std::string, std::string> set) {
     const rag::Tree tree = grow(full, std::move(set), script());
     std::string kinds;
@@ -403,8 +425,7 @@ TEST_CASE("L_max and budgets hold inside a rollout, by hand: 10 tokens a call") 
   };
   using Steps = std::tuple<std::uint64_t, bool, std::string>;
   // analysis and direct answer 20, retrieval answer 30, and the summary instead of a transformation
-  CHECK(steps({{"l_max", "40"}}) == Steps(40, true, "queries sub_answer answer"));
-  CHECK(steps({{"l_max", "70"}}) == Steps(60, true, "queries sub_answer queries sub_answer answer"));
+  CHECK(steps({{"max_calls", "4"}}) == Steps(40, true, "queries sub_answer answer"));
   CHECK(steps({{"max_calls", "6"}}) == Steps(60, true, "queries sub_answer queries sub_answer answer"));
   CHECK(steps({{"max_calls", "7"}}) == Steps(70, false, "queries sub_answer queries sub_answer queries answer"));
   CHECK(steps({{"max_calls", "2"}}) == Steps(20, true, "queries answer"));

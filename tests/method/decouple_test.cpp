@@ -378,6 +378,35 @@ TEST_CASE("a right path is right by its answer: from memory too, and for yes/no 
   }
 }
 
+TEST_CASE("in `code` a yes/no question gives no row in any file, however it was labelled") {
+  const auto rows = [](const char* preset, const char* question) {
+    method::detail::DecoupleRagFace method(false);
+    method.preset(preset);
+    for (const auto& [name, value] : {std::pair("children", "2"), {"rows", "all"}}) method.options().set(name, value);
+    Scheduler scheduler;
+    method.prepare(method::Ports(scheduler.model(labelled(), Scheduler::unlimited),
+                                 scheduler.retriever([](std::span<const Query> queries) {
+                                   return std::vector<Passages>(queries.size(), {Passage("d", "T", "Paris", 1)});
+                                 })),
+                   method.prompts());
+    rag::Example example;
+    example.question = {"q", question};
+    example.gold = {"Paris"};
+    const rag::Tree tree = scheduler.run(method.grow(rag::State(example), 7));
+    std::map<std::string, bool> written;
+    for (const method::Product& product : method.products()) {
+      std::string text;
+      product.rows({tree, "decouple", 7, "{}"}, text);
+      written[product.file] = !text.empty();
+    }
+    return written;
+  };
+  using Written = std::map<std::string, bool>;
+  CHECK(rows("code", "Which is the capital?") == Written{{"sft.jsonl", true}, {"value.jsonl", true}});
+  CHECK(rows("code", "Is Paris the capital?") == Written{{"sft.jsonl", false}, {"value.jsonl", false}});
+  CHECK(rows("paper", "Is Paris the capital?") == Written{{"sft.jsonl", true}, {"value.jsonl", true}});
+}
+
 TEST_CASE("a judge that knows more gives better answers, and better ones than no judge") {
   const sim::World world({.passages = 500, .questions = 100, .seed = 3});
   std::vector<Passage> corpus;

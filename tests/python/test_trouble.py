@@ -157,7 +157,7 @@ def test_a_usage_that_cannot_be_is_said_and_noted(files: Path, tmp_path: Path, w
 
 def told(trouble: str) -> Any:
     numbers = {"questions_done": 0, "questions": 9, "calls": 0, "tokens": 0, "best_reward": 0.0, "seconds": 0.0}
-    return SimpleNamespace(**numbers, trouble=trouble)
+    return SimpleNamespace(**numbers, trouble=trouble, probes=None)
 
 
 def test_every_view_says_a_trouble_once_and_on_a_line_of_its_own(capsys: pytest.CaptureFixture[str]):

@@ -57,6 +57,11 @@ std::vector<rag::Tree> trees(const std::string& name, Job job, const std::vector
   }
   std::vector<rag::Tree> grown = scheduler.run(std::move(searches));
   for (const rag::Tree& tree : grown)
+    for (const auto& [purpose, costs] : tree.ledger.by_purpose()) {
+      CAPTURE(purpose);
+      CHECK(method->asks(purpose, job == Job::answer));
+    }
+  for (const rag::Tree& tree : grown)
     for (NodeId id = 0; id < tree.size(); ++id) {
       CHECK(tree[id].pending == 0);
       std::uint32_t below = 0;

@@ -7,8 +7,12 @@
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace server_test {
 
@@ -76,9 +80,9 @@ class Files {
   TemporaryFolder folder_;
 };
 
-run::RunResult run_job(run::Settings settings) {
+run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
   run::Run job(std::move(settings));
-  return job();
+  return job(hook);
 }
 
 }  // namespace
@@ -189,6 +193,37 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   CHECK_THROWS_WITH(run_job(settings), "option 'constrain-below' is 2.000000, allowed: 0 to 1");
   settings.constrain = "perhaps";
   CHECK_THROWS_WITH(run_job(settings), "option 'constrain' is perhaps, allowed: auto, off, always, draft");
+}
+
+TEST_CASE("only purposes that the task can ask are probed, and the progress says how many probes were answered") {
+  const Files files;
+  std::atomic<int> free = 0;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") return models;
+    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
+    free += grammar ? 0 : 1;
+    return chat(grammar ? reply_to(request.body) : "I <b>think</b> so.");
+  });
+  auto settings = files.settings(server, "answer");
+  settings.task = run::Settings::Task::answer;
+  std::vector<std::uint64_t> told;
+  bool questions = false;
+  const run::RunResult result = run_job(settings, [&](const run::Progress& progress) {
+    if (progress.probes) told.push_back(*progress.probes);
+    if (progress.probes) CHECK_FALSE(questions);
+    else questions |= progress.calls > 0;
+  });
+  CHECK(result.open == 0);
+  CHECK(free == 2 * 2);  // of rollout and forced_answer
+  REQUIRE_FALSE(told.empty());
+  CHECK(std::is_sorted(told.begin(), told.end()));
+  CHECK(told.front() == 0);
+  CHECK(told.back() == 4);
+  CHECK(questions);
+  const std::string record = files.content("answer/run.json");
+  for (const char* purpose : {"rollout", "forced_answer"})
+    CHECK(record.find("sampling." + std::string(purpose) + ".constrain\":\"on\"") != std::string::npos);
+  CHECK(record.find("sampling.termination.constrain\":null") != std::string::npos);
 }
 
 TEST_CASE("a purpose whose probes fail is decided by the next start, and by none once questions got replies") {

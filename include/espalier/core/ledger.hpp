@@ -2,8 +2,10 @@
 
 #include <espalier/core/unread.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -70,6 +72,16 @@ class Ledger {
   Execution execution;
   /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
   std::shared_ptr<const Ledger> before{};
+  /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget. Neither
+  /// added nor compared.
+  std::function<std::uint64_t(const Costs&)> calls_left{};
+  /// The most prompt tokens for a byte of a prompt's text so far, 0 = none were reported. Never compared.
+  double densest = 0;
+  /// Begins a part of a search with these costs so far.
+  void follow(const Ledger& search) {
+    before = std::make_shared<const Ledger>(search);
+    calls_left = search.calls_left;
+  }
   bool refused = false;  ///< a call was left out, because a budget could not pay for it. Never compared
 
   Costs& operator[](std::string_view purpose) {
@@ -102,6 +114,7 @@ class Ledger {
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
     for (const auto& [purpose, count] : o.execution.ungoverned) execution.ungoverned[purpose] += count;
+    densest = std::max(densest, o.densest);
     refused = refused || o.refused;
     return *this;
   }

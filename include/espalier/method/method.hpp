@@ -60,6 +60,8 @@ class Method {
   [[nodiscard]] virtual rag::PromptSet prompts() const = 0;
   /// Checks the options. Throws std::invalid_argument.
   virtual void check() const = 0;
+  /// Whether a task can ask a purpose under the options: `answer`, or `expand` with what it adds to its trees.
+  [[nodiscard]] virtual bool asks(const std::string& /*purpose*/, bool /*answering*/) const { return true; }
   /// What asks the method's prompts: each purpose asks its model, sampled as the options say.
   [[nodiscard]] virtual rag::Sampler sampler(const Ports& ports, const rag::PromptSet& prompts) const = 0;
   /// Sets the models and services. Called once, before the first tree.

@@ -23,9 +23,9 @@ class Path {
   Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)
       : loop_(loop),
         budget_(std::move(budget)),
-        began_(budget_.now()),
         seed_(run_seed, root.question().id),
-        tree_(std::move(root), seed_) {}
+        tree_(std::move(root), seed_),
+        began_(budget_.start(tree_)) {}
 
   [[nodiscard]] const rag::State& state() const { return tree_.state(at_); }
   [[nodiscard]] const std::string& question() const { return state().question().text; }
@@ -152,6 +152,7 @@ class Path {
 
   [[nodiscard]] rag::Tree tree() && {
     if (tree_[at_].status == Status::open) tree_[at_].status = Status::expanded;
+    Budget::end(tree_);
     return std::move(tree_);
   }
 
@@ -200,9 +201,9 @@ class Path {
 
   const rag::Environment& loop_;
   Budget budget_;
-  double began_;
   Seed seed_;
   rag::Tree tree_;
+  double began_;
   NodeId at_ = 0;
   std::uint64_t calls_ = 0;
   bool closed_ = false;

@@ -7,6 +7,7 @@
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/repair.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,7 +36,8 @@ enum class Constrain : std::uint8_t {
 /// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is drawn again up to
 /// `resample` times under new sample indices (docs page "contracts"). After that it is returned unparsed. Greedy
 /// samples are not drawn again. With `repair`, the model is first shown its reply and asked to write it again. A repair
-/// is a completion of the same purpose, under its own seed.
+/// is a completion of the same purpose, under its own seed. Nothing is drawn again or repaired that the budget cannot
+/// pay for, as the context and the draw's own costs show it.
 class Sampler {
  public:
   struct Options {
@@ -87,23 +89,35 @@ class Sampler {
     std::vector<Sample> samples(n);
     std::vector<std::uint32_t> missing;
     for (std::uint32_t i = 0; i < n; ++i) missing.push_back(i);
+    Ledger own = Ledger();  // of this draw alone
+    Context here = context;
+    here.ledger = &own;
     for (std::uint32_t attempt = 0; attempt <= options_.resample && !missing.empty(); ++attempt) {
+      if (attempt > 0) drop_unpaid(context, own, &missing);
       const std::uint32_t first = context.first + attempt * attempt_stride;
       std::vector<Task<Completion>> asked;
       for (const std::uint32_t i : missing) asked.push_back(ask(port(purpose), Prompt(body, seed, first + i)));
       std::vector<Completion> completions = co_await gather(std::move(asked));
-      missing = read(std::move(completions), std::move(missing), *body, context.from(first), &samples);
+      missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples);
       if ((options_.repair || drafts) && !missing.empty()) {
-        std::vector<std::uint32_t> left =
-            co_await repaired(body, missing, context.from(first + repair_stride), &samples);
+        drop_unpaid(context, own, &missing);
+        std::vector<std::uint32_t> left = co_await repaired(body, missing, here.from(first + repair_stride), &samples);
         missing = std::move(left);
       }
       if (body->sampling.temperature == 0) break;
     }
+    *context.ledger += own;
     co_return samples;
   }
 
  private:
+  /// Leaves out the last of these samples if the budget cannot pay for them after the draw's own costs.
+  static void drop_unpaid(const Context& context, const Ledger& own, std::vector<std::uint32_t>* samples) {
+    const std::uint64_t left = context.calls_left(own.total());
+    if (left >= samples->size()) return;
+    samples->resize(left);
+    context.ledger->refused = true;
+  }
   /// Sample indices of later attempts are far above those of first attempts. Those of repairs lie between.
   static constexpr std::uint32_t attempt_stride = 1U << 20, repair_stride = 1U << 19;
 
@@ -164,6 +178,8 @@ class Sampler {
     costs.completion_tokens += completion.completion_tokens;
     costs.thinking_tokens += completion.thinking_tokens;
     costs.constrained += !body.sampling.grammar.empty();
+    const auto bytes = static_cast<double>(body.shown().size());
+    if (bytes > 0) ledger.densest = std::max(ledger.densest, static_cast<double>(completion.prompt_tokens) / bytes);
     ledger.execution.cached += completion.cached;
     ledger.execution.attempts += completion.attempts;
   }

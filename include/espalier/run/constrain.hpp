@@ -49,10 +49,11 @@ class Probes {
   std::map<std::string, Costs> by_purpose;
 };
 
-/// Decides for each purpose whether its replies are held to their grammar, and sets the purpose's option. A decision of
-/// an earlier start of the run is kept. Else a purpose is decided if its server takes grammars and all of its probes
-/// are answered: up to eight completions of prompts with four questions, two at a time until nothing can change. One
-/// that cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
+/// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
+/// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
+/// and all of its probes are answered: up to eight completions of prompts with four questions, two at a time until
+/// nothing can change. One that cannot be decided is free, for good if the questions of this start got replies. Else a
+/// later start decides it.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
@@ -75,12 +76,16 @@ class ConstrainDecision {
       if (chosen(option)) continue;
       const auto old = before.find("options." + option);
       if (old != before.end() && old->second != "null") method.options().set(option, unquoted(old->second));
-      else if (settings.task != Settings::Task::annotate) undecided_.push_back(purpose);
+      else if (settings.task != Settings::Task::annotate &&
+               method.asks(purpose.name, settings.task == Settings::Task::answer))
+        undecided_.push_back(purpose);
     }
   }
 
+  /// turn(number of probes that were answered).
+  using Turn = std::function<void(std::uint64_t)>;
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if there were probes.
-  bool probe(const std::function<void()>& turn) {
+  bool probe(const Turn& turn) {
     if (!undecided_.empty()) check_models();
     std::vector<Purpose> asked, left;
     for (const Purpose& purpose : undecided_) {
@@ -125,7 +130,7 @@ class ConstrainDecision {
   }
   /// Nothing if its server cannot be reached. A replay knows what was asked from its journal alone.
   [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const ModelFor& model,
-                                                  [[maybe_unused]] const std::function<void()>& turn) {
+                                                  [[maybe_unused]] const Turn& turn) {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
 #ifdef ESPALIER_HAS_CURL
@@ -142,8 +147,7 @@ class ConstrainDecision {
   }
 #ifdef ESPALIER_HAS_CURL
   /// The kind of a server. Nothing if it cannot be reached.
-  [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url,
-                                                         const std::function<void()>& turn) const {
+  [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url, const Turn& turn) const {
     if (const auto named = backend::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
       return *named;
     const KnownServers known(folder_ / "servers.json");
@@ -157,7 +161,7 @@ class ConstrainDecision {
     try {
       while (!asked.found()) {
         client.run_once(std::chrono::milliseconds(50));
-        turn();
+        turn(0);
       }
     } catch (const BackendError&) {
       return std::nullopt;  // the run itself will say so
@@ -166,9 +170,14 @@ class ConstrainDecision {
     return *asked.found();
   }
 #endif
-  void ask(const std::vector<Purpose>& purposes, const std::function<void()>& turn) {
+  void ask(const std::vector<Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
-    scheduler.on_turn(turn);
+    std::vector<Ledger> ledgers(purposes.size());
+    scheduler.on_turn([&] {
+      std::uint64_t done = 0;
+      for (const Ledger& ledger : ledgers) done += ledger.total().completions;
+      turn(done);
+    });
     const RunJournal journal(settings_, folder_, "probes");
     const auto port = [&](const ModelFor& model) {
       auto made =
@@ -184,7 +193,6 @@ class ConstrainDecision {
       if (const ModelFor own = source(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
     const rag::Sampler sampler = method_.sampler(ports, prompts_).drawing_once();
-    std::vector<Ledger> ledgers(purposes.size());
     std::vector<bool> answered(purposes.size(), true);
     for (std::uint32_t asked = 0; asked < count; asked += at_once) {
       std::vector<std::size_t> open;  // purposes whose next probes can change the decision

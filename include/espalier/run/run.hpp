@@ -107,7 +107,10 @@ class Run {
       if (now) record = describe(settings_, *method_, prompts);
       if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
     };
-    decided(constrain.probe([&] { tell(settings_.servers.watch->trouble()); }));
+    decided(constrain.probe([&](std::uint64_t probes) {
+      const std::string trouble = settings_.servers.watch->trouble();
+      if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), trouble, probes});
+    }));
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +134,7 @@ struct Progress {
   double best_reward = 0;    ///< mean reward of the chosen answers over the finished questions
   double seconds = 0;
   std::string trouble;  ///< servers that do not reply, or the reason of the first open question, "" = none
+  std::optional<std::uint64_t> probes{};  ///< while probes of the model are asked: how many were answered
 };
 
 /// Called at least every 50 ms. It may throw to stop the run, which leaves a resumable journal.

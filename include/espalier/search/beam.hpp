@@ -47,7 +47,7 @@ class Beam {
     TreeOf<Env> tree(std::move(root), seed);
     std::vector<Place> beam(1);
     beam.front().seed = seed;
-    const double began = options_.budget.now();
+    const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, tree.steps, began)) {
         tree.ending = Ending::budget;
@@ -64,6 +64,7 @@ class Beam {
       std::erase_if(beam, [&](const Place& p) { return tree[p.node].status == Status::terminal; });
       std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     }
+    Budget::end(tree);
     sum_up(tree);
     co_return tree;
   }

@@ -64,7 +64,7 @@ class BestFirst {
     Candidate first;
     first.place.seed = seed;
     waiting.push(first);
-    const double began = options_.budget.now();
+    const double began = options_.budget.start(tree);
     for (std::uint32_t found = 0; !waiting.empty();) {
       const detail::Place place = waiting.top().place;
       waiting.pop();
@@ -84,6 +84,7 @@ class BestFirst {
       for (const detail::Place& child : fresh)
         waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
     }
+    Budget::end(tree);
     sum_up(tree);
     co_return tree;
   }

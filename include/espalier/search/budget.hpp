@@ -13,7 +13,8 @@
 namespace espalier {
 
 /// What one search may cost. 0 = no limit. Engines check it between steps, against costs that were merged in index
-/// order. So a search overshoots by what was under way, and the ledger shows by how much.
+/// order. So a search overshoots by what was under way, and the ledger shows by how much. A reply that cannot be read
+/// is not drawn again once the budget is spent.
 ///
 /// The search takes time from `clock` alone. A search that ended by its clock can be replayed to the byte: set `steps`
 /// to the steps that the tree recorded, or give a `timeout` that remembers them.
@@ -48,6 +49,25 @@ struct Budget {
   [[nodiscard]] bool limited() const {
     return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited;
   }
+  /// Starts a tree's search under this budget, and returns the clock's time.
+  template <class Tree>
+  [[nodiscard]] double start(Tree& tree) const {
+    tree.ledger.refused = false;
+    tree.ledger.calls_left = nullptr;
+    if (!limited()) return 0;
+    Budget limits = *this;
+    limits.clock = nullptr, limits.timeout = nullptr, limits.watch = nullptr;
+    tree.ledger.calls_left = [limits, earlier = before(tree).costs](Costs all) {
+      all += earlier;
+      return limits.calls_left(all);
+    };
+    return now();
+  }
+  /// Ends a tree's search. It ended by this budget if the budget left a call out.
+  template <class Tree>
+  static void end(Tree& tree) {
+    if (tree.ledger.refused) tree.ending = Ending::budget;
+  }
   /// The clock's time in seconds, 0 without a limit of seconds.
   [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
   /// The price of these costs, in the currency of the prices.
@@ -62,6 +82,13 @@ struct Budget {
     return (calls == 0 || spent.completions <= calls) &&
            (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
            (input_tokens == 0 || spent.prompt_tokens <= input_tokens) && (usd == 0 || price(spent) <= usd);
+  }
+  /// How many more completions may be asked after these costs.
+  [[nodiscard]] std::uint64_t calls_left(const Costs& all) const {
+    if ((tokens > 0 && all.prompt_tokens + all.completion_tokens >= tokens) ||
+        (input_tokens > 0 && all.prompt_tokens >= input_tokens) || (usd > 0 && price(all) >= usd))
+      return 0;
+    return calls > 0 ? calls - std::min(calls, all.completions) : unlimited;
   }
   /// The budget that is left after these costs, which must be below the limits.
   [[nodiscard]] Budget after(const Costs& costs, double seconds_spent) const {
@@ -89,10 +116,7 @@ struct Budget {
   [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0) const {
     show(tree);
     if (steps_made >= steps || tree.ledger.refused) return true;
-    const Costs all = costs(tree);
-    return (calls > 0 && all.completions >= calls) ||
-           (tokens > 0 && all.prompt_tokens + all.completion_tokens >= tokens) ||
-           (input_tokens > 0 && all.prompt_tokens >= input_tokens) || (usd > 0 && price(all) >= usd) ||
+    return calls_left(costs(tree)) == 0 ||
            (seconds > 0 && late(tree.seed, steps_made, now() - began + before(tree).seconds >= seconds));
   }
 

@@ -36,7 +36,7 @@ class ContestRollouts {
 
   /// Draws rounds of rollouts until the contest is over.
   template <class Env, class Evaluate, class Tree>
-  Task<void> run(Env* env, Evaluate* evaluate, Tree* tree) {
+  Task<void> run(Env* env, Evaluate* evaluate, Tree* tree, Context start) {
     for (;;) {
       const ContestRound round = rule_(tallies_);
       out_ = round.out;
@@ -46,7 +46,7 @@ class ContestRollouts {
       for (std::size_t i = 0; i < children_.size(); ++i) {
         if (round.draws[i] == 0) continue;
         const auto& [child, seed] = children_[i];
-        const Context context(seed, n_ - tallies_[i].left, &tree->ledger);
+        const Context context = start.under(seed).from(n_ - tallies_[i].left);
         tasks.push_back(evaluate->some(*env, tree->state(child), context, round.draws[i]));
         drawing.push_back(i);
       }
@@ -106,7 +106,8 @@ Task<void> hold_contests(Env* env, Evaluate* evaluate, Tree* tree, std::vector<C
   std::vector<Rollouts> all;
   std::vector<Task<void>> tasks;
   for (Contest& contest : contests) all.emplace_back(*tree, std::move(contest), n);
-  for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree));
+  const Context start(tree->seed, 0, &tree->ledger);
+  for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree, start));
   co_await gather(std::move(tasks));
   for (Rollouts& one : all) one.enter(*tree);
 }

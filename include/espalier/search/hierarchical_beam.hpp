@@ -71,7 +71,7 @@ class HierarchicalBeam {
     TreeOf<Env> tree(std::move(root), seed);
     std::vector<Place> beam;
     admit(*env, tree, tree.root(), seed, beam);
-    const double began = options_.budget.now();
+    const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, depth, began)) {
         tree.ending = Ending::budget;
@@ -82,6 +82,7 @@ class HierarchicalBeam {
       co_await value(env, &tree, &beam);
       beam = next_beam(*env, tree, beam);
     }
+    Budget::end(tree);
     sum_up(tree);
     co_return tree;
   }

@@ -58,7 +58,7 @@ class Layered {
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
-    const double began = options_.budget.now();
+    const double began = options_.budget.start(tree);
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
@@ -73,6 +73,7 @@ class Layered {
       }
       frontier = std::move(next);
     }
+    Budget::end(tree);
     sum_up(tree);
     co_return tree;
   }

@@ -17,7 +17,7 @@ class Watch {
       : options_(&options),
         stop_(stop),
         idle_(!options.budget.limited() && !options.solve && never_stops),
-        began_(options.budget.now()) {
+        began_(options.budget.start(tree)) {
     tree.ending = Ending::done;
   }
   /// Asked before each simulation: true if the search is over.

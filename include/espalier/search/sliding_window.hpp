@@ -71,12 +71,12 @@ class SlidingWindow {
     const bool valued = node.status == Status::terminal && node.pending > 0;  // by an earlier simulation
     const bool value_first = detail::value_first(engine_->options_, *tree_, place);
     hold(place.node, 1);
+    if (engine_->options_.budget.limited()) flight->ledger.follow(tree_->ledger);
     if (node.status == Status::growing) evaluate_again(flight);
     else if (node.status == Status::open && !value_first) begin_growth(flight);
     else if (engine_->needs_value(*tree_, place.node) && !valued)
       flight->leaves.emplace_back(tree_->state(place.node), place.seed);
     else co_return false;
-    if (engine_->options_.budget.limited()) flight->ledger.before = std::make_shared<const Ledger>(tree_->ledger);
     flight->done = Event();
     flight->tasks.push_back(work(flight));
     start(flight->tasks.back());

@@ -46,7 +46,7 @@ class Trajectories {
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
-    const double began = options_.budget.now();
+    const double began = options_.budget.start(tree);
     std::vector<Place> ends;
     for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, i});
     while (true) {
@@ -62,6 +62,7 @@ class Trajectories {
       co_await step(env, &tree, &ends);
     }
     co_await value(env, &tree);
+    Budget::end(tree);
     sum_up(tree);
     co_return tree;
   }

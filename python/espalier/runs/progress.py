@@ -39,7 +39,10 @@ def describe(progress: Progress) -> str:
     rate = progress.calls / progress.seconds if progress.seconds > 0 else 0.0
     left = eta(progress.questions_done, progress.questions, progress.seconds)
     trouble = textwrap.shorten(progress.trouble, 50, placeholder=" ...")
-    return (f"{trouble}; " if trouble else "") + (
+    before = f"{trouble}; " if trouble else ""
+    if progress.probes is not None:
+        return before + f"probing which prompts need a grammar, {progress.probes} probes answered"
+    return before + (
         f"{progress.questions_done}/{progress.questions} questions, {progress.calls:,} calls, "
         f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {left}"
     )

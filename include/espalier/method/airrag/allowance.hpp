@@ -3,6 +3,8 @@
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -10,9 +12,10 @@
 
 namespace espalier::method::detail {
 
-/// What a search may still spend, as seen from inside one of its simulations. A call to come is taken to cost as much
-/// as the dearest purpose so far, in the mean of its calls. A call that shows the documents of several retrievals costs
-/// as many retrieval answers, if that is more.
+/// What a search may still spend, as seen from inside one of its simulations. A prompt of known size is taken to have
+/// as many tokens for a byte as the densest prompt of the search so far. Its reply is as long as those of the purpose
+/// with the longest ones, in the mean. The prompts of a choice are not known yet. Each is taken to cost as much as
+/// those of the dearest purpose, and as the retrieval answers whose documents it shows.
 class Allowance {
  public:
   /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
@@ -26,6 +29,25 @@ class Allowance {
     Costs more = earlier_;
     for (const auto& [n, retrievals] : calls) more += cost(n, retrievals);
     return budget_.affords(costs_.total(), more);
+  }
+  /// True if these costs can be paid for.
+  [[nodiscard]] bool affords(Costs more) const {
+    more += earlier_;
+    return budget_.affords(costs_.total(), more);
+  }
+  /// The costs of n calls with a prompt of so many bytes.
+  [[nodiscard]] Costs calls(std::uint32_t n, std::size_t bytes) const {
+    const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * costs_.densest));
+    return {.completions = n, .prompt_tokens = n * tokens, .completion_tokens = cost(n, 1).completion_tokens};
+  }
+  /// The costs of n calls of a purpose, each as the mean of those so far.
+  [[nodiscard]] Costs calls(std::uint32_t n, const std::string& purpose) const {
+    Costs sum{.completions = n};
+    if (!made(purpose)) return sum;
+    const Costs& own = costs_.by_purpose().find(purpose)->second;
+    sum.prompt_tokens = n * ((own.prompt_tokens + own.completions - 1) / own.completions);
+    sum.completion_tokens = n * ((own.completion_tokens + own.completions - 1) / own.completions);
+    return sum;
   }
   /// True if a call of this purpose was made.
   [[nodiscard]] bool made(const std::string& purpose) const {

@@ -8,6 +8,8 @@
 #include <espalier/rag/environment.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <set>
@@ -84,14 +86,12 @@ class AirRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
-    if (n > 0 && !affords(state, kind, n, context)) {
-      context.ledger->refused = true;
-      const bool first = simulating_ || kinds(state).front() == kind;
-      n = first && may_end(state, context) ? 1 : 0;
-      kind = forced;
-    }
     if (n == 0) return as_task(std::vector<Proposal<Action>>());
-    return draw(this, std::move(state), kind, n, std::move(context));
+    context = Context(context.seed, context.first, context.ledger, ending() - (kind == sa));
+    Left left;
+    if (options_.budget.limited())
+      left = std::make_shared<const detail::Allowance>(options_.budget, *context.ledger, state.spent_before());
+    return draw(this, std::move(state), kind, n, std::move(context), std::move(left));
   }
 
   template <class = void>
@@ -120,28 +120,62 @@ class AirRagEnvironment {
   [[nodiscard]] std::uint32_t ending() const {
     return 1 + (options_.terminal_reward == AirRagOptions::TerminalReward::reward_model);
   }
-  /// True if the budget pays for n samples of an action, where a node grows for those of the actions before it too, and
-  /// for what ends a path after that.
-  [[nodiscard]] bool affords(const State& state, Kind kind, std::uint32_t n, const Context& context) const {
-    if (!options_.budget.limited()) return true;
-    std::uint32_t calls = n;
-    bool ends = kind == sa;
-    if (!simulating_) {
-      calls = 0;
-      for (const Kind each : kinds(state)) {
-        calls += samples(each);
-        if (each == kind) break;
-      }
+  /// What may be spent when an action is proposed, null without a budget.
+  using Left = std::shared_ptr<const detail::Allowance>;
+  using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
+
+  static std::size_t place(Kind kind) { return kind - std::size_t(say); }
+  static const char* purpose(Kind kind) {
+    static constexpr std::array<const char*, 5> names{"say", "da", "ra", "qt", "sa"};
+    return names[place(kind)];
+  }
+  /// The query that waited longest.
+  [[nodiscard]] std::string next_query(const State& state) const {
+    const Progress p = progress(state);
+    return p.queries.empty() ? "(none)" : p.queries.front();
+  }
+  [[nodiscard]] Slots slots(const State& state, const Passages& documents) const {
+    Slots slots = loop_.slots(state.view());
+    slots.emplace_back("query", rag::render_text(next_query(state)));
+    slots.emplace_back("documents", rag::render_documents(documents, *airrag_protocol()));
+    return slots;
+  }
+  [[nodiscard]] std::size_t bytes(Kind kind, const State& state, const Passages& documents) const {
+    const auto body = loop_.sampler().prompts().render(purpose(kind), slots(state, documents), Sampling());
+    return body->shown().size();
+  }
+  /// The costs of what ends a path: the summary, and its score.
+  [[nodiscard]] Costs ends(const State& state, const detail::Allowance& left) const {
+    Costs all = left.calls(1, bytes(sa, state, detail::evidence(state)));
+    all += left.calls(ending() - 1, "process_reward");
+    return all;
+  }
+  /// True if the budget pays for n samples of an action that shows these documents, where a node grows for those of the
+  /// actions before it too, and for what ends a path after that.
+  [[nodiscard]] bool affords(const State& state, Kind kind, std::uint32_t n, const Passages& documents,
+                             const Left& left) const {
+    if (!left) return true;
+    Costs more;
+    for (const Kind each : simulating_ ? std::vector<Kind>() : kinds(state)) {
+      if (each == kind) break;
+      more += left->calls(samples(each), purpose(each));
     }
-    const std::uint32_t shown = state.retrievals() + (kind == ra);
-    return detail::Allowance(options_.budget, *context.ledger, state.spent_before())
-        .affords({{calls, kind == ra ? 1 : shown}, {ending() - ends, shown}});
+    more += left->calls(simulating_ ? n : samples(kind), bytes(kind, state, documents));
+    if (kind == sa) more += left->calls(ending() - 1, "process_reward");
+    else {
+      State after = state;  // but for the words of the reply
+      if (kind == ra)
+        after = state.with(rag::Segment(rag::SegmentKind::query, rag::ModelText(next_query(state))))
+                    .with(rag::Segment(documents))
+                    .with(rag::Segment(rag::SegmentKind::sub_answer, rag::ModelText("")));
+      more += ends(after, *left);
+      more.prompt_tokens += left->calls(1, 0).completion_tokens;
+    }
+    return left->affords(more);
   }
   /// True if the budget pays for a summary, or if nothing was answered yet: a question is never dropped.
-  [[nodiscard]] bool may_end(const State& state, const Context& context) const {
-    const detail::Allowance left(options_.budget, *context.ledger, state.spent_before());
-    return left.affords({{ending(), state.retrievals()}}) ||
-           !(left.made("sa") || (options_.da_terminal && left.made("da")));
+  [[nodiscard]] bool may_end(const State& state, const detail::Allowance& left) const {
+    return left.affords(ends(state, left)) || !(left.made("sa") || (options_.da_terminal && left.made("da")));
   }
   [[nodiscard]] std::vector<Kind> legal_actions(const State& state) const {
     if (state.answer()) return {};
@@ -170,37 +204,35 @@ class AirRagEnvironment {
   }
 
   [[nodiscard]] std::uint32_t samples(Kind kind) const {
-    switch (kind) {
-      case say:
-        return options_.n_say;
-      case da:
-        return options_.n_da;
-      case ra:
-        return options_.n_ra;
-      case qt:
-        return options_.n_qt;
-      default:
-        return options_.n_sa;
-    }
+    const std::array<std::uint32_t, 5> own{options_.n_say, options_.n_da, options_.n_ra, options_.n_qt, options_.n_sa};
+    return own[place(kind)];
   }
   template <class = void>
   static Task<std::vector<Proposal<Action>>> draw(const AirRagEnvironment* self, State state, Kind kind,
-                                                  std::uint32_t n, Context context) {
+                                                  std::uint32_t n, Context context, Left left) {
     using Says = rag::SegmentKind;
     const rag::Environment& loop = self->loop_;
-    const Progress p = self->progress(state);
-    const std::string query = p.queries.empty() ? std::string("(none)") : p.queries.front();
-    auto slots = loop.slots(state.view());
-    slots.emplace_back("query", rag::render_text(query));
+    Passages documents = kind == ra ? Passages() : detail::evidence(state);
+    std::shared_ptr<const Passages> found;
+    if (kind == ra && self->affords(state, ra, n, documents, left)) {
+      const std::string query = self->next_query(state);
+      found = std::make_shared<const Passages>(co_await loop.find(query, context));
+      documents = *found;
+    }
+    if (!self->affords(state, kind, n, documents, left)) {
+      context.ledger->refused = true;
+      const bool first = self->simulating_ || self->kinds(state).front() == kind;
+      if (!first || !self->may_end(state, *left)) co_return std::vector<Proposal<Action>>();
+      n = 1;
+      kind = forced;
+      documents = detail::evidence(state);
+    }
+    Slots slots = self->slots(state, documents);
     if (kind == say) co_return co_await loop.draw("say", std::move(slots), n, context, Says::queries);
     if (kind == da) {
       const auto says = self->options_.da_terminal ? Says::answer : Says::own_answer;
       co_return co_await loop.draw("da", std::move(slots), n, context, says);
     }
-    std::shared_ptr<const Passages> found;
-    if (kind == ra) found = std::make_shared<const Passages>(co_await loop.find(query, context));
-    slots.emplace_back("documents",
-                       rag::render_documents(found ? *found : detail::evidence(state), *airrag_protocol()));
     if (kind == qt) co_return co_await loop.draw("qt", std::move(slots), n, context, Says::queries);
     if (kind >= sa) co_return co_await loop.draw("sa", std::move(slots), n, context, Says::answer, kind == forced);
     auto answers = co_await loop.draw("ra", std::move(slots), n, context, Says::sub_answer);

@@ -55,7 +55,8 @@ class AirRagEvaluation {
     if (result.terminals.empty() || !result.terminals.front().first.answer()) co_return result;
     const rag::State end = result.terminals.front().first;
     if (self->reward_ == AirRagOptions::TerminalReward::reward_model) {
-      const std::optional<double> score = co_await self->judge_(end, context);
+      const Context after(context.seed, context.first, context.ledger);  // the costs of the path
+      const std::optional<double> score = co_await self->judge_(end, after);
       result.known = score.has_value();
       result.value = result.terminals.front().second = score.value_or(0);
     } else if (self->reward_ == AirRagOptions::TerminalReward::embedding) {

@@ -72,6 +72,14 @@ class AirRagFace final : public RagMethod {
     if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
   }
 
+  [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
+    using enum AirRagOptions::Select;
+    if (purpose == "say" || purpose == "da") return !options_.lite;
+    if (purpose == "refine") return options_.select == refine;
+    if (purpose != "process_reward") return true;
+    const bool rewards = options_.terminal_reward == AirRagOptions::TerminalReward::reward_model;
+    return (answering && rewards) || options_.select == reward_model;
+  }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
     return search(this, gold_.get(), std::move(root), seed);
   }

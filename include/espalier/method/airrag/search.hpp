@@ -53,7 +53,7 @@ class AirRag {
     Mcts engine(options, AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
                 Uct({.w = o.w}), detail::AirBackup(o.terminal_reward, answers));
     rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
-    if (tree.ledger.refused) tree.ending = Ending::budget;
+    Budget::end(tree);
     detail::add_candidates(tree, self->environment_.loop());
     co_return tree;
   }

@@ -76,6 +76,11 @@ class DecExRagFace final : public RagMethod {
     if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
   }
 
+  [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
+    const bool policy = options_.form == DecExRagOptions::Form::policy;
+    if (!policy && !(answering && inference_ == Inference::policy)) return true;
+    return purpose == "rollout" || purpose == "forced_answer";
+  }
   [[nodiscard]] bool needs_gold() const override { return reward_ != Reward::agreement; }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
 

@@ -117,6 +117,12 @@ class DecoupleRagFace final : public RagMethod {
     if (!(rows_.policy_plan >= -1 && rows_.policy_plan <= 1)) bad_option("policy_plan", rows_.policy_plan, "-1 to 1");
   }
 
+  [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
+    if (purpose == "judge") return !answering || options_.values == Values::judge;
+    if (purpose == "judge_answer") return !answering && options_.terminal == DecoupleRagOptions::Terminal::judge;
+    if (purpose == "step") return !answering;
+    return answering || purpose == "forced_answer";
+  }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*labels_)(std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return (*beam_)(std::move(root), seed); }
   [[nodiscard]] std::vector<Product> products() const override {

@@ -20,7 +20,7 @@ struct ValueRowOptions {
   double recall = 0.8;       ///< smallest answer recall of a right path, [0, 1]
   std::size_t wrong = 10;    ///< largest number of wrong paths per question
   double policy_plan = 0.7;  ///< a path with a lower last plan value gives no policy loss, [-1, 1]
-  bool skip_yes_no = false;  ///< yes/no questions give no rows, as in the published code
+  bool skip_yes_no = false;  ///< yes/no questions give no row of any product, as in the published code
 };
 
 namespace detail {

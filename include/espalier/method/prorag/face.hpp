@@ -113,6 +113,17 @@ class ProRagFace final : public RagMethod {
     if (!std::isfinite(refinement_.threshold)) bad_option("rft_threshold", refinement_.threshold, "a number");
   }
 
+  [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
+    using Grow = ProRagOptions::Grow;
+    const bool guided = guide_.guide != ProGuideOptions::Guide::none;
+    if (purpose == "step") return answering ? guided : options_.grow != Grow::none;
+    if (purpose == "rollout") return answering ? !guided : options_.grow == Grow::search;
+    if (purpose == "forced_answer") return answering && options_.force_answer;
+    if (answering) return guided && purpose == "process_reward";
+    if (purpose == "judge") return annotate_ == Annotate::judge || annotate_ == Annotate::both;
+    if (purpose == "process_reward") return annotate_ == Annotate::prm || annotate_ == Annotate::both;
+    return annotate_ == Annotate::cold_start;
+  }
   [[nodiscard]] bool retrieves() const override { return options_.grow != ProRagOptions::Grow::none; }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return grown(this, std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return (*policy_)(std::move(root), seed); }
