@@ -213,10 +213,10 @@ def test_workers_that_cannot_begin_end_the_run_with_the_reason(
     assert ray.actors <= 5
 
     def absent(self: Any, *arguments: Any) -> Place:
-        raise FileNotFoundError("/work: no such folder")
+        raise FileNotFoundError("/elsewhere: no such folder")
 
     monkeypatch.setattr(ray_driver.Worker, "begin", absent)
-    with pytest.raises(esp.errors.Error, match="/work: no such folder"):
+    with pytest.raises(esp.errors.Error, match="/elsewhere: no such folder"):
         spread(FakeRay(), out=tmp_path / "one")
 
 
