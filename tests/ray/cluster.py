@@ -39,7 +39,10 @@ def command(files: Path, server: ModelServer, limit: int = 8) -> list[object]:
 
 
 class Counted:
-    """A server that counts what it is asked, and does something once at a number of requests: all wait meanwhile."""
+    """A server that counts what its model is asked, and does something at a number of requests: all wait meanwhile.
+
+    A prompt names its question, so no two shards ask the same. Queries to the retriever may be those of another shard.
+    """
 
     def __init__(self) -> None:
         self.server = ModelServer(self.respond)
@@ -48,6 +51,8 @@ class Counted:
         self._lock = threading.Lock()
 
     def respond(self, request: dict[str, Any]) -> tuple[int, bytes]:
+        if "messages" not in request:
+            return everything(request)
         with self._lock:
             self.asked.update(items(request))
             if do := self._at.pop(sum(self.asked.values()), None):
