@@ -91,7 +91,8 @@ demo: install
 	  --model simulated --out out/demo
 	$(VENV)/espalier expand --method decex --questions out/world/questions.jsonl --corpus out/world/corpus.jsonl --limit 12 \
 	  --model gguf:examples/micro/model.gguf --prompts examples/compact_prompts --constrain off \
-	  --set form=policy --set k=4 --set n=2 --set rollout_rounds=4 --set documents=2 --set max_tokens=96 --out out/demo-micro
+	  --set form=policy --set k=4 --set n=2 --set rollout_rounds=4 --set temperature=1 \
+	  --set documents=2 --set max_tokens=96 --out out/demo-micro
 
 micro: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl

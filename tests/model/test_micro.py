@@ -44,7 +44,8 @@ def test_it_answers_questions_of_an_unseen_world(asked: dict[str, Any], tmp_path
 
 
 def test_its_own_steps_grow_trees_and_pairs(asked: dict[str, Any], tmp_path: Path):
-    options = {**OPTIONS, "form": "policy", "k": 4, "n": 2, "rollout_rounds": 4}  # more exceed its context
-    run = esp.expand(**asked, limit=6, set=options, out=tmp_path / "out")
+    # Longer paths exceed its context.
+    options = {**OPTIONS, "form": "policy", "k": 4, "n": 2, "rollout_rounds": 4, "temperature": 1}
+    run = esp.expand(**asked, limit=12, set=options, out=tmp_path / "out")
     assert run.open == 0 and run.summary["oracle"] and not run.summary["simulated"]
     assert (run.out / "sft.jsonl").read_text() and (run.out / "dpo.jsonl").read_text()
