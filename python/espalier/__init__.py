@@ -16,7 +16,6 @@ from . import search as search
 from . import tables as tables
 from ._core import (
     Bm25,
-    ChainStep,
     Completion,
     Dense,
     Faiss,
@@ -68,7 +67,6 @@ __version__: str = build_info()["version"]
 __all__ = [
     "AirRag",
     "Bm25",
-    "ChainStep",
     "Completion",
     "DecExRag",
     "DecoupleRag",

@@ -1,5 +1,5 @@
-"""What models, retrievers, encoders and rerankers are, and what they take and give."""
+"""What models, retrievers, encoders and rerankers are, what they take and give, and the steps of gold chains."""
 
-from ._core import Encoder, EncodeRequest, Model, Reranker, RerankRequest, Retriever, grammar
+from ._core import ChainStep, Encoder, EncodeRequest, Model, Reranker, RerankRequest, Retriever, grammar
 
-__all__ = ["EncodeRequest", "Encoder", "Model", "RerankRequest", "Reranker", "Retriever", "grammar"]
+__all__ = ["ChainStep", "EncodeRequest", "Encoder", "Model", "RerankRequest", "Reranker", "Retriever", "grammar"]
