@@ -58,6 +58,7 @@ std::vector<rag::Tree> trees(const std::string& name, Job job, const std::vector
   std::vector<rag::Tree> grown = scheduler.run(std::move(searches));
   for (const rag::Tree& tree : grown)
     for (const auto& [purpose, costs] : tree.ledger.by_purpose()) {
+      if (costs.completions == 0) continue;  // retrievals
       CAPTURE(purpose);
       CHECK(method->asks(purpose, job == Job::answer));
     }

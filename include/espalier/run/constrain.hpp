@@ -173,11 +173,12 @@ class ConstrainDecision {
   void ask(const std::vector<Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
     std::vector<Ledger> ledgers(purposes.size());
-    scheduler.on_turn([&] {
+    const auto tell = [&] {
       std::uint64_t done = 0;
       for (const Ledger& ledger : ledgers) done += ledger.total().completions;
       turn(done);
-    });
+    };
+    scheduler.on_turn(tell);
     const RunJournal journal(settings_, folder_, "probes");
     const auto port = [&](const ModelFor& model) {
       auto made =
@@ -206,6 +207,7 @@ class ConstrainDecision {
       const auto replies = scheduler.run_all(std::move(draws));
       for (std::size_t k = 0; k < replies.size(); ++k)
         if (!arrived(replies[k])) answered[open[k / at_once]] = false;
+      tell();
     }
     for (std::size_t i = 0; i < purposes.size(); ++i) {
       if (!answered[i]) {
