@@ -14,6 +14,9 @@ from .source import Source
 FLOAT = 4
 """Bytes of a weight, of its gradient, and of each of AdamW's two moments."""
 
+LOOP = 70 << 20
+"""Bytes that trainings on a processor took beyond all that is counted here: the loop, its buffers, the allocator's own."""
+
 
 def resident() -> int:
     """Bytes of this process that are in memory, 0 = unknown."""
@@ -28,7 +31,7 @@ class Peak:
     """Bytes by what they are for."""
 
     process: int
-    """Of the process with the loaded weights (on a GPU: the weights alone)."""
+    """Of the process with the loaded weights, and LOOP (on a GPU: the weights alone)."""
     training: int
     """Gradients and AdamW's moments of the weights that are trained."""
     activations: int
@@ -62,7 +65,7 @@ def peak(model: Any, *, tokens: int, logits: int, on_gpu: bool, half: bool) -> P
     """The estimate for a loaded model and its largest batch."""
     every = sum(one.numel() for one in model.parameters())
     trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
-    process = every * FLOAT if on_gpu else resident()
+    process = every * FLOAT if on_gpu else resident() + LOOP
     return Peak(process, 3 * FLOAT * trained, activations(model.config, tokens, logits, half))
 
 
