@@ -15,7 +15,7 @@ FLOAT = 4
 """Bytes of a weight, of its gradient, and of each of AdamW's two moments."""
 
 LOOP = 70 << 20
-"""Bytes that trainings on a processor took beyond all that is counted here: the loop, its buffers, the allocator's own."""
+"""Bytes that trainings on a processor took beyond all that is counted here: the loop, its buffers, the allocator."""
 
 
 def resident() -> int:
