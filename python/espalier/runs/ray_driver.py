@@ -48,6 +48,8 @@ class Together:
     best_reward: float
     seconds: float
     trouble: str
+    probes: int | None = None
+    """Workers probe before their first question, each for itself."""
 
 
 class Driver:
