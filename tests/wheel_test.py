@@ -162,6 +162,7 @@ def test_the_sdist_holds_the_sources_and_nothing_big_or_made():
     for folder in ("include", "bindings", "cmake", "python"):
         here = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert {name for name in here if not name.endswith((".pyc", ".so"))} <= members.keys()
+    assert members.pop("examples/micro/model.gguf") < 8_000_000  # the model of `make demo`
     assert [name for name, size in members.items() if size > 300_000 or name.endswith((".so", ".pyc", ".whl"))] == []
     assert not {"build", "dist", "out", ".venv", ".git"} & {name.partition("/")[0] for name in members}
 
