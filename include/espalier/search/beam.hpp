@@ -3,6 +3,7 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +15,7 @@ namespace espalier {
 /// are evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children are ranked
 /// too and stay in the tree as answers.
 template <class Evaluate>
-class Beam {
+class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
  public:
   struct Options {
     std::uint32_t beam = 4;       ///< states kept at each depth, > 0
@@ -29,22 +30,14 @@ class Beam {
     options_.budget.check();
   }
 
-  template <class Env>
-  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return grow(&env, std::move(root), seed);
-  }
-
  private:
+  friend detail::TreeSearch<Beam, Evaluate>;
+
   using Place = detail::Place;
 
   template <class Env>
-  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    TreeOf<Env> tree(std::move(root), seed);
+  Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     std::vector<Place> beam(1);
     beam.front().seed = seed;
     const double began = options_.budget.start(tree);

@@ -2,6 +2,7 @@
 
 #include <espalier/search/budget.hpp>
 #include <espalier/search/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -16,7 +17,7 @@ namespace espalier {
 /// then older). It gets up to `width` children of each legal kind, and all of them are valued. A terminal state counts
 /// as an answer when its turn comes. The search ends after `answers` answers, when nothing is left, or by its limits.
 template <class Evaluate>
-class BestFirst {
+class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
  public:
   struct Options {
     std::uint32_t width = 4;                                              ///< samples per state and kind, > 0
@@ -33,17 +34,9 @@ class BestFirst {
     options_.budget.check();
   }
 
-  template <class Env>
-  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return grow(&env, std::move(root), seed);
-  }
-
  private:
+  friend detail::TreeSearch<BestFirst, Evaluate>;
+
   /// A state that waits for its turn.
   struct Candidate {
     double value = 0;
@@ -57,8 +50,8 @@ class BestFirst {
   };
 
   template <class Env>
-  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    TreeOf<Env> tree(std::move(root), seed);
+  Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     if (std::ranges::empty(env->kinds(tree.state(tree.root())))) tree[tree.root()].status = Status::terminal;
     std::priority_queue<Candidate> waiting;
     Candidate first;

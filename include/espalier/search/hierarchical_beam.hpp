@@ -5,6 +5,7 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,7 +29,7 @@ struct BeamLevel {
 /// states leave the beam and stay in the tree. The search ends when the beam is empty or after `max_depth` levels. An
 /// environment that must answer by then has to offer only answers in time.
 template <class Evaluate, class Rank, class Text>
-class HierarchicalBeam {
+class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Rank, Text>, Evaluate> {
  public:
   struct Options {
     std::vector<std::pair<Kind, BeamLevel>> levels{};  ///< by kind, at least one
@@ -48,17 +49,9 @@ class HierarchicalBeam {
     options_.budget.check();
   }
 
-  template <class Env>
-  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return grow(&env, std::move(root), seed);
-  }
-
  private:
+  friend detail::TreeSearch<HierarchicalBeam, Evaluate>;
+
   struct Place {
     NodeId node = 0;
     Seed seed{};
@@ -67,8 +60,8 @@ class HierarchicalBeam {
   };
 
   template <class Env>
-  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    TreeOf<Env> tree(std::move(root), seed);
+  Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     std::vector<Place> beam;
     admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.start(tree);

@@ -5,6 +5,7 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/contest.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
@@ -42,7 +43,7 @@ class Layered {
   }
 
   template <class Env>
-  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
+  using TreeOf = detail::TreeBy<Evaluate, Env>;
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>

@@ -3,6 +3,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/stop_rules.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/mcts_watch.hpp>
 #include <espalier/search/sliding_window.hpp>
 
@@ -13,8 +14,6 @@ namespace espalier {
 
 namespace detail {
 
-template <class Evaluate, class Env>
-using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
 /// What the parts of a search must satisfy for an environment.
 template <class Env, class Evaluate, class Select, class Back, class Stop>
 concept SearchedBy =

@@ -2,6 +2,7 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace espalier {
 /// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is its own
 /// chain under the root, even if others are equal. All advance side by side, and only their ends are evaluated.
 template <class Evaluate>
-class Trajectories {
+class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate> {
  public:
   struct Options {
     std::uint32_t n = 8;  ///< number of trajectories, > 0
@@ -25,17 +26,9 @@ class Trajectories {
     options_.budget.check();
   }
 
-  template <class Env>
-  using TreeOf = Tree<typename Env::State, typename Env::Action, detail::value_of_t<Evaluate, Env>>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return grow(&env, std::move(root), seed);
-  }
-
  private:
+  friend detail::TreeSearch<Trajectories, Evaluate>;
+
   /// The current end of a trajectory.
   struct Place {
     NodeId node = 0;
@@ -44,8 +37,8 @@ class Trajectories {
   };
 
   template <class Env>
-  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    TreeOf<Env> tree(std::move(root), seed);
+  Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Place> ends;
     for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, i});

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <espalier/search/rollout.hpp>
+
+#include <utility>
+
+namespace espalier::detail {
+
+/// The type of the trees that an engine with this evaluator grows.
+template <class Evaluate, class Env>
+using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
+
+/// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its address.
+template <class Engine, class Evaluate>
+class TreeSearch {
+ public:
+  template <class Env>
+  using TreeOf = TreeBy<Evaluate, Env>;
+
+  /// Grows one tree. The environment and this engine must outlive the task.
+  template <Environment Env>
+    requires Evaluator<Evaluate, Env>
+  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
+  }
+};
+
+}  // namespace espalier::detail
