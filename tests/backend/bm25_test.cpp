@@ -23,7 +23,7 @@ using backend::Analyzer;
 using backend::Bm25;
 using backend::Bm25Options;
 
-static_assert(BatchFunction<Bm25, Query, Passages>);
+static_assert(espalier::detail::BatchFunction<Bm25, Query, Passages>);
 
 namespace {
 

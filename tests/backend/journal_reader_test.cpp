@@ -113,7 +113,7 @@ TEST_CASE("an entry as JSON") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
   Completion scored("hi \xff");
-  scored.finish = Finish::length;
+  scored.finish = Completion::Finish::length;
   scored.logprob = -0.5;
   SqliteStore(file).put(
       {Record(key(1), RecordKind::generation, backend::detail::encode(scored), note("m", "judge", "{\"messages\":[]}")),

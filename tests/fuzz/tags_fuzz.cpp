@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                   "no control token survives in a document");
   fuzz::require(rag::restore(shown) == text, "the original comes back");
   for (const auto& protocol : protocols)
-    for (const Purpose& purpose : protocol->purposes) {
+    for (const Protocol::Purpose& purpose : protocol->purposes) {
       const auto reply = rag::parse(rag::ModelText(text), *protocol, purpose);
       if (!reply) continue;
       fuzz::require(!reply->content.empty(), "a reply is never empty");

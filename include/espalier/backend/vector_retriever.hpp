@@ -12,7 +12,8 @@ namespace espalier::backend {
 class AnyEncoder {
  public:
   template <class F>
-    requires BatchFunction<F, EncodeRequest, Embedding> && (!std::same_as<std::remove_cvref_t<F>, AnyEncoder>)
+    requires espalier::detail::BatchFunction<F, EncodeRequest, Embedding> &&
+             (!std::same_as<std::remove_cvref_t<F>, AnyEncoder>)
   AnyEncoder(F f)  // NOLINT: a batch function is an encoder
       : encode_([f = std::move(f)](std::span<const EncodeRequest> texts) mutable {
           auto answers = f(texts);

@@ -193,7 +193,7 @@ class Path {
   }
   bool spent() {
     if (!closed_ && budget_.spent(tree_, tree_.steps++, began_)) {
-      tree_.ending = Ending::budget;
+      tree_.ending = SearchFacts::Ending::budget;
       closed_ = true;
     }
     return closed_;

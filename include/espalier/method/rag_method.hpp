@@ -105,7 +105,7 @@ class RagMethod : public Method {
         .add("price_out", budget_.price_out, "price per million output tokens", "0 or more");
     if (!examples_.empty())
       table_.add("shots", shots_, "worked examples before the question", "0 to " + std::to_string(most_shots()));
-    for (const Purpose& purpose : built_in_.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
       table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")

@@ -49,7 +49,7 @@ class PolicyForm {
     const bool query = action.kind == rag::SegmentKind::query;
     if (!query && action.kind != rag::SegmentKind::answer) return out;
     if (!thought_.empty() || !thought.empty()) out += ' ' + tag("thought").close + '\n';
-    const Tag& act = tag(query ? "search" : "answer");
+    const Protocol::Tag& act = tag(query ? "search" : "answer");
     return out + act.open + ' ' + rag::neutralise(action.text) + ' ' + act.close;
   }
 
@@ -65,8 +65,8 @@ class PolicyForm {
   static std::string joined(const std::string& a, const std::string& b) {
     return a.empty() || b.empty() ? a + b : a + ' ' + b;
   }
-  [[nodiscard]] const Tag& tag(const char* role) const {
-    const Tag* tag = prompts_->protocol()->tag(role);
+  [[nodiscard]] const Protocol::Tag& tag(const char* role) const {
+    const Protocol::Tag* tag = prompts_->protocol()->tag(role);
     if (tag == nullptr)
       throw std::invalid_argument("the prompts of " + prompts_->protocol()->method + " have no tag '" + role + "'");
     return *tag;

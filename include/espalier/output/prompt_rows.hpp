@@ -34,7 +34,7 @@ inline std::string reply_text(const rag::PromptSet& prompts, const std::string& 
   const Protocol& protocol = *prompts.protocol();
   const auto& returns = protocol.purpose(purpose)->returns;
   const std::string text = rag::neutralise(action.text), thought = rag::neutralise(action.thought);
-  const auto marked = [](const Tag& tag, const std::string& inside) {
+  const auto marked = [](const Protocol::Tag& tag, const std::string& inside) {
     if (tag.open.empty()) return inside;
     const bool bracket = std::string_view("([{").find(tag.open.back()) != std::string_view::npos;
     const bool line = tag.close == "\n" || tag.close.empty();
@@ -48,7 +48,7 @@ inline std::string reply_text(const rag::PromptSet& prompts, const std::string& 
   if (thought.empty()) return said;
   const auto around = [&](const char* name) { return marked(*protocol.tag(name), thought) + '\n' + said; };
   const std::string& shown = prompts.texts().at(purpose);
-  if (const Tag* tag = protocol.tag("reasoning"); tag && shown.find(tag->open) != std::string::npos)
+  if (const Protocol::Tag* tag = protocol.tag("reasoning"); tag && shown.find(tag->open) != std::string::npos)
     return around("reasoning");
   if (std::find(returns.begin(), returns.end(), "search") != returns.end() && protocol.tag("thought"))
     return around("thought");

@@ -66,7 +66,7 @@ class TreeReader {
     tree.ledger = ledger(line_, "costs");
     if (line_.has("first_unread"))
       for (const auto& [purpose, unread] : line_.members("first_unread")) {
-        Unread one(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0);
+        Ledger::Unread one(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0);
         one.in_thought = unread.has("in_thought") && unread.as<bool>("in_thought", "true or false");
         tree.ledger.remember(purpose, std::move(one));
       }
@@ -74,7 +74,7 @@ class TreeReader {
     if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
     for (const JsonLine& remark : line_.objects("remarks"))
       tree.remarks.push_back({remark.text("name"), node_id(tree, remark, "node"), remark.text("text")});
-    tree.ending = one_of<Ending>(line_, "status", Ending::budget);
+    tree.ending = one_of<SearchFacts::Ending>(line_, "status", SearchFacts::Ending::budget);
     return recorded;
   }
 
@@ -159,11 +159,11 @@ class TreeReader {
   static Ledger ledger(const JsonLine& row, std::string_view field) {
     Ledger read;
     for (const auto& [purpose, costs] : row.members(field)) {
-      Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
-                                    costs.count("completion_tokens"), costs.count("retrievals")};
+      Ledger::Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
+                                            costs.count("completion_tokens"), costs.count("retrievals")};
       for (const auto& [name, count] : rare_counts) {
         one.*count = costs.count_or(name, 0);
-        const bool tokens = count == &Costs::thinking_tokens;
+        const bool tokens = count == &Ledger::Costs::thinking_tokens;
         if (one.*count > (tokens ? one.completion_tokens : one.completions))
           costs.fail(name, tokens ? "is more than completion_tokens" : "is more than completions");
       }

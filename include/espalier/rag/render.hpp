@@ -15,7 +15,7 @@ namespace espalier::rag {
 /// Text for a prompt, with the positions of its parts.
 struct Rendering {
   std::string text;
-  std::vector<Span> spans;
+  std::vector<PromptBody::Span> spans;
 
   /// Appends neutralised text under a span name.
   void add(std::string_view span, std::string_view content) {
@@ -27,7 +27,8 @@ struct Rendering {
   /// Appends another rendering.
   void add(const Rendering& other) {
     const auto offset = static_cast<std::uint32_t>(text.size());
-    for (const Span& span : other.spans) spans.push_back({span.name, span.begin + offset, span.end + offset});
+    for (const PromptBody::Span& span : other.spans)
+      spans.push_back({span.name, span.begin + offset, span.end + offset});
     text += other.text;
   }
 };
@@ -53,7 +54,7 @@ inline void render_documents(Rendering& out, const Passages& documents, const Pr
   std::size_t rank = 0;
   for (const Passage& passage : documents) {
     ++rank;
-    Span whole{"document", 0, 0};
+    PromptBody::Span whole{"document", 0, 0};
     bool titled = false;
     for (std::size_t i = 0; i < form.size();) {
       const std::string_view rest = form.substr(i);
@@ -103,9 +104,9 @@ inline Rendering render_history(const Transcript& transcript, const Protocol& pr
   for (const Segment* segment : transcript.segments()) {
     const SegmentKind kind = segment->kind();
     if (std::find(protocol.hidden.begin(), protocol.hidden.end(), role(kind)) != protocol.hidden.end()) continue;
-    const Tag* own = protocol.tag(std::string("history.") + role(kind));
-    const Tag* marks = own ? own : protocol.tag(role(kind));
-    const Tag tag = marks ? *marks : Tag{role(kind), "", ""};
+    const Protocol::Tag* own = protocol.tag(std::string("history.") + role(kind));
+    const Protocol::Tag* marks = own ? own : protocol.tag(role(kind));
+    const Protocol::Tag tag = marks ? *marks : Protocol::Tag{role(kind), "", ""};
     if (kind == SegmentKind::documents) {
       if (!tag.open.empty()) out.text += tag.open + "\n";
       render_documents(out, *segment->documents(), protocol);

@@ -51,14 +51,14 @@ class State {
   explicit State(const Example& example)
       : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold, example.chain, {}})) {}
   /// The same start of a search, for which something was spent before. Budgets count it.
-  [[nodiscard]] State after(Spending spent) const {
+  [[nodiscard]] State after(Ledger::Spending spent) const {
     State other = *this;
     other.episode_ =
         std::make_shared<const Episode>(Episode{episode_->question, episode_->gold, episode_->chain, std::move(spent)});
     return other;
   }
 
-  [[nodiscard]] const Spending& spent_before() const { return episode_->spent_before; }
+  [[nodiscard]] const Ledger::Spending& spent_before() const { return episode_->spent_before; }
   [[nodiscard]] View view() const { return {episode_->question, transcript_}; }
   [[nodiscard]] const Question& question() const { return episode_->question; }
   [[nodiscard]] const Transcript& transcript() const { return transcript_; }
@@ -104,7 +104,7 @@ class State {
     Question question;
     Gold gold;
     std::vector<ChainStep> chain;
-    Spending spent_before;
+    Ledger::Spending spent_before;
   };
   std::shared_ptr<const Episode> episode_;
   Transcript transcript_;

@@ -126,7 +126,7 @@ inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& e
 inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::detail::CheckedFile& file) {
   const auto text = [&](const char* field, const std::string& value) {
     std::string json;
-    append_json_string(json, value);
+    JsonWriter(json).value(value);
     manifest.set(field, json);
   };
   text("dense.encoder", encoding.name);
@@ -170,7 +170,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 
   IndexManifest manifest;
   std::string source;
-  append_json_string(source, std::filesystem::path(options.corpus).filename().string());
+  JsonWriter(source).value(std::filesystem::path(options.corpus).filename().string());
   manifest.set("corpus.source", source);
   manifest.set_identity("corpus", corpus.file());
   manifest.set_identity(

@@ -112,7 +112,7 @@ class IndexFolder {
   void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
     const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
     std::string asked;
-    append_json_string(asked, name);
+    JsonWriter(asked).value(name);
     if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
       return;
     bad_option("encoder_name", name,

@@ -54,7 +54,7 @@ class KnownServers {
   }
   static std::string quoted(std::string_view text) {
     std::string json;
-    append_json_string(json, text);
+    JsonWriter(json).value(text);
     return json;
   }
 

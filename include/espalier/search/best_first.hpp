@@ -74,7 +74,7 @@ class BestFirst {
       }
       if (place.depth >= options_.max_depth) continue;
       if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;

@@ -83,7 +83,7 @@ class Draws {
     if (!body.protocol || body.spans.empty()) return prompt.key();
     Hasher h;
     h.add(body.protocol->method).add(body.purpose).add(std::uint64_t(body.after));
-    for (const Span& span : body.spans)
+    for (const PromptBody::Span& span : body.spans)
       h.add(span.name).add(std::string_view(body.shown()).substr(span.begin, span.end - span.begin));
     h.add(body.sampling.temperature).add(body.sampling.top_p).add(std::uint64_t(body.sampling.top_k));
     if (!prompt.greedy()) h.add(prompt.seed()).add(std::uint64_t(prompt.sample()));

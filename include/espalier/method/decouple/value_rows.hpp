@@ -110,7 +110,7 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
     for (const NodeId id : tree.path(end)) {
       if (id == tree.root()) continue;
       const rag::Action& action = tree.action(id);
-      const Tag& tag = *protocol.tag(rag::role(action.kind));
+      const Protocol::Tag& tag = *protocol.tag(rag::role(action.kind));
       const std::string thought = rag::neutralise(action.thought);
       say("assistant", thought + (thought.empty() ? "" : "\n") + tag.open + rag::neutralise(action.text) + tag.close);
       last_plan = tree.annotation("plan", id);

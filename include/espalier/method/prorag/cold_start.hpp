@@ -34,7 +34,7 @@ class ColdStart {
   }
   template <class = void>
   static Task<void> tell(ColdStart* self, rag::Tree* tree) {
-    std::erase_if(tree->remarks, [](const Remark& remark) { return remark.name == "cold_start"; });
+    std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());
     if (!root.has_gold() || !complete(root.chain())) co_return;
     const Context context(tree->seed, 0, &tree->ledger);
@@ -70,7 +70,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
                                    std::string& out) {
   const rag::Tree& tree = record.tree;
   const auto told = std::find_if(tree.remarks.begin(), tree.remarks.end(),
-                                 [](const Remark& remark) { return remark.name == "cold_start"; });
+                                 [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
   if (told == tree.remarks.end()) return true;
   rag::State state = tree.state(tree.root());
   const std::vector<rag::ChainStep>& chain = state.chain();

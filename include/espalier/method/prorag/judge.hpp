@@ -66,7 +66,7 @@ class ProRagJudge {
   static void forget(rag::Tree& tree) {
     std::erase_if(tree.annotations,
                   [](const auto& named) { return named.first.starts_with(annotation) || named.first == "judged"; });
-    std::erase_if(tree.remarks, [](const Remark& remark) { return remark.name.starts_with(annotation); });
+    std::erase_if(tree.remarks, [](const SearchFacts::Remark& remark) { return remark.name.starts_with(annotation); });
   }
   static void record(rag::Tree& tree, const Asked& asked, const rag::Sample& sample) {
     if (!sample.reply) return;

@@ -27,14 +27,14 @@ struct Codec<Completion> {
     out.add(*c.logprob);
     if (c.tokens.empty()) return;
     out.add_count(c.tokens.size());
-    for (const TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+    for (const Completion::TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
   }
   static Completion read(ByteReader& in) {
     Completion c(in.take_string());
     const auto finish = in.take<std::uint8_t>();
-    if (finish > static_cast<std::uint8_t>(Finish::other))
+    if (finish > static_cast<std::uint8_t>(Completion::Finish::other))
       throw Error("unknown finish reason " + std::to_string(finish));
-    c.finish = static_cast<Finish>(finish);
+    c.finish = static_cast<Completion::Finish>(finish);
     c.prompt_tokens = in.take<std::uint32_t>();
     c.completion_tokens = in.take<std::uint32_t>();
     const auto flags = in.take<std::uint8_t>();

@@ -30,7 +30,7 @@ inline void append_json(JsonWriter& json, const Completion& completion) {
   if (completion.logprob) json.field("logprob", *completion.logprob);
   if (!completion.tokens.empty()) {
     json.key("tokens").begin_array();
-    for (const TokenLogprob& token : completion.tokens)
+    for (const Completion::TokenLogprob& token : completion.tokens)
       json.begin_array().value(token.text).value(token.logprob).end_array();
     json.end_array();
   }
