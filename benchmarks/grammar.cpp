@@ -58,7 +58,7 @@ double call_us(const std::string& grammar, int calls) {
   reply += R"(<answer>x</answer>"},"finish_reason":"stop"}],"usage":{"prompt_tokens":500,"completion_tokens":200}})";
   backend::detail::OpenAiRequest request("m", true, "");
   backend::detail::JsonReader json;
-  const backend::Dialect& dialect = backend::detail::dialect_of(backend::Server::vllm);
+  const backend::detail::Dialect& dialect = backend::detail::dialect_of(backend::Server::vllm);
   int number = 0;
   return median_us(15,
                    [&] {

@@ -61,7 +61,7 @@ void bind_local_backends(py::module_& m) {
                  backend::Bm25Options options;
                  options.k1 = k1;
                  options.b = b;
-                 options.analyzer = backend::analyzer(analyzer);
+                 options.analyzer = backend::Analyzer::named(analyzer);
                  options.threads = threads;
                  const py::gil_scoped_release unlock;
                  return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));

@@ -44,7 +44,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
     bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
-  (void)backend::server_named(settings.servers.kind);
+  (void)backend::detail::server_named(settings.servers.kind);
   (void)Shard(settings.shard);
   check_index(settings, lexical);
   skills.check();

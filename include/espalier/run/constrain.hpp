@@ -148,14 +148,14 @@ class ConstrainDecision {
 #ifdef ESPALIER_HAS_CURL
   /// The kind of a server. Nothing if it cannot be reached.
   [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url, const Turn& turn) const {
-    if (const auto named = backend::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
+    if (const auto named = backend::detail::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
       return *named;
     const KnownServers known(folder_ / "servers.json");
     const std::string address = backend::detail::Url(url).shown();
     if (const auto kept = known.at(address)) return *kept;
     const backend::HttpOptions options = http_options(settings_);
     backend::HttpClient client;
-    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::Replica>{{url}}, options);
+    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
     const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings_.servers.api_key_file);
     const backend::detail::ServerProbe asked(client, std::move(fleet), key, options);
     try {

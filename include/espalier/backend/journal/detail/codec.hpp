@@ -16,7 +16,7 @@ struct Codec;
 
 template <>
 struct Codec<Completion> {
-  static constexpr RecordKind kind = RecordKind::generation;
+  static constexpr Record::Kind kind = Record::Kind::generation;
   static constexpr std::uint8_t thought = 4;  ///< added to the flags where thinking tokens follow
   static void write(const Completion& c, ByteWriter& out) {
     out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
@@ -56,7 +56,7 @@ struct Codec<Completion> {
 /// Passages are stored whole, so that a replay needs no index.
 template <>
 struct Codec<Passages> {
-  static constexpr RecordKind kind = RecordKind::retrieval;
+  static constexpr Record::Kind kind = Record::Kind::retrieval;
   static void write(const Passages& passages, ByteWriter& out) {
     out.add_count(passages.size());
     for (const Passage& p : passages) out.add(p.id()).add(p.title()).add(p.text()).add(p.score());
@@ -75,7 +75,7 @@ struct Codec<Passages> {
 
 template <>
 struct Codec<Embedding> {
-  static constexpr RecordKind kind = RecordKind::embedding;
+  static constexpr Record::Kind kind = Record::Kind::embedding;
   static void write(const Embedding& embedding, ByteWriter& out) {
     out.add_count(embedding.size());
     for (float x : embedding) out.add(x);
@@ -89,7 +89,7 @@ struct Codec<Embedding> {
 
 template <>
 struct Codec<Score> {
-  static constexpr RecordKind kind = RecordKind::score;
+  static constexpr Record::Kind kind = Record::Kind::score;
   static void write(const Score& score, ByteWriter& out) {
     out.add(score.logprob).add(score.tokens).add(score.prompt_tokens);
   }
