@@ -31,7 +31,7 @@ std::string thought_of(Spoken& spoken, const Protocol& protocol) {
   std::string thought(rag::detail::trim(spoken.said["think"]));
   before = std::string(rag::detail::trim(before));
   if (!thought.empty() && !before.empty()) thought += '\n';
-  return rag::restore(thought + before);
+  return rag::detail::restore(thought + before);
 }
 
 /// Checks random replies of a purpose. Returns the first one that is read as something else, "" = none.
@@ -43,7 +43,7 @@ std::string misread(const Protocol& protocol, const Protocol::Purpose& purpose, 
     if (!reply) return "unread: " + spoken.text;
     const auto said = spoken.said.find(purpose.returns.empty() ? "line" : reply->tag);
     if (said == spoken.said.end()) return "read as " + reply->tag + ": " + spoken.text;
-    if (reply->content != rag::restore(rag::detail::trim(said->second)))
+    if (reply->content != rag::detail::restore(rag::detail::trim(said->second)))
       return "read as '" + reply->content + "': " + spoken.text;
     if (spoken.said.contains("thought") && !protocol.tag(said->first)->open.empty() &&
         reply->thought != thought_of(spoken, protocol))

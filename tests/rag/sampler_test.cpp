@@ -313,7 +313,7 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   const auto note = [&](const Prompt& p) { return grammars[p.purpose()] = p.sampling().grammar, "<answer>x</answer>"; };
   model.on("own_answer", note).on("rollout", note);
   rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}};
-  options.constrain = {{"own_answer", rag::Constrain::on}, {"rollout", rag::Constrain::off}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"})
     bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("Who?")}}, 1, bench.context()));
@@ -332,7 +332,7 @@ TEST_CASE("a draft that cannot be read is shown to the model, which gives its re
     return p.sampling().grammar.empty() ? "It is <b>Paris</b>." : "<answer>Paris</answer>";
   });
   rag::Sampler::Options options{.sampling = {.temperature = 0.7}};
-  options.constrain = {{"own_answer", rag::Constrain::draft}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::draft}};
   Bench bench(model, options);
   const auto drawn = bench.scheduler.run(
       bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
@@ -358,7 +358,7 @@ TEST_CASE("whole replies that break their grammar are counted: the server ignore
   Scripted model;
   model.on("own_answer", [](const Prompt&) { return "Paris"; });
   rag::Sampler::Options options{.sampling = {.temperature = 0}};
-  options.constrain = {{"own_answer", rag::Constrain::on}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::on}};
   Bench bench(model, options);
   bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
   CHECK(bench.ledger.execution.ungoverned == std::map<std::string, std::uint64_t>{{"own_answer", 2}});

@@ -197,7 +197,7 @@ TEST_CASE("what a later sub-question names counts as known") {
 TEST_CASE("all wordings of a step ask the same, and a relation that ends in 'of' is not given a second one") {
   std::set<std::string> texts;
   for (std::uint32_t sample = 0; sample < 100; ++sample) {
-    const sim::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
+    const sim::detail::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
     texts.insert(sim::detail::ask("Jacoby Shaddix >> member of", draws));
     CHECK(sim::detail::content(sim::detail::ask("Jacoby Shaddix >> member of", draws)) ==
           sim::detail::content("Jacoby Shaddix >> member of"));

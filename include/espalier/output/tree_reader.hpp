@@ -124,7 +124,8 @@ class TreeReader {
     for (const JsonLine& step : rollout.objects("steps")) {
       bool known = step.has("documents");
       if (known) state = state.with(rag::Segment(passages(step)));
-      else if ((known = step.has("notice"))) state = state.with(rag::Segment(rag::Notice(step.text("notice"))));
+      else if ((known = step.has("notice")))
+        state = state.with(rag::Segment(rag::Segment::Notice(step.text("notice"))));
       for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
                               rag::SegmentKind::query, rag::SegmentKind::answer, rag::SegmentKind::sub_answer,
                               rag::SegmentKind::queries}) {
@@ -151,7 +152,7 @@ class TreeReader {
         state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
       if (row.has("documents")) state = state.with(rag::Segment(passages(row)));
-      if (row.has("notice")) state = state.with(rag::Segment(rag::Notice(row.text("notice"))));
+      if (row.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(row.text("notice"))));
     }
     const auto sort = static_cast<Kind>(action.kind);
     tree.add(parent, std::move(action), std::move(state), sort, node.prior);

@@ -106,7 +106,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
     if (!thought_out) return std::nullopt;
     const std::string_view line = detail::trim(rest.substr(0, rest.find('\n')));
     if (line.empty() || line.find('<') != std::string_view::npos) return std::nullopt;
-    reply.content = restore(line);
+    reply.content = detail::restore(line);
     return reply;
   }
   const Protocol::Tag* found = nullptr;
@@ -138,8 +138,8 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
     }
   if (!reply.thought.empty() && !before.empty()) reply.thought += '\n';
   reply.thought += detail::trim(before);
-  reply.thought = restore(reply.thought);
-  reply.content = restore(content);
+  reply.thought = detail::restore(reply.thought);
+  reply.content = detail::restore(content);
   reply.tag = found->name;
   if (reply.tag == "score" && !detail::read_scores(reply.content, purpose.scores)) return std::nullopt;
   if (reply.tag == "verdict" && !detail::read_verdict(reply.content)) return std::nullopt;

@@ -17,22 +17,6 @@
 
 namespace espalier::rag {
 
-/// A reply and its parsed form, if it could be read.
-struct Sample {
-  ModelText raw;
-  std::optional<Reply> reply;
-  std::optional<double> logprob;                           ///< sum over the tokens, if the model gave it
-  std::uint32_t tokens = 0;                                ///< of the reply; 0 = not reported
-  std::vector<Completion::TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
-};
-
-/// Whether replies are held to the grammar of their purpose.
-enum class Constrain : std::uint8_t {
-  off,   ///< they are free
-  on,    ///< they follow the grammar
-  draft  ///< they are free. One that cannot be read is shown to the model again, which gives its result in the grammar
-};
-
 /// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is drawn again up to
 /// `resample` times under new sample indices (docs page "contracts"). After that it is returned unparsed. Greedy
 /// samples are not drawn again. With `repair`, the model is first shown its reply and asked to write it again. A repair
@@ -40,6 +24,23 @@ enum class Constrain : std::uint8_t {
 /// pay for, as the context and the draw's own costs show it.
 class Sampler {
  public:
+  /// A reply and its parsed form, if it could be read.
+  struct Sample {
+    ModelText raw;
+    std::optional<Reply> reply;
+    std::optional<double> logprob;                           ///< sum over the tokens, if the model gave it
+    std::uint32_t tokens = 0;                                ///< of the reply; 0 = not reported
+    std::vector<Completion::TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
+  };
+
+  /// Whether replies are held to the grammar of their purpose.
+  enum class Constrain : std::uint8_t {
+    off,   ///< they are free
+    on,    ///< they follow the grammar
+    draft  ///< they are free. One that cannot be read is shown to the model again, which gives its result in the
+           ///< grammar
+  };
+
   struct Options {
     Sampling sampling = {};  ///< for purposes without their own entry
     std::map<std::string, Sampling, std::less<>> by_purpose = {};

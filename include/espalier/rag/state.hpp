@@ -14,18 +14,6 @@
 
 namespace espalier::rag {
 
-/// What a prompt builder may see: the question and the transcript. No gold answer can be reached from here.
-class View {
- public:
-  View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
-  [[nodiscard]] const Question& question() const { return *question_; }
-  [[nodiscard]] const Transcript& transcript() const { return *transcript_; }
-
- private:
-  const Question* question_;
-  const Transcript* transcript_;
-};
-
 /// An action: a segment that the model wants to add, and the thought before it.
 class Action {
  public:
@@ -44,6 +32,18 @@ class Action {
 /// A state of a search: a question's transcript and its counts. Copies share everything except the counts.
 class State {
  public:
+  /// What a prompt builder may see: the question and the transcript. No gold answer can be reached from here.
+  class View {
+   public:
+    View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
+    [[nodiscard]] const Question& question() const { return *question_; }
+    [[nodiscard]] const Transcript& transcript() const { return *transcript_; }
+
+   private:
+    const Question* question_;
+    const Transcript* transcript_;
+  };
+
   State() = default;
   /// A search without gold answers, for use and evaluation.
   explicit State(Question question) : State(Example{std::move(question), {}, {}, {}, 0, {}}) {}

@@ -200,7 +200,7 @@ class ConstrainDecision {
       std::vector<std::size_t> open;  // purposes whose next probes can change the decision
       for (std::size_t i = 0; i < purposes.size(); ++i)
         if (answered[i] && most_readable(ledgers[i].total()) >= settings_.constrain_below) open.push_back(i);
-      std::vector<Task<std::vector<rag::Sample>>> draws;
+      std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
       for (const std::size_t i : open)
         for (std::uint32_t n = asked; n < asked + at_once; ++n)
           draws.push_back(sampler.draw(purposes[i].name, sample_slots(purposes[i], *prompts_.protocol(), n), 1,

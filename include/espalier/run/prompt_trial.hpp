@@ -108,7 +108,7 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
 
   const std::vector<Protocol::Purpose>& purposes = prompts.protocol()->purposes;
   std::vector<Ledger> ledgers(purposes.size());
-  std::vector<Task<std::vector<rag::Sample>>> draws;
+  std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
   for (std::size_t i = 0; i < purposes.size(); ++i) {
     auto slots = detail::sample_slots(purposes[i], *prompts.protocol());
     draws.push_back(sampler.draw(purposes[i].name, std::move(slots), 1, Context(Seed(settings.seed), 0, &ledgers[i])));

@@ -42,6 +42,8 @@ struct Skills {
   }
 };
 
+namespace detail {
+
 /// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
 /// the same reply. Of a method's prompt only the purpose, the slots and the sampling count, so a prompt that is worded
 /// anew gives the same reply too.
@@ -93,5 +95,7 @@ class Draws {
   std::uint64_t state_;
   double temperature_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::sim
