@@ -170,11 +170,12 @@ void bind_job(py::module_& m) {
       "grammar",
       [](const std::string& method, const std::string& purpose, std::uint32_t max_tokens, const std::string& dialect) {
         const std::shared_ptr<const Protocol> protocol = method::make_method(method)->prompts().protocol();
-        const Purpose* found = protocol->purpose(purpose);
+        const Protocol::Purpose* found = protocol->purpose(purpose);
         if (!found)
-          throw std::invalid_argument(fmt::format(
-              "{} has no purpose '{}'{}", method, purpose,
-              espalier::detail::did_you_mean(purpose, protocol->purposes | std::views::transform(&Purpose::name))));
+          throw std::invalid_argument(
+              fmt::format("{} has no purpose '{}'{}", method, purpose,
+                          espalier::detail::did_you_mean(
+                              purpose, protocol->purposes | std::views::transform(&Protocol::Purpose::name))));
         if (max_tokens == 0) bad_option("max_tokens", max_tokens, "1 or more");
         const Grammar grammar(*protocol, *found, max_tokens);
         if (dialect == "gbnf") return grammar.gbnf();

@@ -120,7 +120,7 @@ class ProblemEnvironment {
 struct StateValue {
   Port<ProblemRequest, double> port;
   Task<double> operator()(ProblemEnvironment&, const ProblemState& s, const Context& context) const {
-    return ask(port, ProblemRequest(py::make_tuple(s.object, context.seed.value())));
+    return port.ask(ProblemRequest(py::make_tuple(s.object, context.seed.value())));
   }
 };
 

@@ -168,7 +168,7 @@ TEST_CASE("each baseline follows its protocol, worked out by hand") {
     CHECK(story(tree) == c.story);
     CHECK(model.shown->size() == c.replies.size());
     CHECK(tree.ledger.total().completions == c.replies.size());
-    CHECK(tree.ending == Ending::done);
+    CHECK(tree.ending == SearchFacts::Ending::done);
     CHECK(tree[static_cast<NodeId>(tree.size() - 1)].status ==
           (std::string(c.name) == "ikea" ? Status::expanded : Status::terminal));
   }
@@ -229,7 +229,7 @@ TEST_CASE("rounds are counted: then the answer is forced, or none is given") {
 
   Dialogue budget{{"Follow up: More?", "Intermediate answer: x."}};
   const rag::Tree ended = follow("self-ask", budget, {{"max_calls", "2"}});
-  CHECK(ended.ending == Ending::budget);
+  CHECK(ended.ending == SearchFacts::Ending::budget);
   CHECK(ended.ledger.total().completions == 2);
 }
 
@@ -329,7 +329,7 @@ TEST_CASE("worked examples stand before the question where a publication has the
     const auto without = method->prompts();
     method->options().set("shots", "2");
     const auto with = method->prompts();
-    for (const Purpose& purpose : with.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : with.protocol()->purposes) {
       const std::string& text = with.texts().find(purpose.name)->second;
       const bool answers = std::count(purpose.returns.begin(), purpose.returns.end(), "answer") > 0;
       CHECK((text.find("### Examples") < text.find("{question}")) == answers);
@@ -476,8 +476,8 @@ TEST_CASE("a repair is a call of the budget, which ends a path at the step that 
     const rag::Tree tree =
         follow("search-r1", Stubborn(Habit::rambles),
                {{"temperature", "1"}, {"repair", repair}, {"resample", resample}, {"max_calls", most}});
-    CHECK(tree.ending == Ending::budget);
-    const Costs& costs = tree.ledger.by_purpose().at("step");
+    CHECK(tree.ending == SearchFacts::Ending::budget);
+    const Ledger::Costs& costs = tree.ledger.by_purpose().at("step");
     CHECK(costs.repairs == (std::string(repair) == "true" ? costs.completions / 2 : 0));
     CHECK(costs.repaired == 0);
     CHECK(costs.unread == costs.completions);

@@ -310,7 +310,7 @@ TEST_CASE("a document cannot answer: its tags are neutralised in prompts and nev
 
 TEST_CASE("a budget of calls ends the search") {
   const rag::Tree tree = grow_decex({.budget = {.calls = 10}}, searcher());
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.ledger.total().completions == 11);  // 3 sub-questions and their 8 rollouts; checked before each stage
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("a reply that cannot be read is drawn again, then closes the path with
 TEST_CASE("a budget closes the path, and each call has a place of its own") {
   const auto [tree, shown] = walk({"<s>one</s>"}, {.calls = 2}, ask_thrice);
   CHECK(shown.size() == 2);
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.size() == 3);
 }
 

@@ -250,7 +250,7 @@ TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and
   model.on("judge", [&](const Prompt& p) {
     prompts.push_back(p.text());
     CHECK(std::count_if(p.body().spans.begin(), p.body().spans.end(),
-                        [](const Span& s) { return s.name == "candidate"; }) == 2);
+                        [](const PromptBody::Span& s) { return s.name == "candidate"; }) == 2);
     return "The first looks it up. <preference> 1 over 2 </preference>";
   });
   Bench bench(model);

@@ -98,7 +98,7 @@ TEST_CASE("if no chain is complete, the rollouts of the best node vote") {
   t.evaluate(1, {{"Oslo", 0.25}, {"Paris", 0.25}});
   t.evaluate(2, {{"Oslo", 0}, {"The Rome", 1}, {"", 0}, {"rome!", 1}});  // mean 0.5; two answers for "rome"
   t.evaluate(3, {{"", 1}});                                              // worth more, but answered nothing
-  t.tree.ending = Ending::budget;
+  t.tree.ending = SearchFacts::Ending::budget;
   const auto best = output::best_answer(t.tree);
   REQUIRE(best);
   CHECK(best->node == 2);
@@ -142,16 +142,16 @@ TEST_CASE(
   none.tree.ledger["own_answer"] = {4, 40, 8, 0, 1};
   none.tree.ledger["rollout"] = {6, 60, 12, 0, 0};
   for (int i = 0; i < 3; ++i)
-    none.tree.ledger.add_unread("rollout", Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
+    none.tree.ledger.add_unread("rollout", Ledger::Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
   CHECK(output::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 3 of 6 completions of 'rollout' could not be read; the "
         "first: \"I would say\n\"Rome\".\"");
-  none.tree.ledger.add_unread("rollout", Unread("", 32, Seed(1), 0));
+  none.tree.ledger.add_unread("rollout", Ledger::Unread("", 32, Seed(1), 0));
   CHECK(output::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 4 of 6 completions of 'rollout' could not be read, 1 of "
         "them cut by max_tokens; "
         "the first, cut at max_tokens=32, is empty");
-  none.tree.ending = Ending::budget;
+  none.tree.ending = SearchFacts::Ending::budget;
   CHECK(output::answer_row(none.record()).status == "budget");
 
   SmallTree unknown({});

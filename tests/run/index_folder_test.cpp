@@ -59,7 +59,7 @@ TEST_CASE("an index folder answers as BM25 in memory does") {
   CHECK(index.lexical().k1 == 0.9);
   CHECK(index.lexical().b == 0.4);
   CHECK(index.lexical().analyzer == "english-lucene");
-  backend::Bm25 mapped = index.bm25(), memory(passages, {0.9, 0.4, backend::analyzer("english-lucene")});
+  backend::Bm25 mapped = index.bm25(), memory(passages, {0.9, 0.4, backend::Analyzer::named("english-lucene")});
   CHECK(mapped.fingerprint() == memory.fingerprint());
   const std::vector<Query> queries{{"who planned the engines?", 3}, {"Ada's program", 1}, {"nobody", 5}};
   CHECK(mapped(queries) == memory(queries));

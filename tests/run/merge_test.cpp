@@ -55,7 +55,7 @@ Summary shard(std::uint64_t calls, std::size_t index, const std::string& questio
                        .cut = 1,
                        .thinking_tokens = calls};
   ledger.execution.ungoverned["rollout"] = 1;
-  Unread unread("unread of " + question, 64, Seed(), 0);
+  Ledger::Unread unread("unread of " + question, 64, Seed(), 0);
   unread.in_thought = true;
   summary.trees.first_unread.insert({"rollout", {index, question, unread}});
   summary.probes["rollout"].completions = 8;

@@ -18,7 +18,7 @@ Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   const std::vector<NodeId> ends = output::complete_chains(*tree);
   std::vector<Task<Embedding>> asked;
   for (const NodeId end : ends)
-    asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
+    asked.push_back(encoder.ask(EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
   const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
   const auto scores = output::agreement_scores<Embedding>(embeddings, output::detail::cosine);
   tree->annotations.erase("embedding");

@@ -13,11 +13,11 @@ namespace espalier::output {
 /// One row of answers.jsonl: the result of one question.
 struct AnswerRow {
   std::string id, question;
-  std::optional<std::string> answer;  ///< nothing = null prediction, scored 0
-  std::string status;                 ///< done | budget | failed (ended without any answer) | open (no tree yet)
-  std::string error;                  ///< the reason if it is failed or open
-  std::optional<double> em, f1, acc;  ///< nothing without gold or while open
-  std::optional<Costs> costs;         ///< of the whole search, nothing while open
+  std::optional<std::string> answer;   ///< nothing = null prediction, scored 0
+  std::string status;                  ///< done | budget | failed (ended without any answer) | open (no tree yet)
+  std::string error;                   ///< the reason if it is failed or open
+  std::optional<double> em, f1, acc;   ///< nothing without gold or while open
+  std::optional<Ledger::Costs> costs;  ///< of the whole search, nothing while open
 };
 
 /// The row of a finished tree, scored under a profile.
@@ -30,7 +30,7 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
   row.costs = record.tree.ledger.total();
   if (const auto best = best_answer(record.tree)) {
     row.answer = best->text;
-  } else if (record.tree.ending == Ending::done) {
+  } else if (record.tree.ending == SearchFacts::Ending::done) {
     row.status = "failed";
     const std::string unread = detail::unread_text(record.tree.ledger);
     row.error = "no reply of the model could be read as an answer" + (unread.empty() ? unread : ": " + unread);
@@ -66,7 +66,7 @@ inline void append_answer_row(const AnswerRow& row, std::string& out) {
     if (value) json.value(*value);
     else json.null();
   };
-  const auto cost = [&](const char* key, std::uint64_t Costs::* part) {
+  const auto cost = [&](const char* key, std::uint64_t Ledger::Costs::* part) {
     field(key, row.costs ? std::optional<std::uint64_t>((*row.costs).*part) : std::nullopt);
   };
   json.begin_object().field("id", row.id).field("question", row.question);
@@ -76,10 +76,10 @@ inline void append_answer_row(const AnswerRow& row, std::string& out) {
   field("em", row.em);
   field("f1", row.f1);
   field("acc", row.acc);
-  cost("completions", &Costs::completions);
-  cost("prompt_tokens", &Costs::prompt_tokens);
-  cost("completion_tokens", &Costs::completion_tokens);
-  cost("retrievals", &Costs::retrievals);
+  cost("completions", &Ledger::Costs::completions);
+  cost("prompt_tokens", &Ledger::Costs::prompt_tokens);
+  cost("completion_tokens", &Ledger::Costs::completion_tokens);
+  cost("retrievals", &Ledger::Costs::retrievals);
   json.end_object();
   out += '\n';
 }

@@ -38,19 +38,19 @@ class PolicyForm {
 
   /// The part of the policy's next reply that is written so far, empty right after documents.
   [[nodiscard]] std::string begun() const {
-    return thought_.empty() ? "" : tag("thought").open + ' ' + rag::neutralise(thought_);
+    return thought_.empty() ? "" : tag("thought").open + ' ' + rag::detail::neutralise(thought_);
   }
 
   /// What the policy writes when it takes an action now, from the end of begun() to the end of the step.
   [[nodiscard]] std::string step(const rag::Action& action) const {
-    const std::string thought = rag::neutralise(words(action));
+    const std::string thought = rag::detail::neutralise(words(action));
     std::string out = thought_.empty() && !thought.empty() ? tag("thought").open : "";
     if (!thought.empty()) out += ' ' + thought;
     const bool query = action.kind == rag::SegmentKind::query;
     if (!query && action.kind != rag::SegmentKind::answer) return out;
     if (!thought_.empty() || !thought.empty()) out += ' ' + tag("thought").close + '\n';
-    const Tag& act = tag(query ? "search" : "answer");
-    return out + act.open + ' ' + rag::neutralise(action.text) + ' ' + act.close;
+    const Protocol::Tag& act = tag(query ? "search" : "answer");
+    return out + act.open + ' ' + rag::detail::neutralise(action.text) + ' ' + act.close;
   }
 
  private:
@@ -65,8 +65,8 @@ class PolicyForm {
   static std::string joined(const std::string& a, const std::string& b) {
     return a.empty() || b.empty() ? a + b : a + ' ' + b;
   }
-  [[nodiscard]] const Tag& tag(const char* role) const {
-    const Tag* tag = prompts_->protocol()->tag(role);
+  [[nodiscard]] const Protocol::Tag& tag(const char* role) const {
+    const Protocol::Tag* tag = prompts_->protocol()->tag(role);
     if (tag == nullptr)
       throw std::invalid_argument("the prompts of " + prompts_->protocol()->method + " have no tag '" + role + "'");
     return *tag;

@@ -33,22 +33,22 @@ inline std::string prompt_text(const rag::PromptSet& prompts, const std::string&
 inline std::string reply_text(const rag::PromptSet& prompts, const std::string& purpose, const rag::Action& action) {
   const Protocol& protocol = *prompts.protocol();
   const auto& returns = protocol.purpose(purpose)->returns;
-  const std::string text = rag::neutralise(action.text), thought = rag::neutralise(action.thought);
-  const auto marked = [](const Tag& tag, const std::string& inside) {
+  const std::string text = rag::detail::neutralise(action.text), thought = rag::detail::neutralise(action.thought);
+  const auto marked = [](const Protocol::Tag& tag, const std::string& inside) {
     if (tag.open.empty()) return inside;
     const bool bracket = std::string_view("([{").find(tag.open.back()) != std::string_view::npos;
     const bool line = tag.close == "\n" || tag.close.empty();
     return tag.open + (bracket ? "" : " ") + inside + (bracket || line ? "" : " ") + (line ? "" : tag.close);
   };
   if (returns.empty()) return text;
-  std::string role = rag::role(action.kind);
+  std::string role = rag::detail::role(action.kind);
   if (action.kind == rag::SegmentKind::sub_question) role = "question";
   if (action.kind == rag::SegmentKind::own_answer) role = "answer";
   const std::string said = marked(*protocol.tag(role), text);
   if (thought.empty()) return said;
   const auto around = [&](const char* name) { return marked(*protocol.tag(name), thought) + '\n' + said; };
   const std::string& shown = prompts.texts().at(purpose);
-  if (const Tag* tag = protocol.tag("reasoning"); tag && shown.find(tag->open) != std::string::npos)
+  if (const Protocol::Tag* tag = protocol.tag("reasoning"); tag && shown.find(tag->open) != std::string::npos)
     return around("reasoning");
   if (std::find(returns.begin(), returns.end(), "search") != returns.end() && protocol.tag("thought"))
     return around("thought");

@@ -8,10 +8,10 @@
 namespace espalier::output::detail {
 
 /// The counts of a purpose that a file shows only where they are not 0, by their names in files.
-inline constexpr std::pair<const char*, std::uint64_t Costs::*> rare_counts[] = {
-    {"unread", &Costs::unread},           {"cut", &Costs::cut},
-    {"cut_read", &Costs::cut_read},       {"refused", &Costs::refused},
-    {"repairs", &Costs::repairs},         {"repaired", &Costs::repaired},
-    {"constrained", &Costs::constrained}, {"thinking_tokens", &Costs::thinking_tokens}};
+inline constexpr std::pair<const char*, std::uint64_t Ledger::Costs::*> rare_counts[] = {
+    {"unread", &Ledger::Costs::unread},           {"cut", &Ledger::Costs::cut},
+    {"cut_read", &Ledger::Costs::cut_read},       {"refused", &Ledger::Costs::refused},
+    {"repairs", &Ledger::Costs::repairs},         {"repaired", &Ledger::Costs::repaired},
+    {"constrained", &Ledger::Costs::constrained}, {"thinking_tokens", &Ledger::Costs::thinking_tokens}};
 
 }  // namespace espalier::output::detail

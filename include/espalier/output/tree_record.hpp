@@ -30,7 +30,7 @@ inline const char* name(Reason reason) {
                                           "skipped", "malformed", "budget",          "refused"};
   return names[static_cast<std::size_t>(reason)];
 }
-inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
+inline const char* name(SearchFacts::Ending ending) { return ending == SearchFacts::Ending::done ? "done" : "budget"; }
 
 /// True if the search had gold answers, which may have steered the tree. This holds even for rewards that ignore gold,
 /// such as agreement.

@@ -9,11 +9,11 @@ namespace espalier::output::detail {
 /// Which completions could not be read, for people: of the purpose with the largest share of such ones, how many, and
 /// how the first begins. Empty if all could be read.
 inline std::string unread_text(const Ledger& ledger) {
-  const Costs* most = nullptr;
+  const Ledger::Costs* most = nullptr;
   std::string worst;
   for (const auto& [purpose, costs] : ledger.by_purpose()) {
     if (costs.unread == 0) continue;
-    const auto share = [](const Costs& c) {
+    const auto share = [](const Ledger::Costs& c) {
       return static_cast<double>(c.unread) / static_cast<double>(c.completions);
     };
     if (most != nullptr &&

@@ -12,10 +12,11 @@ namespace espalier::rag::detail {
 /// The texts between the marks of a returned tag that stand complete in a prompt's text, and that would be read as a
 /// reply: a small model may copy them in place of an answer. A mark that claims the rest of the text claims it up to
 /// the next heading ("### ..."). Texts with a slot are left out, because a value takes its place.
-inline std::vector<std::string> copyable(std::string_view prompt, const Protocol& protocol, const Purpose& purpose) {
+inline std::vector<std::string> copyable(std::string_view prompt, const Protocol& protocol,
+                                         const Protocol::Purpose& purpose) {
   std::vector<std::string> found;
   for (const std::string& role : purpose.returns) {
-    const Tag& tag = *protocol.tag(role);
+    const Protocol::Tag& tag = *protocol.tag(role);
     if (tag.open.empty()) continue;
     for (std::size_t at = prompt.find(tag.open); at != prompt.npos; at = prompt.find(tag.open, at + tag.open.size())) {
       std::string_view rest = prompt.substr(at);

@@ -11,7 +11,7 @@ namespace espalier::rag::detail {
 
 /// Reads a judge's numbers: exactly form.count numbers in [form.low, form.high], separated by commas, and nothing else.
 /// So "85/100", "about 7" and "nan" are not scores. No number is clamped, and nothing becomes 0.
-inline std::optional<std::vector<double>> read_scores(std::string_view text, const ScoreForm& form) {
+inline std::optional<std::vector<double>> read_scores(std::string_view text, const Protocol::ScoreForm& form) {
   constexpr std::string_view blanks = " \t\r\n";
   std::vector<double> numbers;
   for (;;) {

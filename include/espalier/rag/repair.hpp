@@ -19,7 +19,7 @@ inline std::string shown_bound(double number) {
 }
 
 /// What a model has to write for a role, in words.
-inline std::string wanted_words(std::string_view role, const ScoreForm& scores) {
+inline std::string wanted_words(std::string_view role, const Protocol::ScoreForm& scores) {
   if (role == "score") {
     const std::string range = " from " + shown_bound(scores.low) + " to " + shown_bound(scores.high);
     return scores.count == 1 ? "one number" + range
@@ -42,18 +42,18 @@ inline std::string wanted_words(std::string_view role, const ScoreForm& scores) 
 }
 
 /// Where it has to stand. A tag without marks is the whole reply.
-inline std::string wanted_place(const Tag& tag) {
+inline std::string wanted_place(const Protocol::Tag& tag) {
   if (tag.open.empty()) return "and nothing else";
   if (tag.close == "\n") return "on a line after " + tag.open;
   return (tag.close.empty() ? "after " : "inside ") + tag.open + tag.close;
 }
 
 /// The line that asks for a reply again which could not be read. It names the tags of the purpose.
-inline std::string repair_line(const Protocol& protocol, const Purpose& purpose) {
+inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose& purpose) {
   if (purpose.returns.empty()) return "Your reply could not be read. Write again: one line, without any tags.";
   std::string marks, wanted;
   for (const std::string& role : purpose.returns) {
-    const Tag& tag = *protocol.tag(role);
+    const Protocol::Tag& tag = *protocol.tag(role);
     if (!tag.open.empty()) marks += (marks.empty() ? "" : " or ") + tag.open + (tag.close == "\n" ? "" : tag.close);
     wanted += (wanted.empty() ? "" : ", or ") + wanted_words(role, purpose.scores) + ' ' + wanted_place(tag);
   }
@@ -70,8 +70,8 @@ inline std::shared_ptr<const PromptBody> repair(const PromptBody& asked, const s
   if (reply.find_first_not_of(" \t\r\n") == std::string::npos) {
     body.messages.back().content += '\n' + std::move(line);
   } else {
-    body.messages.push_back(Message{"assistant", reply});
-    body.messages.push_back(Message{"user", std::move(line)});
+    body.messages.push_back(PromptBody::Message{"assistant", reply});
+    body.messages.push_back(PromptBody::Message{"user", std::move(line)});
     body.after += 2;
   }
   return std::make_shared<const PromptBody>(std::move(body));

@@ -122,7 +122,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.model = model_name;
   options.revision = settings.model.revision;
   options.chat = settings.model.api == "chat";
-  options.server = backend::server_named(source == settings.model.url ? settings.servers.kind : "auto");
+  options.server = backend::detail::server_named(source == settings.model.url ? settings.servers.kind : "auto");
   if (!options.server && !later) {
     const std::filesystem::path folder = settings.output.folder;  // `espalier serve` has none
     const detail::KnownServers known(folder.empty() ? folder : folder / "servers.json");
@@ -141,7 +141,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     options.http.hedge = settings.servers.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama)
     bad_option("server", settings.servers.kind, "one with a batch API");
-  const backend::Dialect& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
+  const backend::detail::Dialect& dialect =
+      backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
@@ -206,7 +207,7 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   backend::HttpEncoderOptions encoder;
   encoder.url = settings.encoder.url;
   encoder.model = settings.encoder.name;
-  encoder.profile = backend::encoder_profile(settings.encoder.profile);
+  encoder.profile = backend::EncoderProfile::named(settings.encoder.profile);
   encoder.cut = backend::detail::encoder_cut(settings.encoder.cut);
   encoder.http = detail::http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));

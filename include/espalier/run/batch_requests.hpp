@@ -30,7 +30,7 @@ inline std::string batch_line(Hash key, bool chat, std::string_view body) {
 class BatchRequests {
  public:
   /// Lines are appended to `file`. `fingerprint` is that of the model as an online service.
-  BatchRequests(backend::detail::OpenAiRequest request, const backend::Dialect& dialect, Hash fingerprint,
+  BatchRequests(backend::detail::OpenAiRequest request, const backend::detail::Dialect& dialect, Hash fingerprint,
                 const std::string& file)
       : request_(std::move(request)),
         dialect_(dialect),
@@ -50,7 +50,7 @@ class BatchRequests {
  private:
   /// The reason why there is no answer: it comes later, or this server does not support the request.
   std::exception_ptr write(std::span<const Prompt> prompt) {
-    const Hash key = backend::journal_key<Completion>(fingerprint_, prompt.front());
+    const Hash key = backend::detail::journal_key<Completion>(fingerprint_, prompt.front());
     try {
       const std::string body = request_.write(prompt, dialect_);
       if (written_.insert(key).second) file_ << batch_line(key, request_.chat(prompt.front().body()), body);
@@ -62,7 +62,7 @@ class BatchRequests {
   }
 
   backend::detail::OpenAiRequest request_;
-  backend::Dialect dialect_;
+  backend::detail::Dialect dialect_;
   Hash fingerprint_;
   std::string name_;
   std::ofstream file_;

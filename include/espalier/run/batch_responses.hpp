@@ -93,7 +93,8 @@ inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const s
 inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
                                 backend::Store& journal) {
   constexpr std::size_t rows_a_transaction = 256;
-  const backend::Dialect& dialect = backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
+  const backend::detail::Dialect& dialect =
+      backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
   const auto requests = read_batch_requests(request_files);
   BatchCounts counts;
   std::vector<backend::Record> records;
@@ -123,7 +124,7 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       backend::detail::RecordNote note = request->second.note;
       note.prompt_tokens = answers.front()->prompt_tokens;
       note.completion_tokens = answers.front()->completion_tokens;
-      records.emplace_back(*key, backend::RecordKind::generation, backend::detail::encode(*answers.front()),
+      records.emplace_back(*key, backend::Record::Kind::generation, backend::detail::encode(*answers.front()),
                            std::move(note));
       if (records.size() == rows_a_transaction) store();
     } catch (const BackendError& error) {

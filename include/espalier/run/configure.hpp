@@ -44,7 +44,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
     bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
-  (void)backend::server_named(settings.servers.kind);
+  (void)backend::detail::server_named(settings.servers.kind);
   (void)Shard(settings.shard);
   check_index(settings, lexical);
   skills.check();
@@ -52,9 +52,10 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   const std::shared_ptr<const Protocol> protocol = method.prompts().protocol();
   for (const ModelFor& other : settings.model.others)
     if (!protocol->purpose(other.purpose))
-      throw std::invalid_argument(fmt::format(
-          "option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
-          espalier::detail::did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
+      throw std::invalid_argument(
+          fmt::format("option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
+                      espalier::detail::did_you_mean(
+                          other.purpose, protocol->purposes | std::views::transform(&Protocol::Purpose::name))));
   for (const std::string& endpoint : settings.model.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
     const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };

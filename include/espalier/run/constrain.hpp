@@ -35,7 +35,7 @@ class Probes {
   explicit Probes(const std::string& text) {
     std::istringstream in(text);
     std::string purpose;
-    Costs costs;
+    Ledger::Costs costs;
     while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
       by_purpose[purpose] = costs;
   }
@@ -46,7 +46,7 @@ class Probes {
                          costs.prompt_tokens, costs.completion_tokens);
     return out;
   }
-  std::map<std::string, Costs> by_purpose;
+  std::map<std::string, Ledger::Costs> by_purpose;
 };
 
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
@@ -71,7 +71,7 @@ class ConstrainDecision {
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
     if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
-    for (const Purpose& purpose : prompts.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
       if (chosen(option)) continue;
       const auto old = before.find("options." + option);
@@ -87,8 +87,8 @@ class ConstrainDecision {
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if there were probes.
   bool probe(const Turn& turn) {
     if (!undecided_.empty()) check_models();
-    std::vector<Purpose> asked, left;
-    for (const Purpose& purpose : undecided_) {
+    std::vector<Protocol::Purpose> asked, left;
+    for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
       if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
     }
@@ -98,7 +98,7 @@ class ConstrainDecision {
   }
   /// Leaves the undecided purposes free for good. Returns true if there were some.
   bool settle() {
-    for (const Purpose& purpose : undecided_) method_.options().set(option_of(purpose.name), "off");
+    for (const Protocol::Purpose& purpose : undecided_) method_.options().set(option_of(purpose.name), "off");
     return !std::exchange(undecided_, {}).empty();
   }
 
@@ -148,14 +148,14 @@ class ConstrainDecision {
 #ifdef ESPALIER_HAS_CURL
   /// The kind of a server. Nothing if it cannot be reached.
   [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url, const Turn& turn) const {
-    if (const auto named = backend::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
+    if (const auto named = backend::detail::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
       return *named;
     const KnownServers known(folder_ / "servers.json");
     const std::string address = backend::detail::Url(url).shown();
     if (const auto kept = known.at(address)) return *kept;
     const backend::HttpOptions options = http_options(settings_);
     backend::HttpClient client;
-    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::Replica>{{url}}, options);
+    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
     const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings_.servers.api_key_file);
     const backend::detail::ServerProbe asked(client, std::move(fleet), key, options);
     try {
@@ -170,7 +170,7 @@ class ConstrainDecision {
     return *asked.found();
   }
 #endif
-  void ask(const std::vector<Purpose>& purposes, const Turn& turn) {
+  void ask(const std::vector<Protocol::Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
     std::vector<Ledger> ledgers(purposes.size());
     const auto tell = [&] {
@@ -185,12 +185,13 @@ class ConstrainDecision {
           journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
       return scheduler.model(std::move(made.service), settings_.execution.in_flight);
     };
-    const bool main = std::any_of(purposes.begin(), purposes.end(),
-                                  [&](const Purpose& purpose) { return source(purpose.name).purpose.empty(); });
+    const bool main = std::any_of(purposes.begin(), purposes.end(), [&](const Protocol::Purpose& purpose) {
+      return source(purpose.name).purpose.empty();
+    });
     const auto nothing = [](std::span<const Prompt> asked) { return std::vector<std::string>(asked.size()); };
     const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
     method::Ports ports(main ? port(source("")) : scheduler.model(nothing), scheduler.retriever(no_passages));
-    for (const Purpose& purpose : purposes)
+    for (const Protocol::Purpose& purpose : purposes)
       if (const ModelFor own = source(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
     const rag::Sampler sampler = method_.sampler(ports, prompts_).drawing_once();
@@ -199,7 +200,7 @@ class ConstrainDecision {
       std::vector<std::size_t> open;  // purposes whose next probes can change the decision
       for (std::size_t i = 0; i < purposes.size(); ++i)
         if (answered[i] && most_readable(ledgers[i].total()) >= settings_.constrain_below) open.push_back(i);
-      std::vector<Task<std::vector<rag::Sample>>> draws;
+      std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
       for (const std::size_t i : open)
         for (std::uint32_t n = asked; n < asked + at_once; ++n)
           draws.push_back(sampler.draw(purposes[i].name, sample_slots(purposes[i], *prompts_.protocol(), n), 1,
@@ -214,13 +215,13 @@ class ConstrainDecision {
         undecided_.push_back(purposes[i]);
         continue;
       }
-      const Costs costs = probes.by_purpose[purposes[i].name] = ledgers[i].total();
+      const Ledger::Costs costs = probes.by_purpose[purposes[i].name] = ledgers[i].total();
       const bool constrained = most_readable(costs) < settings_.constrain_below;
       method_.options().set(option_of(purposes[i].name), constrained ? "on" : "off");
     }
   }
   /// The share of readable replies if all further probes could be read.
-  static double most_readable(const Costs& costs) {
+  static double most_readable(const Ledger::Costs& costs) {
     return 1 - static_cast<double>(costs.unread) / static_cast<double>(count);
   }
   /// False for a failure of the model. Throws any other one.
@@ -238,7 +239,7 @@ class ConstrainDecision {
   method::Method& method_;
   const rag::PromptSet& prompts_;
   std::filesystem::path folder_;
-  std::vector<Purpose> undecided_;
+  std::vector<Protocol::Purpose> undecided_;
   std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
 };
 

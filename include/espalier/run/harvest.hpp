@@ -64,7 +64,7 @@ class Harvest {
       summary.add(index, tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
-      const Costs costs = tree.ledger.total();
+      const Ledger::Costs costs = tree.ledger.total();
       tokens_ += costs.prompt_tokens + costs.completion_tokens;
     } else {
       row = output::detail::open_row(example.question, outcome.error());

@@ -94,7 +94,7 @@ class IndexFolder {
   /// The options with which the BM25 index was built.
   [[nodiscard]] Lexical lexical() const { return {lexical_.facts().k1, lexical_.facts().b, lexical_.analyzer()}; }
   [[nodiscard]] backend::Bm25 bm25(unsigned threads = 0) const {
-    return backend::Bm25(corpus_, lexical_, backend::analyzer(lexical_.analyzer()), threads);
+    return backend::Bm25(corpus_, lexical_, backend::Analyzer::named(lexical_.analyzer()), threads);
   }
 
   /// The vectors of the passages. Throws std::invalid_argument if the index was built without an encoder.
@@ -112,7 +112,7 @@ class IndexFolder {
   void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
     const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
     std::string asked;
-    append_json_string(asked, name);
+    JsonWriter(asked).value(name);
     if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
       return;
     bad_option("encoder_name", name,
@@ -182,7 +182,7 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
 /// A description of an index as a JSON object.
 inline std::string describe(const detail::IndexFolder& index) {
   const backend::Bm25 bm25 = index.bm25();
-  const backend::LexicalFacts& facts = bm25.index().facts();
+  const backend::LexicalIndex::Facts& facts = bm25.index().facts();
   std::string out;
   JsonWriter json(out);
   json.begin_object().field("folder", index.path().string());

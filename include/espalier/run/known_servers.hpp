@@ -28,7 +28,7 @@ class KnownServers {
     const auto known = names();
     const auto found = known.find(address);
     if (found == known.end()) return std::nullopt;
-    for (const backend::Dialect& dialect : backend::detail::dialects)
+    for (const backend::detail::Dialect& dialect : backend::detail::dialects)
       if (found->second == quoted(dialect.name)) return dialect.server;
     throw InputError(file_.string(), 0, address, fmt::format("no sort of server is called {}", found->second));
   }
@@ -54,7 +54,7 @@ class KnownServers {
   }
   static std::string quoted(std::string_view text) {
     std::string json;
-    append_json_string(json, text);
+    JsonWriter(json).value(text);
     return json;
   }
 

@@ -38,7 +38,7 @@ class MergedSummary {
       for (const auto& [purpose, counts] : part.members("probes")) summary.probes[purpose] = costs_of(counts);
     if (part.has("first_unread"))
       for (const auto& [purpose, unread] : part.members("first_unread")) {
-        Unread one("", unread.count_or("cut_at", 0), Seed(), 0);
+        Ledger::Unread one("", unread.count_or("cut_at", 0), Seed(), 0);
         one.text = unread.text("text");
         one.in_thought = unread.has("in_thought");
         unread_[unread.text("question")].emplace_back(purpose, std::move(one));
@@ -83,8 +83,8 @@ class MergedSummary {
       sums.pruned[reason] = part.object("pruned").count(output::name(static_cast<Reason>(reason)));
     summary.trees += sums;
   }
-  static Costs costs_of(const JsonLine& counts) {
-    Costs costs;
+  static Ledger::Costs costs_of(const JsonLine& counts) {
+    Ledger::Costs costs;
     costs.completions = counts.count("calls");
     costs.prompt_tokens = counts.count("prompt_tokens");
     costs.completion_tokens = counts.count("completion_tokens");
@@ -113,7 +113,7 @@ class MergedSummary {
     else if (whole.find(part) == std::string::npos) whole += "; " + part;
   }
 
-  std::map<std::string, std::vector<std::pair<std::string, Unread>>> unread_;  ///< purposes, by question
+  std::map<std::string, std::vector<std::pair<std::string, Ledger::Unread>>> unread_;  ///< purposes, by question
 };
 
 /// Completes the folder of a run that was done in shards: from the rows in it, which stand in the order of the

@@ -58,7 +58,7 @@ inline constexpr std::array<SampleQuestion, 4> sample_questions{
         {"Filippo Brunelleschi", "Filippo Brunelleschi was born in 1377 and died in 1446."}}}}}};
 
 /// One of the sample questions, as the prompts of a method show it. Slots of other names hold their name.
-inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Purpose& purpose,
+inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Protocol::Purpose& purpose,
                                                                         const Protocol& protocol,
                                                                         std::size_t which = 0) {
   using rag::ModelText, rag::Segment, rag::SegmentKind;
@@ -106,9 +106,9 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   const Services services(scheduler, settings, {}, skills, lexical, detail::RunJournal(settings, {}, ""));
   const rag::Sampler sampler = made->sampler(services.ports, prompts);
 
-  const std::vector<Purpose>& purposes = prompts.protocol()->purposes;
+  const std::vector<Protocol::Purpose>& purposes = prompts.protocol()->purposes;
   std::vector<Ledger> ledgers(purposes.size());
-  std::vector<Task<std::vector<rag::Sample>>> draws;
+  std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
   for (std::size_t i = 0; i < purposes.size(); ++i) {
     auto slots = detail::sample_slots(purposes[i], *prompts.protocol());
     draws.push_back(sampler.draw(purposes[i].name, std::move(slots), 1, Context(Seed(settings.seed), 0, &ledgers[i])));

@@ -65,10 +65,10 @@ inline std::vector<Passage> read_corpus(const Settings& settings) {
 
 /// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
-  backend::Bm25 index =
-      settings.retriever.index.empty()
-          ? backend::Bm25(detail::read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-          : detail::IndexFolder(settings.retriever.index).bm25();
+  backend::Bm25 index = settings.retriever.index.empty()
+                            ? backend::Bm25(detail::read_corpus(settings),
+                                            {lexical.k1, lexical.b, backend::Analyzer::named(lexical.analyzer)})
+                            : detail::IndexFolder(settings.retriever.index).bm25();
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }

@@ -25,7 +25,7 @@ class RunRecord {
   void add(std::string name, std::string json) { fields_.emplace_back(std::move(name), std::move(json)); }
   void add_text(std::string name, std::string_view text) {
     std::string json;
-    append_json_string(json, text);
+    JsonWriter(json).value(text);
     add(std::move(name), std::move(json));
   }
 
@@ -76,8 +76,8 @@ class RunRecord {
   /// All that stands in the file when the run begins.
   [[nodiscard]] output::detail::FlatFields fields(std::string_view version) const {
     std::string quoted_version, quoted_identity;
-    append_json_string(quoted_version, version);
-    append_json_string(quoted_identity, identity());
+    JsonWriter(quoted_version).value(version);
+    JsonWriter(quoted_identity).value(identity());
     output::detail::FlatFields all{{"version", quoted_version}, {"identity", quoted_identity}};
     all.insert(all.end(), fields_.begin(), fields_.end());
     return all;

@@ -19,7 +19,7 @@ struct TreeSums {
   struct FirstUnread {
     std::size_t index;     ///< of its question
     std::string question;  ///< its id
-    Unread unread;
+    Ledger::Unread unread;
   };
   Ledger ledger{};
   std::map<std::string, FirstUnread> first_unread{};  ///< by purpose
@@ -45,11 +45,11 @@ struct TreeSums {
 /// predictions score 0, and their numbers are given.
 class Summary {
  public:
-  std::string method, model, retriever;      ///< their names in results, for example "simulated"
-  bool oracle = false;                       ///< gold answers guided the trees
-  std::map<std::string, std::string> notes;  ///< what a reader of the products must know, by file
-  std::map<std::string, Costs> probes;       ///< completions that belong to no question, by purpose
-  double seconds = 0;                        ///< the only field that differs between equal runs
+  std::string method, model, retriever;         ///< their names in results, for example "simulated"
+  bool oracle = false;                          ///< gold answers guided the trees
+  std::map<std::string, std::string> notes;     ///< what a reader of the products must know, by file
+  std::map<std::string, Ledger::Costs> probes;  ///< completions that belong to no question, by purpose
+  double seconds = 0;                           ///< the only field that differs between equal runs
   TreeSums trees;
 
   /// Adds the row of question `index`, from 0. The rows of all questions come, in any order.
@@ -96,7 +96,7 @@ class Summary {
       if (scored_) json.field(names[metric], scores_[metric] / static_cast<double>(questions_));
       else json.key(names[metric]).null();
     }
-    const Costs total = trees.ledger.total();
+    const Ledger::Costs total = trees.ledger.total();
     json.field("calls", total.completions)
         .field("prompt_tokens", total.prompt_tokens)
         .field("completion_tokens", total.completion_tokens);

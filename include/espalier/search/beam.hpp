@@ -43,7 +43,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, tree.steps, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;

@@ -67,7 +67,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
       }
       if (place.depth >= options_.max_depth) continue;
       if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;

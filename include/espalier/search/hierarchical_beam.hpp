@@ -67,7 +67,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, depth, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
@@ -108,8 +108,8 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     for (const Place& place : *beam) {
       const BeamLevel& of = level(place.kind);
       const Context context(place.seed, 0, &tree->ledger);
-      asked.push_back(
-          as_task(detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
+      asked.push_back(detail::as_task(
+          detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
     }
     auto drawn = co_await gather(std::move(asked));
     std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
@@ -121,8 +121,10 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       for (std::size_t j = 0; j < proposals[i].size(); ++j) {
         place.children.emplace_back(no_node, place.seed.child(j));
         const Context context(place.children.back().second, 0, &tree->ledger);
-        if (proposals[i][j].closed != Reason::none) steps.push_back(as_task(State(tree->state(place.node))));
-        else steps.push_back(as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
+        if (proposals[i][j].closed != Reason::none) steps.push_back(detail::as_task(State(tree->state(place.node))));
+        else
+          steps.push_back(
+              detail::as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
       }
     }
     std::vector<State> states = co_await gather(std::move(steps));

@@ -26,11 +26,12 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
   tree[T::root()].visits += other[T::root()].visits;
   for (const auto& rollout : other.rollouts)
     tree.rollouts.push_back({here(rollout.node), rollout.state, rollout.value});
-  for (const Skip& skip : other.skips) tree.skips.push_back({here(skip.node), skip.kind});
+  for (const SearchFacts::Skip& skip : other.skips) tree.skips.push_back({here(skip.node), skip.kind});
   for (const auto& [name, numbers] : other.annotations)
     for (NodeId id = 1; id < numbers.size(); ++id)
       if (numbers[id] == numbers[id]) tree.annotate(name, here(id), numbers[id]);
-  for (const Remark& remark : other.remarks) tree.remarks.push_back({remark.name, here(remark.node), remark.text});
+  for (const SearchFacts::Remark& remark : other.remarks)
+    tree.remarks.push_back({remark.name, here(remark.node), remark.text});
   tree.ledger += other.ledger;
   for (const auto& [name, costs] : other.annotation_costs) tree.annotation_costs[name] += costs;
   tree.steps += other.steps;

@@ -48,10 +48,10 @@ class Mcts {
   template <class Env>
   using TreeOf = detail::TreeBy<Evaluate, Env>;
   template <class Env>
-  static constexpr bool plain =
-      PlainEnvironment<Env> && !detail::is_task_v<decltype(detail::evaluate(
-                                   std::declval<Evaluate&>(), std::declval<Env&>(),
-                                   std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
+  static constexpr bool plain = detail::PlainEnvironment<Env> &&
+                                !detail::is_task_v<decltype(detail::evaluate(
+                                    std::declval<Evaluate&>(), std::declval<Env&>(),
+                                    std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
 
   /// Grows a tree as a task. The environment and this engine must outlive it.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>

@@ -18,7 +18,7 @@ class Watch {
         stop_(stop),
         idle_(!options.budget.limited() && !options.solve && never_stops),
         began_(options.budget.start(tree)) {
-    tree.ending = Ending::done;
+    tree.ending = SearchFacts::Ending::done;
   }
   /// Asked before each simulation: true if the search is over.
   template <class Tree>
@@ -26,7 +26,7 @@ class Watch {
     if (idle_) return false;
     if (stopped_ || tree[tree.root()].solved) return true;
     if (!options_->budget.limited() || !options_->budget.spent(tree, tree.steps, began_)) return false;
-    tree.ending = Ending::budget;
+    tree.ending = SearchFacts::Ending::budget;
     return true;
   }
   /// Called after each merged simulation with the node where it ended. A stop rule must know which values are final.

@@ -47,9 +47,9 @@ Tree<State, Action, Value> rerooted(const Tree<State, Action, Value>& tree, Node
   static_cast<SearchFacts&>(below) = tree;
   for (const auto& rollout : tree.rollouts)
     if (ids[rollout.node] != no_node) below.rollouts.push_back({ids[rollout.node], rollout.state, rollout.value});
-  for (const Skip& skip : tree.skips)
+  for (const SearchFacts::Skip& skip : tree.skips)
     if (ids[skip.node] != no_node) below.skips.push_back({ids[skip.node], skip.kind});
-  for (const Remark& remark : tree.remarks)
+  for (const SearchFacts::Remark& remark : tree.remarks)
     if (ids[remark.node] != no_node) below.remarks.push_back({remark.name, ids[remark.node], remark.text});
   for (const auto& [name, numbers] : tree.annotations)
     for (NodeId id = root; id < numbers.size(); ++id)

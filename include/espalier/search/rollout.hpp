@@ -108,7 +108,7 @@ class Rollout {
                                     std::vector<Path<Env>>* paths) {
     const auto kinds = env->kinds(state);
     const Kind kind = *std::ranges::begin(kinds);
-    auto firsts = co_await as_task(detail::propose(*env, state, kind, count, context));
+    auto firsts = co_await detail::as_task(detail::propose(*env, state, kind, count, context));
     std::vector<Task<std::optional<State>>> tasks;
     paths->resize(static_cast<std::size_t>(std::ranges::distance(firsts)));
     std::uint32_t sample = 0;
@@ -125,11 +125,11 @@ class Rollout {
   /// The rewards of these ends. `ends` must outlive the task.
   template <class State>
   Task<std::vector<double>> rewards(const std::vector<State>& ends) {
-    if constexpr (grouped<State>) return as_task(reward_.group(std::span<const State>(ends)));
+    if constexpr (grouped<State>) return detail::as_task(reward_.group(std::span<const State>(ends)));
     else {
       std::vector<double> values;
       for (const State& end : ends) values.push_back(reward_(end));
-      return as_task(std::move(values));
+      return detail::as_task(std::move(values));
     }
   }
 
@@ -140,13 +140,13 @@ class Rollout {
     const Seed steps = context.seed.purpose("rollout step");
     for (std::uint32_t t = 1;; ++t) {
       const bool read = proposal.closed == Reason::none;
-      if (read) state = co_await as_task(detail::step(*env, state, proposal.action, context));
+      if (read) state = co_await detail::as_task(detail::step(*env, state, proposal.action, context));
       if constexpr (grafts) path->push_back({proposal, state});
       if (!read) co_return std::nullopt;
       const auto kinds = env->kinds(state);
       if (std::ranges::empty(kinds) || t >= options_.max_steps) co_return state;
       const Kind kind = *std::ranges::begin(kinds);
-      auto next = co_await as_task(detail::propose(*env, state, kind, 1u, context.under(steps.child(t))));
+      auto next = co_await detail::as_task(detail::propose(*env, state, kind, 1u, context.under(steps.child(t))));
       if (next.empty()) co_return state;
       proposal = std::move(next.front());
     }

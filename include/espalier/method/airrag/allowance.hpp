@@ -20,31 +20,31 @@ class Allowance {
  public:
   /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
   /// question before the search.
-  Allowance(const Budget& budget, const Ledger& costs, const Spending& earlier)
+  Allowance(const Budget& budget, const Ledger& costs, const Ledger::Spending& earlier)
       : budget_(budget), costs_(costs), earlier_(earlier.costs) {
     if (costs.before) costs_ += *costs.before;
   }
   /// True if calls can be paid for: how many, and of how many retrievals each shows the documents.
   [[nodiscard]] bool affords(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> calls) const {
-    Costs more = earlier_;
+    Ledger::Costs more = earlier_;
     for (const auto& [n, retrievals] : calls) more += cost(n, retrievals);
     return budget_.affords(costs_.total(), more);
   }
   /// True if these costs can be paid for.
-  [[nodiscard]] bool affords(Costs more) const {
+  [[nodiscard]] bool affords(Ledger::Costs more) const {
     more += earlier_;
     return budget_.affords(costs_.total(), more);
   }
   /// The costs of n calls with a prompt of so many bytes.
-  [[nodiscard]] Costs calls(std::uint32_t n, std::size_t bytes) const {
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, std::size_t bytes) const {
     const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * costs_.densest));
     return {.completions = n, .prompt_tokens = n * tokens, .completion_tokens = cost(n, 1).completion_tokens};
   }
   /// The costs of n calls of a purpose, each as the mean of those so far.
-  [[nodiscard]] Costs calls(std::uint32_t n, const std::string& purpose) const {
-    Costs sum{.completions = n};
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose) const {
+    Ledger::Costs sum{.completions = n};
     if (!made(purpose)) return sum;
-    const Costs& own = costs_.by_purpose().find(purpose)->second;
+    const Ledger::Costs& own = costs_.by_purpose().find(purpose)->second;
     sum.prompt_tokens = n * ((own.prompt_tokens + own.completions - 1) / own.completions);
     sum.completion_tokens = n * ((own.completion_tokens + own.completions - 1) / own.completions);
     return sum;
@@ -56,8 +56,8 @@ class Allowance {
   }
 
  private:
-  [[nodiscard]] Costs cost(std::uint32_t calls, std::uint32_t retrievals) const {
-    Costs sum;
+  [[nodiscard]] Ledger::Costs cost(std::uint32_t calls, std::uint32_t retrievals) const {
+    Ledger::Costs sum;
     sum.completions = calls;
     for (const auto& [purpose, costs] : costs_.by_purpose()) {
       if (costs.completions == 0) continue;
@@ -70,7 +70,7 @@ class Allowance {
   }
   Budget budget_;
   Ledger costs_;
-  Costs earlier_;
+  Ledger::Costs earlier_;
 };
 
 }  // namespace espalier::method::detail

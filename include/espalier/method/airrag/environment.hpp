@@ -86,7 +86,7 @@ class AirRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
-    if (n == 0) return as_task(std::vector<Proposal<Action>>());
+    if (n == 0) return espalier::detail::as_task(std::vector<Proposal<Action>>());
     context = Context(context.seed, context.first, context.ledger, ending() - (kind == sa));
     Left left;
     if (options_.budget.limited())
@@ -145,8 +145,8 @@ class AirRagEnvironment {
     return body->shown().size();
   }
   /// The costs of what ends a path: the summary, and its score.
-  [[nodiscard]] Costs ends(const State& state, const detail::Allowance& left) const {
-    Costs all = left.calls(1, bytes(sa, state, detail::evidence(state)));
+  [[nodiscard]] Ledger::Costs ends(const State& state, const detail::Allowance& left) const {
+    Ledger::Costs all = left.calls(1, bytes(sa, state, detail::evidence(state)));
     all += left.calls(ending() - 1, "process_reward");
     return all;
   }
@@ -155,7 +155,7 @@ class AirRagEnvironment {
   [[nodiscard]] bool affords(const State& state, Kind kind, std::uint32_t n, const Passages& documents,
                              const Left& left) const {
     if (!left) return true;
-    Costs more;
+    Ledger::Costs more;
     for (const Kind each : simulating_ ? std::vector<Kind>() : kinds(state)) {
       if (each == kind) break;
       more += left->calls(samples(each), purpose(each));

@@ -140,8 +140,9 @@ class AirRagFace final : public RagMethod {
       join(tree, std::move(path).tree());
     }
     const bool may_ask = !budget.spent(tree, tree.steps, began) && engine->choice().affordable(tree, budget);
-    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = Ending::budget;
-    else if (engine->options().until_spent && !output::complete_chains(tree).empty()) tree.ending = Ending::done;
+    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = SearchFacts::Ending::budget;
+    else if (engine->options().until_spent && !output::complete_chains(tree).empty())
+      tree.ending = SearchFacts::Ending::done;
     co_await engine->choice()(&tree, may_ask);
     co_return tree;
   }

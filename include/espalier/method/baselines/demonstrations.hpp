@@ -31,7 +31,7 @@ inline std::string as_sentences(const method::detail::Demonstration& shown) {
 inline method::detail::Examples examples(const Protocol& protocol, Demonstrate form) {
   method::detail::Examples all;
   if (form == nullptr) return all;
-  for (const Purpose& purpose : protocol.purposes)
+  for (const Protocol::Purpose& purpose : protocol.purposes)
     if (std::find(purpose.returns.begin(), purpose.returns.end(), "answer") != purpose.returns.end())
       for (const auto& shown : method::detail::demonstrations) all[purpose.name].push_back(form(shown));
   return all;

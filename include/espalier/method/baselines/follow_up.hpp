@@ -5,7 +5,7 @@
 namespace espalier::method::baselines::detail {
 
 /// The marks of Self-Ask and of the systems derived from it.
-inline std::vector<Tag> follow_up_tags() {
+inline std::vector<Protocol::Tag> follow_up_tags() {
   return {{"question", "Follow up:", "\n"},
           {"sub_question", "Follow up:", "\n"},
           {"search", "Let's search:", "\n"},

@@ -9,7 +9,7 @@ namespace espalier::method::baselines {
 
 namespace detail {
 
-inline Protocol search_o1_protocol(std::string name, std::vector<Tag> more) {
+inline Protocol search_o1_protocol(std::string name, std::vector<Protocol::Tag> more) {
   Protocol protocol{
       std::move(name),
       {{"step", {"question", "history"}, {"search", "answer"}}, {"forced_answer", {"question", "history"}, {"answer"}}},

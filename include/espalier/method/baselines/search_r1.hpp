@@ -39,7 +39,7 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();
   if (!question.ends_with('?')) question += '?';
   for (std::uint32_t turn = 0; turn < options.rounds; ++turn) {
-    const std::optional<rag::Sample> drawn = co_await path->sample("step", Path::with("question", question));
+    const std::optional<rag::Sampler::Sample> drawn = co_await path->sample("step", Path::with("question", question));
     if (!drawn) co_return;
     if (!drawn->reply) {
       path->add(rag::SegmentKind::thought, drawn->raw.str());

@@ -55,7 +55,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   double highest = 0;
   for (const Passage& passage : path->documents()) {
     const Passages one(1, passage);
-    const std::optional<rag::Sample> answer = co_await path->sample("answer", path->showing(one));
+    const std::optional<rag::Sampler::Sample> answer = co_await path->sample("answer", path->showing(one));
     if (!answer || !answer->reply) continue;
     Path::Slots slots = path->showing(one, Path::with("step", answer->reply->content));
     const std::optional<rag::Reply> critique = co_await path->consult("critique", std::move(slots));

@@ -61,7 +61,7 @@ class DecoupleRagEnvironment {
     std::size_t most = 0;
     for (const Passages& list : found) most = std::max(most, list.size());
     co_return state.with(action).with(rag::Segment(
-        backend::reciprocal_rank_fusion(found, static_cast<std::uint32_t>(most), backend::HybridOptions().constant)));
+        backend::Hybrid::fuse(found, static_cast<std::uint32_t>(most), backend::HybridOptions().constant)));
   }
 
   rag::Environment loop_;

@@ -19,7 +19,7 @@ namespace detail {
 
 /// The text that a value source gets: the question and the steps.
 inline std::string value_text(const rag::State& state) {
-  return "Question: " + rag::neutralise(state.question().text) + '\n' +
+  return "Question: " + rag::detail::neutralise(state.question().text) + '\n' +
          rag::render_history(state.transcript(), *decouple_protocol()).text;
 }
 
@@ -85,7 +85,7 @@ class DecoupleRagValue {
     if (options_.terminal == DecoupleRagOptions::Terminal::match)
       co_return rag::score(rag::Profile::common, state.answer(), state.gold()).em == 1;
     auto slots = env->loop().slots(state.view());
-    slots.emplace_back("gold", rag::render_any_of(state.gold()));
+    slots.emplace_back("gold", rag::render_text(state.gold()));
     slots.emplace_back("answer", rag::render_text(*state.answer()));
     const auto samples = co_await env->loop().sampler().draw("judge_answer", std::move(slots), 1, std::move(context));
     if (!samples.front().reply) co_return std::nullopt;

@@ -34,7 +34,7 @@ class ColdStart {
   }
   template <class = void>
   static Task<void> tell(ColdStart* self, rag::Tree* tree) {
-    std::erase_if(tree->remarks, [](const Remark& remark) { return remark.name == "cold_start"; });
+    std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());
     if (!root.has_gold() || !complete(root.chain())) co_return;
     const Context context(tree->seed, 0, &tree->ledger);
@@ -48,7 +48,7 @@ class ColdStart {
       const std::string n = std::to_string(++number);
       chain.text += "Question " + n + ": ";
       chain.add("gold question", step.question);
-      chain.text += "\nPassage " + n + ": " + rag::neutralise(step.support_title + ": " + step.support_text);
+      chain.text += "\nPassage " + n + ": " + rag::detail::neutralise(step.support_title + ": " + step.support_text);
       chain.text += "\nAnswer " + n + ": ";
       chain.add("gold step", step.answer);
       chain.text += '\n';
@@ -70,7 +70,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
                                    std::string& out) {
   const rag::Tree& tree = record.tree;
   const auto told = std::find_if(tree.remarks.begin(), tree.remarks.end(),
-                                 [](const Remark& remark) { return remark.name == "cold_start"; });
+                                 [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
   if (told == tree.remarks.end()) return true;
   rag::State state = tree.state(tree.root());
   const std::vector<rag::ChainStep>& chain = state.chain();
@@ -81,7 +81,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
     return i + 1 == steps.size() ? answer : i % 2 == 0 ? query : sub_answer;
   };
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].role != rag::role(kind(i))) return false;
+    if (steps[i].role != rag::detail::role(kind(i))) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string text = kind(i) == rag::SegmentKind::answer ? state.gold().front() : steps[i].text;
     const rag::Action action(kind(i), text, steps[i].thought, "");

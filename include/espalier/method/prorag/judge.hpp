@@ -53,7 +53,7 @@ class ProRagJudge {
   template <class = void>
   static Task<void> judge(ProRagJudge* self, rag::Tree* tree) {
     const std::vector<Asked> asked = self->comparisons(*tree);
-    std::vector<Task<std::vector<rag::Sample>>> draws;
+    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
     for (const Asked& one : asked) {
       const Context context(one.seed, 0, &tree->ledger);
       draws.push_back(self->sampler_.draw("judge", self->slots(*tree, one), 1, context));
@@ -66,9 +66,9 @@ class ProRagJudge {
   static void forget(rag::Tree& tree) {
     std::erase_if(tree.annotations,
                   [](const auto& named) { return named.first.starts_with(annotation) || named.first == "judged"; });
-    std::erase_if(tree.remarks, [](const Remark& remark) { return remark.name.starts_with(annotation); });
+    std::erase_if(tree.remarks, [](const SearchFacts::Remark& remark) { return remark.name.starts_with(annotation); });
   }
-  static void record(rag::Tree& tree, const Asked& asked, const rag::Sample& sample) {
+  static void record(rag::Tree& tree, const Asked& asked, const rag::Sampler::Sample& sample) {
     if (!sample.reply) return;
     const rag::detail::Preference said = *rag::detail::read_preference(sample.reply->content);
     if (said.better > asked.candidates.size() || said.worse > asked.candidates.size()) return;

@@ -68,7 +68,7 @@ inline std::vector<detail::WeightedSpan> token_weights(std::string_view completi
   constexpr std::array<Weights, 4> code{{{"answer", 5, 5}, {"search", 3, 3}, {"sub_answer", 3, 3}, {"thought", 1, 2}}};
   std::vector<std::pair<std::string_view, double>> marks;
   for (const Weights& own : code)
-    if (const Tag* tag = protocol.tag(own.role)) {
+    if (const Protocol::Tag* tag = protocol.tag(own.role)) {
       marks.emplace_back(tag->open, lambda > 0 ? lambda : own.open);
       marks.emplace_back(tag->close, lambda > 0 ? lambda : own.close);
     }
@@ -192,8 +192,9 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
     json.field("history", rag::render_history(from.transcript(), *prompts.protocol()).text).end_object();
     side("chosen", chosen);
     side("rejected", rejected);
-    const auto why = std::find_if(tree.remarks.begin(), tree.remarks.end(),
-                                  [&](const Remark& r) { return r.name == *pair.name && r.node == chosen; });
+    const auto why = std::find_if(tree.remarks.begin(), tree.remarks.end(), [&](const SearchFacts::Remark& r) {
+      return r.name == *pair.name && r.node == chosen;
+    });
     json.key("label").begin_object().field("reason", why == tree.remarks.end() ? "" : why->text);
     json.field("chosen_reward", tree.annotation("process_reward", chosen))
         .field("rejected_reward", tree.annotation("process_reward", rejected))

@@ -125,7 +125,7 @@ class ReasonRagValue {
     std::vector<std::pair<std::string, rag::Rendering>> slots;
     slots.emplace_back("question", rag::render_text(state.question().text));
     slots.emplace_back("history", rag::render_history(state.transcript(), *reasonrag_protocol()));
-    slots.emplace_back("gold", rag::render_any_of(state.gold()));
+    slots.emplace_back("gold", rag::render_text(state.gold()));
     const auto samples = co_await self->sampler_.draw("judge", std::move(slots), 1, context);
     Result result(0);
     const bool ends = env->kinds(state).empty();

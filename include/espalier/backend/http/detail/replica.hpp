@@ -9,15 +9,13 @@
 #include <system_error>
 #include <utility>
 
-namespace espalier::backend {
+namespace espalier::backend::detail {
 
 /// One of several servers with the same model.
 struct Replica {
   std::string url;    ///< the part before /chat/completions
   double weight = 1;  ///< share of the questions, relative to the other weights, > 0
 };
-
-namespace detail {
 
 /// An address for results and messages: without user, password, query and fragment.
 inline std::string shown_address(std::string url) {
@@ -40,6 +38,4 @@ inline Replica read_replica(std::string text) {
   return {std::move(text), weight};
 }
 
-}  // namespace detail
-
-}  // namespace espalier::backend
+}  // namespace espalier::backend::detail

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace espalier::backend {
+namespace espalier::backend::detail {
 
 /// Passages by position: a std::vector<Passage>, or a store that reads them on request. Any number of threads may read.
 template <class C>
@@ -35,4 +35,4 @@ class AnyCorpus {
   std::function<Passage(std::size_t)> passage_;
 };
 
-}  // namespace espalier::backend
+}  // namespace espalier::backend::detail
