@@ -17,7 +17,7 @@ void bind_batch(py::module_& m) {
       "ingest_batch",
       [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
         backend::SqliteStore store(journal);
-        const run::BatchCounts counts = run::ingest_batch(requests, responses, store);
+        const run::detail::BatchCounts counts = run::detail::ingest_batch(requests, responses, store);
         return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
       py::arg("requests"), py::arg("responses"), py::arg("journal"),

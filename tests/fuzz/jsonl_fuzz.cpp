@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt(file, [](const std::string& path) { backend::ValueHead::load(path); });
   attempt(file, [](const std::string& path) {
     backend::MemoryStore journal;
-    for (const std::string& key : run::ingest_batch({path}, path, journal).stored)
+    for (const std::string& key : run::detail::ingest_batch({path}, path, journal).stored)
       fuzz::require(key.size() == 32, "what was stored has a key");
   });
   attempt(file, [](const std::string& path) {  // last: it changes the file

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// Annotates the end of every complete chain with "embedding": the mean cosine between its answer's embedding and those
 /// of all answers, its own included (AirRAG, Eq. 3).
@@ -20,9 +20,9 @@ Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   for (const NodeId end : ends)
     asked.push_back(ask(encoder, EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
   const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
-  const auto scores = output::agreement_scores<Embedding>(embeddings, output::detail::cosine);
+  const auto scores = output::detail::agreement_scores<Embedding>(embeddings, output::detail::cosine);
   tree->annotations.erase("embedding");
   for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);
 }
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

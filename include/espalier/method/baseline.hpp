@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::method {
+namespace espalier::method::baselines::detail {
 
 /// Options of a baseline. Each baseline uses some of them.
 struct BaselineOptions {
@@ -27,10 +27,10 @@ struct Baseline {
   rag::PromptSet (*prompts)();
   Task<void> (*run)(Path* path, BaselineOptions options);
   BaselineOptions defaults = BaselineOptions();
-  bool logprobs = false;                      ///< asks for log-probabilities
-  Sampling sampling = {};                     ///< as published, greedy where nothing is said
-  baselines::Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
-  std::string threshold = "";                 ///< what the threshold is
+  bool logprobs = false;           ///< asks for log-probabilities
+  Sampling sampling = {};          ///< as published, greedy where nothing is said
+  Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
+  std::string threshold = "";      ///< what the threshold is
 };
 
 /// A protocol and its texts.
@@ -49,4 +49,4 @@ inline const std::string document = "Doc {rank}(Title: {title}) {text}\n";
 
 }  // namespace words
 
-}  // namespace espalier::method
+}  // namespace espalier::method::baselines::detail

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// One row of answers.jsonl: the result of one question.
 struct AnswerRow {
@@ -32,7 +32,7 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
     row.answer = best->text;
   } else if (record.tree.ending == Ending::done) {
     row.status = "failed";
-    const std::string unread = detail::unread_text(record.tree.ledger);
+    const std::string unread = unread_text(record.tree.ledger);
     row.error = "no reply of the model could be read as an answer" + (unread.empty() ? unread : ": " + unread);
   }
   if (!root.has_gold()) return row;
@@ -42,8 +42,6 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
   row.acc = scores.acc;
   return row;
 }
-
-namespace detail {
 
 /// The row of a question without a tree, because a backend failed.
 inline AnswerRow open_row(const rag::Question& question, const std::exception_ptr& error) {
@@ -84,6 +82,4 @@ inline void append_answer_row(const AnswerRow& row, std::string& out) {
   out += '\n';
 }
 
-}  // namespace detail
-
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

@@ -13,9 +13,7 @@
 
 /// How well each of several answers agrees with all of them. The one with the best agreement is their medoid (AirRAG,
 /// section 3.3).
-namespace espalier::output {
-
-namespace detail {
+namespace espalier::output::detail {
 
 /// The words of a text in its normal form.
 inline std::set<std::string> word_set(const std::string& text) {
@@ -47,8 +45,6 @@ inline double cosine(const Embedding& a, const Embedding& b) {
   return left > 0 && right > 0 ? product / std::sqrt(left * right) : 0;
 }
 
-}  // namespace detail
-
 /// For each i the mean of similar(i, j) over all j, i included (AirRAG, Eq. 2 with jaccard and Eq. 3 with cosine).
 template <class Item, class Similar>
 std::vector<double> agreement_scores(std::span<const Item> items, Similar similar) {
@@ -58,8 +54,6 @@ std::vector<double> agreement_scores(std::span<const Item> items, Similar simila
   return scores;
 }
 
-namespace detail {
-
 /// The index of the highest score, the first one if scores differ by at most 1e-12. `scores` must not be empty.
 inline std::size_t first_best(std::span<const double> scores) {
   std::size_t best = 0;
@@ -68,6 +62,4 @@ inline std::size_t first_best(std::span<const double> scores) {
   return best;
 }
 
-}  // namespace detail
-
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

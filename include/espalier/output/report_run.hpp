@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace espalier::output {
+namespace espalier::output::detail {
 
 /// What a run's files hold about one question, as JSON. Empty where they hold nothing.
 struct ReportQuestion {
@@ -96,8 +96,6 @@ class ReportRun {
   Rows answers_, trees_, pairs_;
 };
 
-namespace detail {
-
 /// The text of a run's summary.json.
 inline std::string read_summary(const std::filesystem::path& folder) {
   std::ifstream file(folder / "summary.json", std::ios::binary);
@@ -105,6 +103,4 @@ inline std::string read_summary(const std::filesystem::path& folder) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace detail
-
-}  // namespace espalier::output
+}  // namespace espalier::output::detail

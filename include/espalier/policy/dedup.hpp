@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// Merges equal actions of equal kind, in order. The first one stays and takes the priors of its duplicates, so a prior
 /// is the share of the samples that said the same. Malformed proposals are never merged.
@@ -26,8 +26,6 @@ std::vector<Proposal<Action>> dedup(std::vector<Proposal<Action>> proposals) {
   return kept;
 }
 
-namespace detail {
-
 /// Appends what an environment proposed. A vector is moved from, any other range is copied.
 template <class Action, class Range>
 void append(std::vector<Proposal<Action>>& list, Range drawn) {
@@ -36,6 +34,4 @@ void append(std::vector<Proposal<Action>>& list, Range drawn) {
   else list.insert(list.end(), std::ranges::begin(drawn), std::ranges::end(drawn));
 }
 
-}  // namespace detail
-
-}  // namespace espalier
+}  // namespace espalier::detail

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// A method's inference form that takes questions while it runs. All questions share one scheduler and one set of
 /// services. `espalier serve` uses it. No question here has gold.
@@ -68,13 +68,13 @@ class Answering {
 
  private:
   void prepare() {
-    detail::configure(settings_, *method_, skills_, lexical_);
-    detail::check_searchable(settings_, *method_);
+    configure(settings_, *method_, skills_, lexical_);
+    check_searchable(settings_, *method_);
     settings_.journal.keep = !settings_.journal.file.empty();
     const auto known =
         settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
-    services_ = std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_,
-                                           detail::RunJournal(settings_, "", ""));
+    services_ =
+        std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
     prompts_ = std::make_shared<const rag::PromptSet>(
         settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts));
     method_->prepare(services_->ports, *prompts_);
@@ -158,4 +158,4 @@ class Answering {
   bool stopped_ = false;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// One line of a batch file for OpenAI's batch API or vLLM's run-batch. Its id is the request's journal key.
 inline std::string batch_line(Hash key, bool chat, std::string_view body) {
@@ -69,4 +69,4 @@ class BatchRequests {
   std::unordered_set<Hash> written_;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// The result of reading a file of batch responses.
 struct BatchCounts {
@@ -27,8 +27,6 @@ struct BatchCounts {
   std::size_t unknown = 0;                                  ///< lines that match no request of this run
   std::string doubt;                                        ///< about ignored token counts, "" = none
 };
-
-namespace detail {
 
 /// Reads a key from 32 hexadecimal digits.
 inline std::optional<Hash> read_key(std::string_view text) {
@@ -72,16 +70,14 @@ class SentRequest {
   }
 };
 
-}  // namespace detail
-
 /// The requests of batch files by key. Throws InputError that names file, line and field.
-inline std::unordered_map<Hash, detail::SentRequest> read_batch_requests(const std::vector<std::string>& files) {
-  std::unordered_map<Hash, detail::SentRequest> requests;
+inline std::unordered_map<Hash, SentRequest> read_batch_requests(const std::vector<std::string>& files) {
+  std::unordered_map<Hash, SentRequest> requests;
   for (const std::string& file : files)
     output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
-      const auto key = detail::read_key(line.text("custom_id"));
+      const auto key = read_key(line.text("custom_id"));
       if (!key) line.fail("custom_id", "is not the key of a request");
-      requests.insert_or_assign(*key, detail::SentRequest(line.object("body")));
+      requests.insert_or_assign(*key, SentRequest(line.object("body")));
       return true;
     });
   return requests;
@@ -103,7 +99,7 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
     records.clear();
   };
   output::detail::for_each_line(response_file, [&](const output::detail::JsonLine& line) {
-    const auto key = detail::read_key(line.text("custom_id"));
+    const auto key = read_key(line.text("custom_id"));
     const auto request = key ? requests.find(*key) : requests.end();
     if (request == requests.end()) {
       ++counts.unknown;
@@ -135,4 +131,4 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
   return counts;
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

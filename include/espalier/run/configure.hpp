@@ -50,14 +50,14 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   skills.check();
   method.check();
   const std::shared_ptr<const Protocol> protocol = method.prompts().protocol();
-  for (const ModelFor& other : settings.model.others)
+  for (const Settings::ModelFor& other : settings.model.others)
     if (!protocol->purpose(other.purpose))
       throw std::invalid_argument(fmt::format(
           "option 'model-for': {} has no purpose '{}'{}", settings.method, other.purpose,
           espalier::detail::did_you_mean(other.purpose, protocol->purposes | std::views::transform(&Purpose::name))));
   for (const std::string& endpoint : settings.model.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
-    const auto has_it = [&](const ModelFor& other) { return other.purpose == purpose; };
+    const auto has_it = [&](const Settings::ModelFor& other) { return other.purpose == purpose; };
     if (!purpose.empty() && std::none_of(settings.model.others.begin(), settings.model.others.end(), has_it))
       throw std::invalid_argument(fmt::format("option 'endpoint': no model was given for the purpose '{}'", purpose));
   }
@@ -67,7 +67,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
 inline void check_searchable(const Settings& settings, const method::Method& method) {
   const bool searches_now = settings.task != Settings::Task::annotate && !settings.journal.replay && method.retrieves();
   if (searches_now && settings.retriever.corpus.empty() && settings.retriever.index.empty() &&
-      !is_url(settings.retriever.source) && settings.retriever.source != GivenBackends::source)
+      !is_url(settings.retriever.source) && settings.retriever.source != Settings::GivenBackends::source)
     throw std::invalid_argument(fmt::format(
         "{} searches, and there is nothing to search: name a --corpus, an --index or the URL of a --retriever",
         settings.method));

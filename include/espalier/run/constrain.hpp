@@ -120,16 +120,16 @@ class ConstrainDecision {
         (void)make_model(source, name, settings_.endpoints_for(purpose), settings_, {}, {});
     };
     check(settings_.model.url, settings_.model.name, "");
-    for (const ModelFor& other : settings_.model.others) check(other.model, other.name, other.purpose);
+    for (const Settings::ModelFor& other : settings_.model.others) check(other.model, other.name, other.purpose);
   }
   /// The model that a purpose asks.
-  [[nodiscard]] ModelFor source(const std::string& purpose) const {
-    for (const ModelFor& other : settings_.model.others)
+  [[nodiscard]] Settings::ModelFor source(const std::string& purpose) const {
+    for (const Settings::ModelFor& other : settings_.model.others)
       if (other.purpose == purpose) return other;
     return {"", settings_.model.url, settings_.model.name};
   }
   /// Nothing if its server cannot be reached. A replay knows what was asked from its journal alone.
-  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const ModelFor& model,
+  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
                                                   [[maybe_unused]] const Turn& turn) {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
@@ -180,7 +180,7 @@ class ConstrainDecision {
     };
     scheduler.on_turn(tell);
     const RunJournal journal(settings_, folder_, "probes");
-    const auto port = [&](const ModelFor& model) {
+    const auto port = [&](const Settings::ModelFor& model) {
       auto made =
           journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
       return scheduler.model(std::move(made.service), settings_.execution.in_flight);
@@ -191,7 +191,7 @@ class ConstrainDecision {
     const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
     method::Ports ports(main ? port(source("")) : scheduler.model(nothing), scheduler.retriever(no_passages));
     for (const Purpose& purpose : purposes)
-      if (const ModelFor own = source(purpose.name); !own.purpose.empty())
+      if (const Settings::ModelFor own = source(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
     const rag::Sampler sampler = method_.sampler(ports, prompts_).drawing_once();
     std::vector<bool> answered(purposes.size(), true);

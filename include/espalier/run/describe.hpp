@@ -12,27 +12,23 @@
 #include <string_view>
 #include <utility>
 
-namespace espalier::run {
-
-namespace detail {
+namespace espalier::run::detail {
 
 /// The given backends whose names are their fingerprints, so that a replay can do without them: "model, retriever".
-inline std::string given_by_name(const GivenBackends& given) {
+inline std::string given_by_name(const Settings::GivenBackends& given) {
   std::string names;
   const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
   for (const auto& [source, model] : given.models)
-    if (model.by_name) add("model" + source.substr(std::string_view(GivenBackends::source).size()));
+    if (model.by_name) add("model" + source.substr(std::string_view(Settings::GivenBackends::source).size()));
   if (given.retriever && given.retriever->by_name) add("retriever");
   if (given.encoder && given.encoder->by_name) add("encoder");
   if (given.values && given.values->by_name) add("values");
   return names;
 }
 
-}  // namespace detail
-
 /// Everything that decides the result of a run.
-inline detail::RunRecord describe(const Settings& settings, method::Method& method, const rag::PromptSet& prompts) {
-  detail::RunRecord record;
+inline RunRecord describe(const Settings& settings, method::Method& method, const rag::PromptSet& prompts) {
+  RunRecord record;
   record.add_text("task", settings.task != Settings::Task::answer ? "expand" : "answer");
   record.add_text("method", settings.method);
   record.add("seed", std::to_string(settings.seed));
@@ -40,29 +36,27 @@ inline detail::RunRecord describe(const Settings& settings, method::Method& meth
   record.add_text("shard", settings.shard);
   Hasher texts;
   for (const auto& [purpose, text] : prompts.texts()) texts.add(purpose).add(text);
-  record.add_text("inputs.questions", detail::hash_file(settings.questions).hex());
-  record.add_text("inputs.corpus",
-                  settings.retriever.corpus.empty() ? "" : detail::hash_file(settings.retriever.corpus).hex());
+  record.add_text("inputs.questions", hash_file(settings.questions).hex());
+  record.add_text("inputs.corpus", settings.retriever.corpus.empty() ? "" : hash_file(settings.retriever.corpus).hex());
   if (!settings.retriever.index.empty())
     record.add_text("inputs.index",
-                    detail::IndexFolder(settings.retriever.index)
+                    IndexFolder(settings.retriever.index)
                         .hash(settings.retriever.source == "dense" || settings.retriever.source == "hybrid"));
-  if (const std::string file = detail::retriever_file(settings); !file.empty())
-    record.add_text("inputs.retriever", detail::hash_file(file).hex());
+  if (const std::string file = retriever_file(settings); !file.empty())
+    record.add_text("inputs.retriever", hash_file(file).hex());
   record.add_text("inputs.prompts", texts.finish().hex());
-  record.add_text("inputs.value_head",
-                  settings.values.head.empty() ? "" : detail::hash_file(settings.values.head).hex());
+  record.add_text("inputs.value_head", settings.values.head.empty() ? "" : hash_file(settings.values.head).hex());
   record.add_text("model.name", settings.model.url == "simulated" ? "simulated" : settings.model.name);
   record.add_text("model.revision", settings.model.revision);
   record.add_text("model.api", settings.model.api);
   record.add_text("model.extra_body", settings.model.extra_body);
   if (!settings.model.thinking.empty()) record.add_text("model.thinking", settings.model.thinking);
   std::string others;
-  for (const ModelFor& other : settings.model.others)
+  for (const Settings::ModelFor& other : settings.model.others)
     others +=
         (others.empty() ? "" : ", ") + other.purpose + "=" + (other.model == "simulated" ? other.model : other.name);
   record.add_text("model.for", others);
-  record.add_text("retriever.kind", detail::is_url(settings.retriever.source) ? "remote" : settings.retriever.source);
+  record.add_text("retriever.kind", is_url(settings.retriever.source) ? "remote" : settings.retriever.source);
   record.add_text("retriever.name", settings.retriever.name);
   record.add_text("retriever.reranker", settings.retriever.reranker.empty() ? "" : settings.retriever.reranker_name);
   record.add("retriever.rerank_depth",
@@ -79,8 +73,8 @@ inline detail::RunRecord describe(const Settings& settings, method::Method& meth
                                                               {"journal", settings.journal.file}};
   for (const auto& [name, file] : files)
     record.note(name, file.empty() ? file : std::filesystem::absolute(file).lexically_normal().string());
-  if (const std::string named = detail::given_by_name(settings.given); !named.empty()) record.note("given", named);
+  if (const std::string named = given_by_name(settings.given); !named.empty()) record.note("given", named);
   return record;
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -48,13 +48,13 @@ class Harvest {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const rag::Example& example = examples_[index];
     std::vector<std::string> parts(3 + products_.size());
-    output::AnswerRow row;
+    output::detail::AnswerRow row;
     Ledger::Execution execution;
     if (outcome.ok()) {
       const rag::Tree tree = std::move(outcome).value();
       const output::TreeRecord record{tree, settings_.method, settings_.seed, options_};
       output::append_tree(record, parts[0]);
-      row = output::answer_row(record);
+      row = output::detail::answer_row(record);
       execution = tree.ledger.execution;
       if (trouble_.empty() && !execution.ungoverned.empty()) {
         const std::string& purpose = execution.ungoverned.begin()->first;
@@ -114,7 +114,7 @@ class Harvest {
   }
   [[nodiscard]] std::string server_of(const std::string& purpose) const {
     std::string url = settings_.model.url;
-    for (const ModelFor& other : settings_.model.others)
+    for (const Settings::ModelFor& other : settings_.model.others)
       if (other.purpose == purpose) url = other.model;
 #ifdef ESPALIER_HAS_CURL
     if (is_url(url)) return backend::detail::Url(url).shown();

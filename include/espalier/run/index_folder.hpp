@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// DIR/index.json: the parts of an index, each a checked file `DIR/<part>.bin` with its identity. It is written last,
 /// so the folder of an unfinished build is not an index.
@@ -72,8 +72,6 @@ class IndexManifest {
   }
   std::map<std::string, std::string> fields_;
 };
-
-namespace detail {
 
 /// An opened index folder: a corpus and its indexes. Its files are mapped into memory, so it opens at once and
 /// processes share it. Throws InputError for anything missing, damaged or from another build.
@@ -159,14 +157,12 @@ inline Lexical lexical_of(const Settings& settings) {
   return settings.retriever.index.empty() ? Lexical() : IndexFolder(settings.retriever.index).lexical();
 }
 
-}  // namespace detail
-
 /// Throws std::invalid_argument if the settings' index folder was built with other options than the run wants.
 inline void check_index(const Settings& settings, const Lexical& wanted) {
   if (settings.retriever.index.empty()) return;
   if (!settings.retriever.corpus.empty())
     throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
-  const Lexical built = detail::lexical_of(settings);
+  const Lexical built = lexical_of(settings);
   if (wanted == built) return;
   const auto shown = [](const Lexical& lexical) {
     std::string text;
@@ -180,7 +176,7 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
 }
 
 /// A description of an index as a JSON object.
-inline std::string describe(const detail::IndexFolder& index) {
+inline std::string describe(const IndexFolder& index) {
   const backend::Bm25 bm25 = index.bm25();
   const backend::LexicalFacts& facts = bm25.index().facts();
   std::string out;
@@ -207,4 +203,4 @@ inline std::string describe(const detail::IndexFolder& index) {
   return out;
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

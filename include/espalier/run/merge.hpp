@@ -44,7 +44,7 @@ class MergedSummary {
         unread_[unread.text("question")].emplace_back(purpose, std::move(one));
       }
     if (!part.has("notes")) return;
-    const std::string warning = exploration_warning(part.count("choices"), part.count("explored"));
+    const std::string warning = espalier::detail::exploration_warning(part.count("choices"), part.count("explored"));
     for (const auto [name, note] : part.object("notes").as_object())
       if (const std::string text(note.get_string().value()); text != warning)
         add_note(summary.notes[std::string(name)], text);
@@ -54,7 +54,7 @@ class MergedSummary {
   void add_answers(const std::string& file) {
     std::size_t index = 0;
     output::detail::for_each_line(file, [&](const JsonLine& line) {
-      output::AnswerRow row;
+      output::detail::AnswerRow row;
       row.status = line.text("status");
       if (line.has("answer")) row.answer.emplace();
       if (line.has("em")) row.em = line.number("em"), row.f1 = line.number("f1"), row.acc = line.number("acc");
@@ -80,7 +80,7 @@ class MergedSummary {
       if (counts.has("grammar_broken")) sums.ledger.execution.ungoverned[purpose] = counts.count("grammar_broken");
     }
     for (std::size_t reason = 1; reason < sums.pruned.size(); ++reason)
-      sums.pruned[reason] = part.object("pruned").count(output::name(static_cast<Reason>(reason)));
+      sums.pruned[reason] = part.object("pruned").count(output::detail::name(static_cast<Reason>(reason)));
     summary.trees += sums;
   }
   static Costs costs_of(const JsonLine& counts) {

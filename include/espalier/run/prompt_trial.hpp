@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// What a model made of one prompt of a method.
 struct TriedPrompt {
@@ -23,8 +23,6 @@ struct TriedPrompt {
   bool in_thought = false;   ///< that limit ended it inside a thought
   std::string error;         ///< why there was no reply
 };
-
-namespace detail {
 
 /// A question in the middle of its search.
 struct SampleQuestion {
@@ -86,8 +84,6 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pu
   return slots;
 }
 
-}  // namespace detail
-
 /// Asks each prompt of the settings' method once, of the model and as the options say; a reply that cannot be read is
 /// neither repaired nor drawn again. Nothing is kept. `on_turn` is called between steps and may throw. Throws
 /// std::invalid_argument for unknown or bad options.
@@ -98,19 +94,19 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   const auto made = method::make_method(settings.method);
   sim::Skills skills;
   Lexical lexical;
-  detail::configure(settings, *made, skills, lexical);
+  configure(settings, *made, skills, lexical);
   const rag::PromptSet prompts =
       settings.prompts.empty() ? made->prompts() : made->prompts().replaced_from(settings.prompts);
   Scheduler scheduler;
   if (on_turn) scheduler.on_turn(std::move(on_turn));
-  const Services services(scheduler, settings, {}, skills, lexical, detail::RunJournal(settings, {}, ""));
+  const Services services(scheduler, settings, {}, skills, lexical, RunJournal(settings, {}, ""));
   const rag::Sampler sampler = made->sampler(services.ports, prompts);
 
   const std::vector<Purpose>& purposes = prompts.protocol()->purposes;
   std::vector<Ledger> ledgers(purposes.size());
   std::vector<Task<std::vector<rag::Sample>>> draws;
   for (std::size_t i = 0; i < purposes.size(); ++i) {
-    auto slots = detail::sample_slots(purposes[i], *prompts.protocol());
+    auto slots = sample_slots(purposes[i], *prompts.protocol());
     draws.push_back(sampler.draw(purposes[i].name, std::move(slots), 1, Context(Seed(settings.seed), 0, &ledgers[i])));
   }
   const auto replies = scheduler.run_all(std::move(draws));
@@ -136,4 +132,4 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   return tried;
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

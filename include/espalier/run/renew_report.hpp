@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Makes the page of a run anew, which is one of its outputs. Throws InputError.
 inline void renew_report(const std::filesystem::path& run) {
@@ -18,11 +18,11 @@ inline void renew_report(const std::filesystem::path& run) {
     output::write_report(run, summary, folder.next() / "report.html");
     if (std::filesystem::exists(folder / "run.json")) {
       output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
-      detail::note_outputs(fields, folder.next());
-      detail::write_record(folder.next() / "run.json", fields);
+      note_outputs(fields, folder.next());
+      write_record(folder.next() / "run.json", fields);
     }
     folder.commit();
   });
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

@@ -23,9 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
-
-namespace detail {
+namespace espalier::run::detail {
 
 /// The file of vectors or the faiss index in the settings, "" = none.
 inline std::string retriever_file(const Settings& settings) {
@@ -34,17 +32,14 @@ inline std::string retriever_file(const Settings& settings) {
   return "";
 }
 
-}  // namespace detail
-
 /// A faiss index over the corpus. The settings' encoder encodes the queries.
 inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
                                    [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  detail::Blocking<EncodeRequest, Embedding> encode(
+  Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus),
-      backend::FaissIndex::load(detail::retriever_file(settings), backend::detail::FaissAccess::either),
+      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::detail::FaissAccess::either),
       std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
@@ -54,36 +49,34 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
 #endif
 }
 
-namespace detail {
-
 /// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
   return settings.retriever.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.retriever.corpus);
 }
 
-}  // namespace detail
-
 /// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
   backend::Bm25 index =
       settings.retriever.index.empty()
-          ? backend::Bm25(detail::read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
-          : detail::IndexFolder(settings.retriever.index).bm25();
+          ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::analyzer(lexical.analyzer)})
+          : IndexFolder(settings.retriever.index).bm25();
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
 
 #ifdef ESPALIER_HAS_CURL
+
 /// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
 template <class Corpus>
 RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
-  detail::Blocking<EncodeRequest, Embedding> encode(
+  Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
   Dense index(std::move(corpus), vectors.index(), std::move(encode));
   const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
   return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
 }
+
 #endif
 
 /// Exact search over the vectors of the index folder, or of a file, with the settings' encoder.
@@ -92,7 +85,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
 #ifdef ESPALIER_HAS_CURL
   EncoderBackend encoder = make_encoder(settings);
   if (file.empty()) {
-    const detail::IndexFolder index(settings.retriever.index);
+    const IndexFolder index(settings.retriever.index);
     const backend::DenseFile vectors = index.dense();
     index.check_encoder(settings.encoder.name, encoder.fingerprint);
     return make_dense(index.corpus(), vectors, std::move(encoder));
@@ -101,8 +94,8 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
   if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
     bad_option("encoder_name", settings.encoder.name, fmt::format("the encoder, with the profile, that made {}", file));
   return settings.retriever.index.empty()
-             ? make_dense(detail::read_corpus(settings), vectors, std::move(encoder))
-             : make_dense(detail::IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
+             ? make_dense(read_corpus(settings), vectors, std::move(encoder))
+             : make_dense(IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -115,7 +108,7 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
   options.url = settings.retriever.source;
   options.name = settings.retriever.name;
   options.protocol = backend::detail::retrieval_protocol(settings.retriever.protocol);
-  options.http = detail::http_options(settings);
+  options.http = http_options(settings);
   auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, "remote", true};
@@ -123,8 +116,6 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
   throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
-
-namespace detail {
 
 /// A retriever whose best passages the settings' reranker orders again.
 inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
@@ -176,11 +167,9 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
   return make_remote(settings);
 }
 
-}  // namespace detail
-
 inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
-  RetrieverBackend first = detail::make_first_retriever(settings, lexical);
-  return settings.retriever.reranker.empty() ? std::move(first) : detail::reranked(std::move(first), settings);
+  RetrieverBackend first = make_first_retriever(settings, lexical);
+  return settings.retriever.reranker.empty() ? std::move(first) : reranked(std::move(first), settings);
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

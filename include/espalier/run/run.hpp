@@ -86,7 +86,7 @@ class Run {
                                                                : expanding() ? "espalier expand"
                                                                              : "espalier answer");
     detail::ConstrainDecision constrain(settings_, *method_, prompts, folder.path());
-    detail::RunRecord record = describe(settings_, *method_, prompts);
+    detail::RunRecord record = detail::describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
     detail::EarlierRun earlier;
     bool finished_before = false;
@@ -104,7 +104,7 @@ class Run {
     settings_.servers.watch =
         std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
     const auto decided = [&](bool now) {
-      if (now) record = describe(settings_, *method_, prompts);
+      if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
     };
     decided(constrain.probe([&](std::uint64_t probes) {
@@ -118,8 +118,8 @@ class Run {
     }
 
     Scheduler scheduler;
-    Services services(scheduler, settings_, known, skills_, lexical_,
-                      detail::RunJournal(settings_, folder.path(), record.identity()));
+    detail::Services services(scheduler, settings_, known, skills_, lexical_,
+                              detail::RunJournal(settings_, folder.path(), record.identity()));
     harvest_.emplace(settings_, examples_, places_, *method_);
     detail::Summary& summary = harvest_->summary;
     summary.method = settings_.method;
@@ -166,7 +166,7 @@ class Run {
   [[nodiscard]] bool simulated() const {
     return settings_.model.url == "simulated" ||
            std::any_of(settings_.model.others.begin(), settings_.model.others.end(),
-                       [](const ModelFor& other) { return other.model == "simulated"; });
+                       [](const Settings::ModelFor& other) { return other.model == "simulated"; });
   }
   [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
   [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }

@@ -15,19 +15,19 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// The services of a run's searches, each behind the run's journal and on a port of the scheduler, and their counts.
 class Services {
  public:
   /// `known` are the questions that a simulated model knows.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known,
-           const sim::Skills& skills, const Lexical& lexical, const detail::RunJournal& journal)
+           const sim::Skills& skills, const Lexical& lexical, const RunJournal& journal)
       : Services(
             scheduler, settings, journal,
             make_model(settings.model.url, settings.model.name, settings.endpoints_for(""), settings, known, skills),
             make_retriever(settings, lexical)) {
-    for (const ModelFor& other : settings.model.others) {
+    for (const Settings::ModelFor& other : settings.model.others) {
       auto backend =
           journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
@@ -56,24 +56,23 @@ class Services {
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {
     Accounts models, encoders;
-    for (const auto& [port, journal, transport] : models_)
-      models += detail::balanced(port.accounts(), journal, transport);
-    for (const auto& [port, journal] : encoders_) encoders += detail::balanced(port.accounts(), journal);
-    return detail::accounts_json({{"model", models},
-                                  {"retriever", detail::balanced(ports.retriever.accounts(), retriever_accounts_)},
-                                  {"encoder", encoders}},
-                                 fleets_);
+    for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
+    for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
+    return accounts_json({{"model", models},
+                          {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)},
+                          {"encoder", encoders}},
+                         fleets_);
   }
 
   method::Ports ports;
   std::string model_label, retriever_label;
 
  private:
-  Services(Scheduler& scheduler, const Settings& settings, const detail::RunJournal& journal, ModelBackend model,
+  Services(Scheduler& scheduler, const Settings& settings, const RunJournal& journal, ModelBackend model,
            RetrieverBackend retriever)
       : Services(scheduler, settings, journal(std::move(model)), journal(std::move(retriever))) {}
-  Services(Scheduler& scheduler, const Settings& settings, detail::RunBackend<Prompt, Completion> model,
-           detail::RunBackend<Query, Passages> retriever)
+  Services(Scheduler& scheduler, const Settings& settings, RunBackend<Prompt, Completion> model,
+           RunBackend<Query, Passages> retriever)
       : ports(scheduler.model(std::move(model.service), at_once(settings)),
               scheduler.retriever(std::move(retriever.service), settings.execution.in_flight)),
         model_label(model.label),
@@ -82,7 +81,7 @@ class Services {
         retriever_accounts_(retriever.accounts) {
     add(ports.model, model);
   }
-  void add(const ModelPort& port, const detail::RunBackend<Prompt, Completion>& model) {
+  void add(const ModelPort& port, const RunBackend<Prompt, Completion>& model) {
     models_.push_back({port, model.accounts, model.transport});
     if (model.fleet) fleets_.push_back(model.fleet);
   }
@@ -92,7 +91,7 @@ class Services {
     return settings.journal.batch_file.empty() ? settings.execution.in_flight : Scheduler::unlimited;
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
-                      const detail::RunJournal& journal) {
+                      const RunJournal& journal) {
     auto kept = journal(std::move(backend));
     encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.execution.in_flight), kept.accounts);
     return encoders_.back().first;
@@ -110,4 +109,4 @@ class Services {
   std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;
 };
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

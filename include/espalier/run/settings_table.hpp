@@ -15,12 +15,12 @@
 #include <variant>
 #include <vector>
 
-namespace espalier::run {
+namespace espalier::run::detail {
 
 /// Where the value of a setting is kept, by its type.
 using SettingField =
     std::variant<std::string*, bool*, double*, int*, std::uint32_t*, std::uint64_t*, std::vector<std::string>*,
-                 std::vector<ModelFor>*, std::vector<std::pair<std::string, std::string>>*>;
+                 std::vector<Settings::ModelFor>*, std::vector<std::pair<std::string, std::string>>*>;
 
 /// One setting of a run. The command's options, Python's keywords and the pages of the docs are made from these rows.
 struct Setting {
@@ -204,4 +204,4 @@ inline void check_choices(Settings settings) {
     }
 }
 
-}  // namespace espalier::run
+}  // namespace espalier::run::detail

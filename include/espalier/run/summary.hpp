@@ -53,7 +53,7 @@ class Summary {
   TreeSums trees;
 
   /// Adds the row of question `index`, from 0. The rows of all questions come, in any order.
-  void add(std::size_t index, const output::AnswerRow& row) {
+  void add(std::size_t index, const output::detail::AnswerRow& row) {
     ++by_status_[row.status];
     null_predictions_ += row.status != "open" && !row.answer;
     scored_ = scored_ || row.em;
@@ -120,10 +120,10 @@ class Summary {
     if (!trees.first_unread.empty()) write_first_unread(json);
     json.key("pruned").begin_object();
     for (std::size_t reason = 1; reason < trees.pruned.size(); ++reason)
-      json.field(output::name(static_cast<Reason>(reason)), trees.pruned[reason]);
+      json.field(output::detail::name(static_cast<Reason>(reason)), trees.pruned[reason]);
     json.end_object();
     std::map<std::string, std::string> all = notes;
-    if (std::string warning = exploration_warning(trees.choices, trees.explored); !warning.empty())
+    if (std::string warning = espalier::detail::exploration_warning(trees.choices, trees.explored); !warning.empty())
       all["trees.jsonl"] = std::move(warning);
     if (!all.empty()) {
       json.key("notes").begin_object();

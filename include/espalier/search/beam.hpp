@@ -65,7 +65,7 @@ class Beam {
       std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 

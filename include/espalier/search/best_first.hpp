@@ -85,7 +85,7 @@ class BestFirst {
         waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// A warning if the exploration term changed no choice, else an empty text. Also empty if there was nothing to choose.
 /// The counts are `choices` and `explored` of a tree, or their sums over the trees of a run.
@@ -13,4 +13,4 @@ inline std::string exploration_warning(std::uint64_t choices, std::uint64_t expl
          " choices: its weight is small beside the differences of the values; raise it, or normalise the values";
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

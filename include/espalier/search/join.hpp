@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// Copies another tree's branches under this tree's root, after its own branches, with everything recorded for them.
 /// Costs add up. Both trees must start from the same state. Returns the offset from an id of the other tree to its id
@@ -20,7 +20,7 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
     const NodeId copy = tree.add(here(node.parent), other.action(id), other.state(id), node.kind, node.prior);
     auto& mine = tree[copy];
     mine.total = node.total;
-    detail::take_findings(mine, node);
+    take_findings(mine, node);
   }
   tree[T::root()].total += other[T::root()].total;
   tree[T::root()].visits += other[T::root()].visits;
@@ -41,4 +41,4 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
   return offset;
 }
 
-}  // namespace espalier
+}  // namespace espalier::detail

@@ -74,7 +74,7 @@ class Layered {
       frontier = std::move(next);
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -147,7 +147,7 @@ class Layered {
       const Growth& growth = *drawing[i];
       const State& from = tree->state(growth.node);
       detail::append(fresh[i], std::move(proposals[i]));
-      fresh[i] = dedup(std::move(fresh[i]));
+      fresh[i] = detail::dedup(std::move(fresh[i]));
       std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
       for (std::size_t j = 0; j < fresh[i].size(); ++j) {
         const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
@@ -195,7 +195,7 @@ class Layered {
     }
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
     if constexpr (may_curtail)
       if (!contests.empty())
         co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());

@@ -102,7 +102,7 @@ class AirRagChoice {
     }
     std::vector<double> scores;
     if (how == AirRagOptions::Select::jaccard)
-      scores = output::agreement_scores<std::string>(answers, output::detail::jaccard);
+      scores = output::detail::agreement_scores<std::string>(answers, output::detail::jaccard);
     else {
       if (how == AirRagOptions::Select::embedding) co_await annotate_agreement(*encoder_, tree);
       else co_await judge_.annotate(tree);

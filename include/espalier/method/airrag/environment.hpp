@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// AirRAG's five actions, and when each is legal (section 3.1).
 class AirRagEnvironment {
@@ -64,11 +64,11 @@ class AirRagEnvironment {
         p.queries.pop_front();
       } else if (kind == rag::SegmentKind::queries) {
         p.transformations += options_.lite || p.actions > 1;
-        const std::vector<std::string> lines = detail::fresh_queries(segment->words(), answered);
+        const std::vector<std::string> lines = fresh_queries(segment->words(), answered);
         if (lines.empty()) continue;  // "None", or nothing new: the waiting queries stay
         if (!p.queries.empty()) p.queries.pop_front();
         p.queries.insert(p.queries.begin(), lines.begin(), lines.end());
-        detail::keep_first(p.queries);
+        keep_first(p.queries);
       }
     }
     return p;
@@ -90,7 +90,7 @@ class AirRagEnvironment {
     context = Context(context.seed, context.first, context.ledger, ending() - (kind == sa));
     Left left;
     if (options_.budget.limited())
-      left = std::make_shared<const detail::Allowance>(options_.budget, *context.ledger, state.spent_before());
+      left = std::make_shared<const Allowance>(options_.budget, *context.ledger, state.spent_before());
     return draw(this, std::move(state), kind, n, std::move(context), std::move(left));
   }
 
@@ -121,7 +121,7 @@ class AirRagEnvironment {
     return 1 + (options_.terminal_reward == AirRagOptions::TerminalReward::reward_model);
   }
   /// What may be spent when an action is proposed, null without a budget.
-  using Left = std::shared_ptr<const detail::Allowance>;
+  using Left = std::shared_ptr<const Allowance>;
   using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
 
   static std::size_t place(Kind kind) { return kind - std::size_t(say); }
@@ -145,8 +145,8 @@ class AirRagEnvironment {
     return body->shown().size();
   }
   /// The costs of what ends a path: the summary, and its score.
-  [[nodiscard]] Costs ends(const State& state, const detail::Allowance& left) const {
-    Costs all = left.calls(1, bytes(sa, state, detail::evidence(state)));
+  [[nodiscard]] Costs ends(const State& state, const Allowance& left) const {
+    Costs all = left.calls(1, bytes(sa, state, evidence(state)));
     all += left.calls(ending() - 1, "process_reward");
     return all;
   }
@@ -174,7 +174,7 @@ class AirRagEnvironment {
     return left->affords(more);
   }
   /// True if the budget pays for a summary, or if nothing was answered yet: a question is never dropped.
-  [[nodiscard]] bool may_end(const State& state, const detail::Allowance& left) const {
+  [[nodiscard]] bool may_end(const State& state, const Allowance& left) const {
     return left.affords(ends(state, left)) || !(left.made("sa") || (options_.da_terminal && left.made("da")));
   }
   [[nodiscard]] std::vector<Kind> legal_actions(const State& state) const {
@@ -212,7 +212,7 @@ class AirRagEnvironment {
                                                   std::uint32_t n, Context context, Left left) {
     using Says = rag::SegmentKind;
     const rag::Environment& loop = self->loop_;
-    Passages documents = kind == ra ? Passages() : detail::evidence(state);
+    Passages documents = kind == ra ? Passages() : evidence(state);
     std::shared_ptr<const Passages> found;
     if (kind == ra && self->affords(state, ra, n, documents, left)) {
       const std::string query = self->next_query(state);
@@ -225,7 +225,7 @@ class AirRagEnvironment {
       if (!first || !self->may_end(state, *left)) co_return std::vector<Proposal<Action>>();
       n = 1;
       kind = forced;
-      documents = detail::evidence(state);
+      documents = evidence(state);
     }
     Slots slots = self->slots(state, documents);
     if (kind == say) co_return co_await loop.draw("say", std::move(slots), n, context, Says::queries);
@@ -244,4 +244,4 @@ class AirRagEnvironment {
   bool simulating_ = false;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

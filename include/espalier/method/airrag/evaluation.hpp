@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
-
-namespace detail {
+namespace espalier::method::detail {
 
 /// The answers that one search has found so far.
 struct AirAnswers {
@@ -25,16 +23,15 @@ struct AirAnswers {
   std::map<std::string, Embedding> embeddings;  ///< by text, where answers are compared by embeddings
 };
 
-}  // namespace detail
-
 /// Simulates from a state to an answer and asks for what its reward needs from a model.
 template <class Policy>
 class AirRagEvaluation {
  public:
-  using Result = std::conditional_t<std::is_same_v<Policy, Grafted>, GraftedEvaluation<AirRagEnvironment>,
-                                    Evaluation<rag::State, double>>;
-  AirRagEvaluation(const AirRagOptions& options, rag::AnyReward reward, detail::AirRagJudge judge,
-                   std::optional<EncoderPort> encoder, std::shared_ptr<detail::AirAnswers> answers)
+  using Result =
+      std::conditional_t<std::is_same_v<Policy, Grafted>, espalier::detail::GraftedEvaluation<AirRagEnvironment>,
+                         Evaluation<rag::State, double>>;
+  AirRagEvaluation(const AirRagOptions& options, rag::AnyReward reward, AirRagJudge judge,
+                   std::optional<EncoderPort> encoder, std::shared_ptr<AirAnswers> answers)
       : reward_(options.terminal_reward),
         in_turn_(options.budget.limited()),
         rollout_({.n = 1, .max_steps = options.max_depth}, std::move(reward)),
@@ -71,12 +68,10 @@ class AirRagEvaluation {
   AirRagOptions::TerminalReward reward_;
   bool in_turn_;
   Rollout<rag::AnyReward, Policy> rollout_;
-  detail::AirRagJudge judge_;
+  AirRagJudge judge_;
   std::optional<EncoderPort> encoder_;
-  std::shared_ptr<detail::AirAnswers> answers_;
+  std::shared_ptr<AirAnswers> answers_;
 };
-
-namespace detail {
 
 /// Backs up means. Without gold and without a reward model, the value of an answer is its mean similarity to all
 /// answers so far, itself included. Each sequence of steps counts once.
@@ -115,6 +110,4 @@ class AirBackup : public MeanBackup {
   std::shared_ptr<AirAnswers> answers_;
 };
 
-}  // namespace detail
-
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -6,12 +6,10 @@
 #include <string>
 
 /// Worked examples of the baselines. Several publications put examples before the question, in their own form.
-namespace espalier::method::baselines {
+namespace espalier::method::baselines::detail {
 
 /// Writes a demonstration in the form of a protocol.
 using Demonstrate = std::string (*)(const method::detail::Demonstration&);
-
-namespace detail {
 
 /// Follow-up questions with their answers, as in Self-Ask.
 inline std::string as_follow_ups(const method::detail::Demonstration& shown) {
@@ -37,6 +35,4 @@ inline method::detail::Examples examples(const Protocol& protocol, Demonstrate f
   return all;
 }
 
-}  // namespace detail
-
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

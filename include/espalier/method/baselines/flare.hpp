@@ -12,9 +12,7 @@
 /// without the tokens it is least sure of, and is written again with what was found. The model is sure if each token of
 /// the sentence has at least the probability `threshold`. Where a server gives only the sum of the log-probabilities,
 /// exp(mean log-probability) is compared, and the query is the whole sentence.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet flare_prompts() {
   Protocol protocol{"flare", {}, {}};
@@ -82,19 +80,13 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
-  return {"flare",
-          detail::flare_prompts,
-          detail::run_flare,
-          options,
-          true,
-          {},
-          detail::as_sentences,
-          "a sentence with a token of less probability is searched for and written again"};
+  return {"flare",      flare_prompts,
+          run_flare,    options,
+          true,         {},
+          as_sentences, "a sentence with a token of less probability is searched for and written again"};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

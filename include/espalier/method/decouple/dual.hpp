@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// DecoupleRAG's two values of a step, each in [-1, 1]: the quality of its plan and of its search. Searches are guided
 /// by the second (Eq. 3).
@@ -19,16 +19,14 @@ struct Dual {
     return *this;
   }
   friend Dual operator*(Dual v, double factor) { return {v.plan * factor, v.search * factor}; }
+  friend double utility(const Dual& value) { return value.search; }
+  /// Its parts for people.
+  friend std::array<std::pair<const char*, double>, 2> parts(const Dual& value) {
+    return {{{"plan", value.plan}, {"search", value.search}}};
+  }
 };
-inline double utility(const Dual& value) { return value.search; }
-/// Its parts for people.
-inline std::array<std::pair<const char*, double>, 2> parts(const Dual& value) {
-  return {{{"plan", value.plan}, {"search", value.search}}};
-}
 
 using DualTree = Tree<rag::State, rag::Action, Dual>;
-
-namespace detail {
 
 /// The tree with search values as its values and mean plan values as the annotation "plan".
 inline rag::Tree to_rag_tree(DualTree&& tree) {
@@ -58,6 +56,4 @@ inline Budget showing_rag_trees(Budget budget) {
   return budget;
 }
 
-}  // namespace detail
-
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// DecoupleRAG's steps: thought and action in one step for labelled trees, or a plan and then its query for beams.
 class DecoupleRagEnvironment {
@@ -54,7 +54,7 @@ class DecoupleRagEnvironment {
   /// Sends each query of a list to the retriever. Their results are fused by reciprocal ranks.
   template <class = void>
   static Task<State> search(rag::Environment loop, State state, Action action, Context context) {
-    const std::vector<std::string> queries = detail::query_list(action.text);
+    const std::vector<std::string> queries = query_list(action.text);
     std::vector<Task<Passages>> asked;
     for (const std::string& query : queries) asked.push_back(loop.find(query, context));
     const std::vector<Passages> found = co_await gather(std::move(asked));
@@ -69,4 +69,4 @@ class DecoupleRagEnvironment {
   std::uint32_t max_depth_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

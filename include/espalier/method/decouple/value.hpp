@@ -10,20 +10,16 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// Maps the text of a state to its two values: a value server, a head over an encoder, or your own function.
 using ValueSource = std::function<Task<Dual>(std::string)>;
-
-namespace detail {
 
 /// The text that a value source gets: the question and the steps.
 inline std::string value_text(const rag::State& state) {
   return "Question: " + rag::neutralise(state.question().text) + '\n' +
          rag::render_history(state.transcript(), *decouple_protocol()).text;
 }
-
-}  // namespace detail
 
 /// The two values of a state. For labelled trees an answer has +1 or -1 against gold. All else comes from the chosen
 /// source.
@@ -64,7 +60,7 @@ class DecoupleRagValue {
       const double number = 2 * Random(context.seed.purpose("rank")).uniform() - 1;
       co_return Dual{number, number};
     }
-    if (source_) co_return co_await source_(detail::value_text(state));
+    if (source_) co_return co_await source_(value_text(state));
     const auto samples =
         co_await env->loop().sampler().draw("judge", env->loop().slots(state.view()), 1, std::move(context));
     if (!samples.front().reply) co_return std::nullopt;
@@ -97,4 +93,4 @@ class DecoupleRagValue {
   ValueSource source_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

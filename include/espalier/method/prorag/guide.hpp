@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 /// ProRAG's inference: the policy's own path, or steps chosen by a process reward.
 struct ProGuideOptions {
@@ -30,8 +30,6 @@ struct ProGuideOptions {
   }
 };
 
-namespace detail {
-
 /// Annotates the complete path with the highest mean "process_reward" with "selected", the oldest of equals. Steps
 /// without a score do not count. Paths without any score rank last.
 inline void select_by_process_reward(rag::Tree& tree) {
@@ -49,8 +47,6 @@ inline void select_by_process_reward(rag::Tree& tree) {
   if (best != no_node) tree.annotate("selected", best, 1);
 }
 
-}  // namespace detail
-
 /// Answers without gold.
 class ProRagGuide {
  public:
@@ -60,7 +56,7 @@ class ProRagGuide {
         steps_(loop, {"step", options.answer_depth, options.force_answer, options.distinct}),
         reward_(loop.sampler()),
         policy_(options.budget),
-        paths_({guide.n, options.budget}, NoValue()),
+        paths_({guide.n, options.budget}, espalier::detail::NoValue()),
         beam_({guide.beam, options.samples, options.answer_depth, options.budget}, ProcessReward(loop.sampler())) {}
 
   /// Grows the tree of one question. This object must outlive the task.
@@ -83,7 +79,7 @@ class ProRagGuide {
       tree = co_await self->beam_(self->steps_, std::move(root), seed);
       note_own_values(tree);
     }
-    detail::select_by_process_reward(tree);
+    select_by_process_reward(tree);
     co_return tree;
   }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.
@@ -100,8 +96,8 @@ class ProRagGuide {
   ProRagEnvironment path_, steps_;
   ProcessReward reward_;
   PolicyLoop policy_;
-  Trajectories<NoValue> paths_;
+  Trajectories<espalier::detail::NoValue> paths_;
   Beam<ProcessReward> beam_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::method {
+namespace espalier::method::detail {
 
 struct ProJudgeOptions {
   enum class Compare : std::uint8_t {
@@ -91,7 +91,7 @@ class ProRagJudge {
       open.pop_back();
       std::uint64_t ordinal = 0;
       for (const NodeId child : tree.children(one.parent)) {
-        if (tree[child].visits > 0 && detail::well_formed(tree, child)) one.candidates.push_back(child);
+        if (tree[child].visits > 0 && well_formed(tree, child)) one.candidates.push_back(child);
         if (tree[child].visits >= options_.min_visits) open.push_back({child, one.seed.child(ordinal), {}});
         ++ordinal;
       }
@@ -116,7 +116,7 @@ class ProRagJudge {
       if (options_.sees_stats)
         candidates.text += "(mean value " + shown(node.mean()) + ", visits " + std::to_string(node.visits) + ")\n";
       const auto begin = static_cast<std::uint32_t>(candidates.text.size());
-      candidates.text += detail::step_text(tree.action(one.candidates[i]), protocol);
+      candidates.text += step_text(tree.action(one.candidates[i]), protocol);
       candidates.spans.push_back({"candidate", begin, static_cast<std::uint32_t>(candidates.text.size())});
       candidates.text += '\n';
     }
@@ -135,4 +135,4 @@ class ProRagJudge {
   rag::Sampler sampler_;
 };
 
-}  // namespace espalier::method
+}  // namespace espalier::method::detail
