@@ -47,7 +47,7 @@
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/exploit.hpp>
 #include <espalier/policy/prior.hpp>
@@ -64,7 +64,7 @@
 #include <espalier/search/best_first.hpp>
 #include <espalier/search/best_of_n.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/exploration.hpp>
+#include <espalier/search/detail/exploration.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>

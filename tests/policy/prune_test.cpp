@@ -1,4 +1,4 @@
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include <espalier/search/exploration.hpp>
+#include <espalier/search/detail/exploration.hpp>
 
 #include <doctest/doctest.h>
 

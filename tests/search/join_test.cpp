@@ -1,4 +1,4 @@
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <doctest/doctest.h>
 

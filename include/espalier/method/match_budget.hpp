@@ -3,7 +3,7 @@
 #include <espalier/core/ballot.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <algorithm>
 #include <utility>

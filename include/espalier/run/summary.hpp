@@ -4,7 +4,7 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/rag/state.hpp>
-#include <espalier/search/exploration.hpp>
+#include <espalier/search/detail/exploration.hpp>
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 
 #include <algorithm>
 #include <utility>

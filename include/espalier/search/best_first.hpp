@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 
 #include <cstdint>
 #include <limits>

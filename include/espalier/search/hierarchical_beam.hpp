@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 
 #include <algorithm>
 #include <array>

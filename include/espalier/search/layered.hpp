@@ -1,11 +1,11 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/contest.hpp>
-#include <espalier/search/layered_growth.hpp>
+#include <espalier/search/detail/contest.hpp>
+#include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/stop_rules.hpp>
-#include <espalier/search/mcts_watch.hpp>
-#include <espalier/search/sliding_window.hpp>
+#include <espalier/search/detail/mcts_watch.hpp>
+#include <espalier/search/detail/sliding_window.hpp>
 
 #include <utility>
 #include <vector>

@@ -9,7 +9,7 @@
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <limits>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
-#include <espalier/search/place.hpp>
+#include <espalier/policy/detail/dedup.hpp>
+#include <espalier/search/detail/place.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>

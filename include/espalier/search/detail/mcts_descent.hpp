@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/search/detail/place.hpp>
 #include <espalier/search/mcts_options.hpp>
-#include <espalier/search/place.hpp>
 
 #include <algorithm>
 #include <cmath>

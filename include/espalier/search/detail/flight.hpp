@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/search/place.hpp>
+#include <espalier/search/detail/place.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <exception>

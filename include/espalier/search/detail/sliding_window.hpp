@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/policy/dedup.hpp>
-#include <espalier/search/flight.hpp>
-#include <espalier/search/mcts_growth.hpp>
-#include <espalier/search/mcts_watch.hpp>
+#include <espalier/policy/detail/dedup.hpp>
+#include <espalier/search/detail/flight.hpp>
+#include <espalier/search/detail/mcts_growth.hpp>
+#include <espalier/search/detail/mcts_watch.hpp>
 
 #include <deque>
 #include <exception>

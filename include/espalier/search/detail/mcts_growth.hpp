@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/search/mcts_descent.hpp>
+#include <espalier/search/detail/mcts_descent.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/policy/stop_rules.hpp>
-#include <espalier/search/mcts_descent.hpp>
+#include <espalier/search/detail/mcts_descent.hpp>
 
 #include <type_traits>
 #include <utility>
