@@ -2,7 +2,7 @@
 
 #include "errors.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/output/file_errors.hpp>
+#include <espalier/output/detail/file_errors.hpp>
 #include <espalier/run/merge.hpp>
 #endif
 

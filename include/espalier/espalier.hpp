@@ -41,8 +41,8 @@
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
-#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>

@@ -3,7 +3,7 @@
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/flat_json.hpp>
+#include <espalier/output/detail/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
 #include <espalier/run/batch_responses.hpp>
 

@@ -1,4 +1,4 @@
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>

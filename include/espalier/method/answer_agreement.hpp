@@ -2,7 +2,7 @@
 
 #include <espalier/core/scheduler.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/medoid.hpp>
+#include <espalier/output/detail/medoid.hpp>
 #include <espalier/rag/state.hpp>
 
 #include <string>

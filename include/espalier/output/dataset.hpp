@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/passage.hpp>
-#include <espalier/output/json_line.hpp>
+#include <espalier/output/detail/json_line.hpp>
 #include <espalier/rag/question.hpp>
 
 #include <algorithm>

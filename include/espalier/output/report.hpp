@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/html.hpp>
-#include <espalier/output/jsonl.hpp>
-#include <espalier/output/report_run.hpp>
-#include <espalier/output/report_summary.hpp>
+#include <espalier/output/detail/html.hpp>
+#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/output/detail/report_run.hpp>
+#include <espalier/output/detail/report_summary.hpp>
 
 #include <cstdint>
 #include <filesystem>

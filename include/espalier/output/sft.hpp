@@ -3,7 +3,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/unicode.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/policy_form.hpp>
+#include <espalier/output/detail/policy_form.hpp>
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/file_errors.hpp>
+#include <espalier/output/detail/file_errors.hpp>
 #include <espalier/run/configure.hpp>
 #include <espalier/run/services.hpp>
 

@@ -3,7 +3,7 @@
 #include <espalier/backend/chat/detail/openai_reply.hpp>
 #include <espalier/backend/http/detail/json_fields.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/output/json_line.hpp>
+#include <espalier/output/detail/json_line.hpp>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/file_errors.hpp>
-#include <espalier/output/folder_lock.hpp>
+#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/output/detail/folder_lock.hpp>
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB

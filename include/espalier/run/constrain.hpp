@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/method.hpp>
-#include <espalier/output/flat_json.hpp>
+#include <espalier/output/detail/flat_json.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/journaling.hpp>
 #include <espalier/run/prompt_trial.hpp>

@@ -2,8 +2,8 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/method.hpp>
-#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/summary.hpp>
 #ifdef ESPALIER_HAS_CURL

@@ -5,8 +5,8 @@
 #include <espalier/backend/index/detail/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/flat_json.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/flat_json.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 

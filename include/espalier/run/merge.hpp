@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/output/json_line.hpp>
+#include <espalier/output/detail/json_line.hpp>
 #include <espalier/output/report.hpp>
 #include <espalier/run/outputs.hpp>
 #include <espalier/run/run_record.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
-#include <espalier/output/flat_json.hpp>
+#include <espalier/output/detail/flat_json.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/output/detail/work_folder.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/output/work_folder.hpp>
 #include <espalier/run/outputs.hpp>
 #include <espalier/run/run_record.hpp>
 

@@ -5,8 +5,8 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/detail/work_folder.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/output/work_folder.hpp>
 #include <espalier/run/annotate.hpp>
 #include <espalier/run/configure.hpp>
 #include <espalier/run/constrain.hpp>

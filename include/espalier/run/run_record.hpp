@@ -2,8 +2,8 @@
 
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/flat_json.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 

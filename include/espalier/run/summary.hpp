@@ -2,7 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/rag/state.hpp>
 #include <espalier/search/detail/exploration.hpp>
 

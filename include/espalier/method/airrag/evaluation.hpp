@@ -2,7 +2,7 @@
 
 #include <espalier/method/airrag/environment.hpp>
 #include <espalier/method/airrag/judge.hpp>
-#include <espalier/output/medoid.hpp>
+#include <espalier/output/detail/medoid.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/mcts.hpp>
 

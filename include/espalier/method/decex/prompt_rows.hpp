@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/decex/options.hpp>
-#include <espalier/output/prompt_rows.hpp>
+#include <espalier/output/detail/prompt_rows.hpp>
 
 #include <optional>
 #include <set>

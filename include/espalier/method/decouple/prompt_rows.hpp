@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/decouple/value_rows.hpp>
-#include <espalier/output/prompt_rows.hpp>
+#include <espalier/output/detail/prompt_rows.hpp>
 
 #include <string>
 #include <utility>

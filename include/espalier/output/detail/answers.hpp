@@ -2,7 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/unread_text.hpp>
+#include <espalier/output/detail/unread_text.hpp>
 
 #include <exception>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/output/file_errors.hpp>
-#include <espalier/output/folder_lock.hpp>
+#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/output/detail/folder_lock.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/output/append_json.hpp>
+#include <espalier/output/detail/append_json.hpp>
 
 #include <simdjson.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/output/html.hpp>
+#include <espalier/output/detail/html.hpp>
 
 #include <simdjson.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <simdjson.h>
 
