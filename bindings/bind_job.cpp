@@ -1,7 +1,7 @@
 #include <espalier/core/grammar.hpp>
 #include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/run/settings_table.hpp>
+#include <espalier/run/detail/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
@@ -9,8 +9,8 @@
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/prompt_trial.hpp>
-#include <espalier/run/renew_report.hpp>
+#include <espalier/run/detail/prompt_trial.hpp>
+#include <espalier/run/detail/renew_report.hpp>
 #include <espalier/run/run.hpp>
 #endif
 

@@ -5,7 +5,7 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/detail/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
-#include <espalier/run/batch_responses.hpp>
+#include <espalier/run/detail/batch_responses.hpp>
 
 #include "fuzzing.hpp"
 

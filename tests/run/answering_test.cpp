@@ -1,4 +1,4 @@
-#include <espalier/run/answering.hpp>
+#include <espalier/run/detail/answering.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include <espalier/run/merge.hpp>
+#include <espalier/run/detail/merge.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>

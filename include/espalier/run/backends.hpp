@@ -12,8 +12,8 @@
 #include <espalier/backend/http_value.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/scoring_model.hpp>
-#include <espalier/run/batch_requests.hpp>
-#include <espalier/run/known_servers.hpp>
+#include <espalier/run/detail/batch_requests.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 #endif
 
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/detail/file_errors.hpp>
 #include <espalier/output/detail/folder_lock.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
 #include <espalier/backend/index/detail/gzip_buffer.hpp>

@@ -2,8 +2,8 @@
 
 #include <espalier/output/detail/work_folder.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/run/outputs.hpp>
-#include <espalier/run/run_record.hpp>
+#include <espalier/run/detail/outputs.hpp>
+#include <espalier/run/detail/run_record.hpp>
 
 #include <filesystem>
 #include <string>

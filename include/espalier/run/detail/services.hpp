@@ -3,8 +3,8 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/journaling.hpp>
-#include <espalier/run/retrievers.hpp>
+#include <espalier/run/detail/journaling.hpp>
+#include <espalier/run/detail/retrievers.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <fmt/format.h>

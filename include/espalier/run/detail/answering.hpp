@@ -4,8 +4,8 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/detail/file_errors.hpp>
-#include <espalier/run/configure.hpp>
-#include <espalier/run/services.hpp>
+#include <espalier/run/detail/configure.hpp>
+#include <espalier/run/detail/services.hpp>
 
 #include <condition_variable>
 #include <cstdint>

@@ -2,9 +2,9 @@
 
 #include <espalier/output/detail/json_line.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/run/outputs.hpp>
-#include <espalier/run/run_record.hpp>
-#include <espalier/run/summary.hpp>
+#include <espalier/run/detail/outputs.hpp>
+#include <espalier/run/detail/run_record.hpp>
+#include <espalier/run/detail/summary.hpp>
 
 #include <filesystem>
 #include <map>

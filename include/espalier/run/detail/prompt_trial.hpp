@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/method/registry.hpp>
-#include <espalier/run/configure.hpp>
-#include <espalier/run/services.hpp>
+#include <espalier/run/detail/configure.hpp>
+#include <espalier/run/detail/services.hpp>
 
 #include <array>
 #include <cstddef>

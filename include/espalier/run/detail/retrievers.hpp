@@ -6,7 +6,7 @@
 #include <espalier/core/batch_service.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_reranker.hpp>
 #include <espalier/backend/http_retriever.hpp>

@@ -3,12 +3,12 @@
 #include <espalier/method/method.hpp>
 #include <espalier/output/detail/flat_json.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/journaling.hpp>
-#include <espalier/run/prompt_trial.hpp>
+#include <espalier/run/detail/journaling.hpp>
+#include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/chat/detail/server_probe.hpp>
-#include <espalier/run/known_servers.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 #endif
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/method/method.hpp>
-#include <espalier/run/index_folder.hpp>
-#include <espalier/run/outputs.hpp>
-#include <espalier/run/retrievers.hpp>
-#include <espalier/run/run_record.hpp>
+#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/detail/outputs.hpp>
+#include <espalier/run/detail/retrievers.hpp>
+#include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <filesystem>

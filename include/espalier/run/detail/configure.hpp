@@ -4,9 +4,9 @@
 #include <espalier/core/nearest.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/index_folder.hpp>
-#include <espalier/run/settings_table.hpp>
-#include <espalier/run/shard.hpp>
+#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/detail/settings_table.hpp>
+#include <espalier/run/detail/shard.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/detail/answers.hpp>
+#include <espalier/run/detail/summary.hpp>
 #include <espalier/run/settings.hpp>
-#include <espalier/run/summary.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http/detail/endpoint.hpp>
 #include <espalier/run/backends.hpp>
