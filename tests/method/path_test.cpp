@@ -1,4 +1,4 @@
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
+#include <espalier/method/prorag/detail/guide.hpp>
+#include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/face.hpp>
-#include <espalier/method/prorag/guide.hpp>
-#include <espalier/method/prorag/judge.hpp>
 #include <espalier/output/chain.hpp>
 
 #include "scripted.hpp"

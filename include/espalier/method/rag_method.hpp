@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/answer_agreement.hpp>
-#include <espalier/method/demonstrations.hpp>
+#include <espalier/method/detail/answer_agreement.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/metric_profile.hpp>

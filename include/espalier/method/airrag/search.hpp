@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/airrag/choice.hpp>
-#include <espalier/method/airrag/evaluation.hpp>
+#include <espalier/method/airrag/detail/choice.hpp>
+#include <espalier/method/airrag/detail/evaluation.hpp>
 
 #include <algorithm>
 #include <memory>
