@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::shared_ptr<const Protocol>> all_protocols() {
   std::vector<std::shared_ptr<const Protocol>> all;
-  for (const auto& [name, make] : method::methods()) all.push_back(make()->prompts().protocol());
+  for (const auto& [name, make] : method::detail::methods()) all.push_back(make()->prompts().protocol());
   return all;
 }
 

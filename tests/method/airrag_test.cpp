@@ -15,8 +15,8 @@ namespace airrag_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using method::AirRagEnvironment;
 using method::AirRagOptions;
+using method::detail::AirRagEnvironment;
 using rag::SegmentKind;
 using testing::Scripted;
 
@@ -527,7 +527,7 @@ TEST_CASE("one rollout follows all samples of its action: with n_say 3, three ca
 
 TEST_CASE("states are scored by the share of good completions through them, worked out by hand") {
   const rag::Tree tree = grow(full, {{"rollouts", "2"}}, script(), true);
-  const auto scores = method::state_scores(tree, 0.5);  // one chain to Paris, one to Rome
+  const auto scores = method::detail::state_scores(tree, 0.5);  // one chain to Paris, one to Rome
   CHECK(scores[0].completions == 2);
   CHECK(scores[0].good == 1);
   CHECK(scores[1].good == 1);
@@ -631,7 +631,7 @@ TEST_CASE(
   CHECK(right("airrag-blender") >= air);
   std::size_t scored = 0, between = 0;
   for (const rag::Tree& tree : trees("airrag", true))
-    for (const auto& score : method::state_scores(tree, 0.5)) {
+    for (const auto& score : method::detail::state_scores(tree, 0.5)) {
       CHECK(score.good <= score.completions);
       scored += score.completions > 0;
       between += score.good > 0 && score.good < score.completions;

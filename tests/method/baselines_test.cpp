@@ -172,7 +172,8 @@ TEST_CASE("each baseline follows its protocol, worked out by hand") {
     CHECK(tree[static_cast<NodeId>(tree.size() - 1)].status ==
           (std::string(c.name) == "ikea" ? Status::expanded : Status::terminal));
   }
-  for (const auto& baseline : method::baselines::all()) CHECK_MESSAGE(covered.contains(baseline.name), baseline.name);
+  for (const auto& baseline : method::baselines::detail::all())
+    CHECK_MESSAGE(covered.contains(baseline.name), baseline.name);
 }
 
 TEST_CASE("prompts show what the protocol says, and nothing else") {
@@ -312,7 +313,7 @@ TEST_CASE("baselines sample as their publications do") {
       shown[option] = value;
     return shown["temperature"] + ' ' + shown["top_p"] + ' ' + shown["top_k"] + ' ' + shown["max_tokens"];
   };
-  for (const auto& baseline : method::baselines::all()) {
+  for (const auto& baseline : method::baselines::detail::all()) {
     CAPTURE(baseline.name);
     const bool thinks = baseline.name == "search-o1" || baseline.name == "ragent";
     CHECK(sampling(baseline.name).starts_with(thinks ? "0.7 0.8 20 " : "0 1 0 "));
@@ -411,7 +412,7 @@ TEST_CASE("the first sentence ends where a sentence ends") {
 
 TEST_CASE("bad models cost a bounded number of calls, and give no answer of their own making") {
   for (const Habit habit : {Habit::repeats, Habit::never_stops, Habit::rambles, Habit::says_nothing, Habit::foreign})
-    for (const auto& baseline : method::baselines::all()) {
+    for (const auto& baseline : method::baselines::detail::all()) {
       CAPTURE(baseline.name);
       CAPTURE(static_cast<int>(habit));
       const rag::Tree tree = follow(baseline.name, Stubborn(habit));
@@ -424,7 +425,7 @@ TEST_CASE("bad models cost a bounded number of calls, and give no answer of thei
 
 TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") {
   for (const bool nothing : {true, false})
-    for (const auto& baseline : method::baselines::all()) {
+    for (const auto& baseline : method::baselines::detail::all()) {
       CAPTURE(baseline.name);
       const auto method = method::make_method(baseline.name);
       Scheduler scheduler;
@@ -450,7 +451,7 @@ TEST_CASE("with perfect skills and nothing known by heart, those that search ans
       .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .judge = 1};
   const std::set<std::string> agents{"deeprag", "hiprag", "iterdrag", "ragent", "search-o1", "search-r1", "self-ask"};
   const std::set<std::string> short_of_rounds_or_documents{"auto-rag", "ikea", "ircot"};
-  for (const auto& baseline : method::baselines::all()) {
+  for (const auto& baseline : method::baselines::detail::all()) {
     CAPTURE(baseline.name);
     const auto method = method::make_method(baseline.name);
     method->options().set("temperature", "0");

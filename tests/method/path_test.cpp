@@ -1,4 +1,4 @@
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using testing::Scripted;
 namespace {
 
 rag::PromptSet prompts() {
-  return method::prompt_set(
+  return method::baselines::detail::prompt_set(
       {"p",
        {{"step", {"question", "history"}, {"search", "answer"}}, {"free", {"documents", "history"}, {"sub_answer"}}},
        {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},

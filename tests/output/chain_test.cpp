@@ -1,5 +1,5 @@
-#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/detail/answers.hpp>
 
 #include "small_tree.hpp"
 #include <doctest/doctest.h>
@@ -105,7 +105,7 @@ TEST_CASE("if no chain is complete, the rollouts of the best node vote") {
   CHECK(best->text == "The Rome");
   CHECK(best->value == 0.5);
   CHECK_FALSE(best->complete);
-  const auto row = output::answer_row(t.record());
+  const auto row = output::detail::answer_row(t.record());
   CHECK(row.status == "budget");
   CHECK(row.em == 1.0);
 }
@@ -119,7 +119,7 @@ TEST_CASE("at a tie of votes the first answer is taken") {
 
 TEST_CASE("an answer's row holds the scores, the status and the logical costs") {
   std::string out;
-  output::detail::append_answer_row(output::answer_row(two_rounds("", "the Zurich town").record()), out);
+  output::detail::append_answer_row(output::detail::answer_row(two_rounds("", "the Zurich town").record()), out);
   // "zurich town" against "zurich": precision 1/2, recall 1, F1 2/3; the gold stands in it.
   CHECK(
       out ==
@@ -132,7 +132,7 @@ TEST_CASE(
     "a null prediction scores 0, a search without gold has no scores, an open question has neither scores nor costs") {
   SmallTree none({"Rome"});
   none.add_malformed(0, SegmentKind::answer, "no tag");
-  const auto null_row = output::answer_row(none.record());
+  const auto null_row = output::detail::answer_row(none.record());
   CHECK_FALSE(null_row.answer);
   CHECK(null_row.status == "failed");
   CHECK(null_row.error == "no reply of the model could be read as an answer");
@@ -143,20 +143,20 @@ TEST_CASE(
   none.tree.ledger["rollout"] = {6, 60, 12, 0, 0};
   for (int i = 0; i < 3; ++i)
     none.tree.ledger.add_unread("rollout", Ledger::Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
-  CHECK(output::answer_row(none.record()).error ==
+  CHECK(output::detail::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 3 of 6 completions of 'rollout' could not be read; the "
         "first: \"I would say\n\"Rome\".\"");
   none.tree.ledger.add_unread("rollout", Ledger::Unread("", 32, Seed(1), 0));
-  CHECK(output::answer_row(none.record()).error ==
+  CHECK(output::detail::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 4 of 6 completions of 'rollout' could not be read, 1 of "
         "them cut by max_tokens; "
         "the first, cut at max_tokens=32, is empty");
   none.tree.ending = SearchFacts::Ending::budget;
-  CHECK(output::answer_row(none.record()).status == "budget");
+  CHECK(output::detail::answer_row(none.record()).status == "budget");
 
   SmallTree unknown({});
   unknown.add(0, SegmentKind::answer, "Rome");
-  const auto blind = output::answer_row(unknown.record());
+  const auto blind = output::detail::answer_row(unknown.record());
   CHECK(blind.answer == "Rome");
   CHECK(blind.status == "done");
   CHECK_FALSE(blind.em);

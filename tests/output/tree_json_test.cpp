@@ -1,4 +1,4 @@
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>
@@ -86,7 +86,7 @@ void check_equal(const rag::Tree& a, const rag::Tree& b) {
 
 std::string all_outputs(const output::TreeRecord& record) {
   std::string out;
-  output::detail::append_answer_row(output::answer_row(record), out);
+  output::detail::append_answer_row(output::detail::answer_row(record), out);
   output::append_sft_rows(record, short_prompts(), {}, out);
   output::append_dpo_rows(record, short_prompts(), {}, out);
   return out;

@@ -317,7 +317,7 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"})
     bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("Who?")}}, 1, bench.context()));
-  const auto protocol = method::decex_protocol();
+  const auto protocol = method::detail::decex_protocol();
   CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
   CHECK(grammars["rollout"] == "");
   CHECK(bench.ledger.execution.ungoverned.empty());

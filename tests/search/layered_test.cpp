@@ -260,10 +260,10 @@ TEST_CASE("a rollout that cannot be read does not count; if none can, the node i
 
   Tree<int, int> tree(0, Seed());
   tree.add(0, 0, 0, 0, 1);
-  enter_evaluation(tree, 1, scheduler.run(rollout(env, 0, context)), MeanBackup());
+  detail::enter_evaluation(tree, 1, scheduler.run(rollout(env, 0, context)), MeanBackup());
   CHECK(tree[1].reason == Reason::malformed);
   CHECK(tree[0].visits == 0);
-  enter_evaluation(tree, 0, scheduler.run(rollout(env, 2, context)), MeanBackup());
+  detail::enter_evaluation(tree, 0, scheduler.run(rollout(env, 2, context)), MeanBackup());
   CHECK(tree.rollouts.size() == 2);
   CHECK(tree.rollouts[1].state == -2);
 }

@@ -3,12 +3,14 @@
 #include <espalier/core/ballot.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace espalier::method {
+
+namespace detail {
 
 /// Answers again under new seeds while the budget still allows an answer as expensive as the most expensive one so far.
 /// Each answer may spend what is left, and one that the budget cuts is the last. The majority answer is selected
@@ -33,7 +35,7 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
     dearest.completions = std::max(dearest.completions, costs.completions);
     dearest.prompt_tokens = std::max(dearest.prompt_tokens, costs.prompt_tokens);
     dearest.completion_tokens = std::max(dearest.completion_tokens, costs.completion_tokens);
-    vote(next, join(all, next));
+    vote(next, espalier::detail::join(all, next));
     all.annotations.erase("selected");
     if (next.ending == SearchFacts::Ending::budget) break;
   }
@@ -41,11 +43,14 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
   co_return all;
 }
 
+}  // namespace detail
+
 /// A method's answer to a question, or several answers if it must spend its whole budget.
 template <class = void>
 Task<rag::Tree> answer(Method& method, rag::State root, std::uint64_t seed) {
   const auto budget = method.budget_to_match();
-  return budget ? answer_until_spent(&method, std::move(root), seed, *budget) : method.answer(std::move(root), seed);
+  return budget ? detail::answer_until_spent(&method, std::move(root), seed, *budget)
+                : method.answer(std::move(root), seed);
 }
 
 }  // namespace espalier::method

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/evidence.hpp>
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/budget.hpp>
 

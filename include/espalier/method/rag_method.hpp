@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/answer_agreement.hpp>
-#include <espalier/method/demonstrations.hpp>
+#include <espalier/method/detail/answer_agreement.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/metric_profile.hpp>
@@ -201,7 +201,7 @@ class RagMethod : public Method {
         bad_option("with", name, "another annotation where there is no encoder");
       tree.ledger -= tree.annotation_costs[name];
       Ledger others = std::exchange(tree.ledger, Ledger());
-      if (name == "embedding") co_await annotate_agreement(*self->encoder_, &tree);
+      if (name == "embedding") co_await detail::annotate_agreement(*self->encoder_, &tree);
       else co_await self->annotate_with(name, &tree);
       others += tree.ledger;
       tree.annotation_costs[name] = std::exchange(tree.ledger, std::move(others));

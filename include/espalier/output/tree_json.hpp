@@ -2,7 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/unicode.hpp>
-#include <espalier/output/rare_counts.hpp>
+#include <espalier/output/detail/rare_counts.hpp>
 #include <espalier/output/tree_record.hpp>
 
 #include <map>

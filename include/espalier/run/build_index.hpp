@@ -4,9 +4,9 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/file_errors.hpp>
-#include <espalier/output/folder_lock.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/output/detail/folder_lock.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
 #include <espalier/backend/index/detail/gzip_buffer.hpp>
@@ -30,17 +30,17 @@
 
 namespace espalier::run {
 
-/// How the vectors of an index are made.
-struct Encoding {
-  backend::detail::AnyEncoder encoder;
-  std::string name;                 ///< the encoder's name. Queries must be encoded under the same name
-  std::string profile = "none";     ///< only for people
-  std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
-  backend::Metric metric = backend::Metric::inner_product;
-  backend::Precision precision = backend::Precision::float32;
-};
-
 struct IndexOptions {
+  /// How the vectors of an index are made.
+  struct Encoding {
+    backend::detail::AnyEncoder encoder;
+    std::string name;                 ///< the encoder's name. Queries must be encoded under the same name
+    std::string profile = "none";     ///< only for people
+    std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
+    backend::Metric metric = backend::Metric::inner_product;
+    backend::Precision precision = backend::Precision::float32;
+  };
+
   std::string corpus;  ///< JSONL file, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
@@ -114,8 +114,8 @@ inline void write_corpus(const std::string& source, const std::string& target, c
 }
 
 /// Writes the vectors of an index.
-inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target,
-                          const IndexProgress& progress) {
+inline void write_vectors(const backend::MappedCorpus& corpus, const IndexOptions::Encoding& encoding,
+                          const std::string& target, const IndexProgress& progress) {
   backend::DenseFile::write(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric,
                             encoding.precision, 512, [&](std::size_t rows) {
                               if (progress) progress("vectors", rows, corpus.size());
@@ -123,7 +123,8 @@ inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& e
 }
 
 /// Records in the manifest how the vectors were made.
-inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::detail::CheckedFile& file) {
+inline void describe(IndexManifest& manifest, const IndexOptions::Encoding& encoding,
+                     const backend::detail::CheckedFile& file) {
   const auto text = [&](const char* field, const std::string& value) {
     std::string json;
     JsonWriter(json).value(value);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/sim/world.hpp>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
       std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 

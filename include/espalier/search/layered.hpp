@@ -1,12 +1,12 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/contest.hpp>
+#include <espalier/search/detail/contest.hpp>
+#include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/detail/tree_search.hpp>
-#include <espalier/search/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class Layered {
       frontier = std::move(next);
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -148,7 +148,7 @@ class Layered {
       const Growth& growth = *drawing[i];
       const State& from = tree->state(growth.node);
       detail::append(fresh[i], std::move(proposals[i]));
-      fresh[i] = dedup(std::move(fresh[i]));
+      fresh[i] = detail::dedup(std::move(fresh[i]));
       std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
       for (std::size_t j = 0; j < fresh[i].size(); ++j) {
         const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
@@ -196,7 +196,7 @@ class Layered {
     }
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
     if constexpr (may_curtail)
       if (!contests.empty())
         co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());

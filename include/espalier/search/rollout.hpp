@@ -13,10 +13,14 @@
 
 namespace espalier {
 
+/// Means that rollouts use the environment of the search itself and that their steps become nodes, so a later selection
+/// of them costs nothing. Supported by Mcts.
+struct Grafted {};
+
+namespace detail {
+
 /// Means that rollouts use the environment of the search itself.
 struct SameEnvironment {};
-/// The same, and the steps of rollouts become nodes, so a later selection of them costs nothing. Supported by Mcts.
-struct Grafted {};
 
 /// One step of a rollout. For a proposal that could not be read, `state` is the state before it.
 template <class Env>
@@ -32,13 +36,15 @@ class GraftedEvaluation : public Evaluation<typename Env::State, double> {
   std::vector<std::vector<RolloutStep<Env>>> paths{};
 };
 
+}  // namespace detail
+
 /// Monte-Carlo value of a state: the mean reward of n rollouts (DecEx-RAG, Eq. 1). Each rollout takes the environment's
 /// first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so they share a
 /// prompt. A rollout whose text cannot be read does not count. If none can be read, the value is unknown.
 ///
 /// Reward: r(state) -> value. Where rollouts are judged together: r.group(span of states) -> vector of values, or a
 /// Task of it. `Policy`: another environment over the same states for the rollouts, or Grafted.
-template <class Reward, class Policy = SameEnvironment>
+template <class Reward, class Policy = detail::SameEnvironment>
 class Rollout {
  public:
   struct Options {
@@ -47,7 +53,7 @@ class Rollout {
   };
   static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
   template <class Env>
-  using Result = std::conditional_t<grafts, GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
+  using Result = std::conditional_t<grafts, detail::GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
   template <class State>
   static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
   Rollout(Options options, Reward reward, Policy policy = Policy())
@@ -59,7 +65,7 @@ class Rollout {
   template <class Env>
     requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
   Task<Result<Env>> operator()(Env& env, const typename Env::State& state, const Context& context) {
-    if constexpr (grafts || std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
+    if constexpr (grafts || std::is_same_v<Policy, detail::SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
   }
 
@@ -68,13 +74,13 @@ class Rollout {
   template <class Env, class State>
   Task<std::vector<std::pair<State, double>>> some(Env& env, const State& state, const Context& context,
                                                    std::uint32_t count) {
-    if constexpr (std::is_same_v<Policy, SameEnvironment>) return rewarded(&env, state, context, count);
+    if constexpr (std::is_same_v<Policy, detail::SameEnvironment>) return rewarded(&env, state, context, count);
     else return rewarded(&policy_, state, context, count);
   }
 
  private:
   template <class Env>
-  using Path = std::vector<RolloutStep<Env>>;
+  using Path = std::vector<detail::RolloutStep<Env>>;
 
   template <class Env, class State>
   Task<Result<Env>> simulate(Env* env, State state, Context context) {
@@ -179,8 +185,6 @@ struct value_of<GraftedEvaluation<Env>> {
 template <class E, class Env>
 using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
 
-}  // namespace detail
-
 /// The declared range of values. A value outside it, or NaN, is an error that names the value.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
@@ -222,5 +226,7 @@ void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, 
     enter(result);
   }
 }
+
+}  // namespace detail
 
 }  // namespace espalier

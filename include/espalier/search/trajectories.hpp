@@ -56,7 +56,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
     }
     co_await value(env, &tree);
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -107,7 +107,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
     }
     auto results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
   }
 
   Options options_;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/decouple/examples.hpp>
-#include <espalier/method/decouple/prompt_rows.hpp>
+#include <espalier/method/decouple/detail/examples.hpp>
+#include <espalier/method/decouple/detail/prompt_rows.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
 #include <espalier/method/rag_method.hpp>

@@ -12,6 +12,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// Cold-start data (ProRAG, section 3.1). A model that sees a question's gold chain with its passages and answers tells
 /// it as steps, each with a thought. The chain must name the passage of every step by its text.
 ///
@@ -62,6 +64,8 @@ class ColdStart {
 
   rag::Sampler sampler_;
 };
+
+}  // namespace detail
 
 /// Appends a row {id, history, completion, weights} for each step that the remark "cold_start" tells, the passages in
 /// the histories being those of the gold chain. A chain of h steps must be told in 2 h + 1 steps: a query and a

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/method/prorag/cold_start.hpp>
-#include <espalier/method/prorag/examples.hpp>
+#include <espalier/method/prorag/detail/examples.hpp>
+#include <espalier/method/prorag/detail/guide.hpp>
+#include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
-#include <espalier/method/prorag/guide.hpp>
-#include <espalier/method/prorag/judge.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <espalier/method/baselines/detail/sentences.hpp>
+#include <espalier/method/detail/baseline.hpp>
+
+/// IRCoT (Trivedi et al. 2023): a chain of thought with one sentence per call. Each sentence is the next query, and the
+/// prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
+namespace espalier::method::baselines::detail {
+
+inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
+  protocol.purposes.push_back({"sentence", {"documents", "question", "history"}, {"answer", "sub_answer"}});
+  protocol.purposes.push_back({"forced_answer", {"documents", "question", "history"}, {"answer"}});
+  protocol.tags = {{"answer", "So the answer is:", "\n"}, {"sub_answer", "", ""}, {"thought", "", ""}};
+  protocol.hidden = {"search", "information"};
+  protocol.document = "Wikipedia Title: {title}\n{text}\n\n";
+  texts["sentence"] =
+      "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write the "
+      "next "
+      "sentence of your reasoning and nothing else. If the reasoning is complete, write the answer instead, on a line "
+      "after So the answer is:\n" +
+      words::brief + words::documents + words::question + "\n### Reasoning so far\n{history}\n### Next sentence\n";
+  texts["forced_answer"] =
+      "Answer the question from the documents and the reasoning below, on a line after So the answer is:\n" +
+      words::brief + words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n";
+}
+
+inline rag::PromptSet ircot_prompts() {
+  Protocol protocol{"ircot", {}, {}};
+  rag::PromptSet::Texts texts;
+  add_ircot(protocol, texts);
+  return prompt_set(std::move(protocol), std::move(texts));
+}
+
+template <class = void>
+Task<void> run_ircot(Path* path, BaselineOptions options) {
+  constexpr std::size_t most = 15;  // paragraphs in a prompt
+  co_await path->search(path->question());
+  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+    std::optional<Proposal<rag::Action>> next =
+        co_await path->draw("sentence", path->showing(path->all_documents(most)));
+    if (!next) co_return;
+    if (next->action.kind == rag::SegmentKind::answer) {
+      co_await path->take(next->action);
+      co_return;
+    }
+    const std::string sentence = first_sentence(next->action.text);
+    path->add(rag::SegmentKind::thought, sentence);
+    co_await path->search(sentence);
+  }
+  co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
+}
+
+template <class = void>
+Baseline ircot() {
+  return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
+}
+
+}  // namespace espalier::method::baselines::detail
