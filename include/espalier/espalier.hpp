@@ -34,7 +34,6 @@
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/sequential_halving.hpp>
 #include <espalier/policy/stop_rules.hpp>
-#include <espalier/rag/copyable.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>

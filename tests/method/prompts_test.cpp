@@ -1,6 +1,6 @@
 #include <espalier/method/all.hpp>
-#include <espalier/rag/copyable.hpp>
-#include <espalier/rag/repair.hpp>
+#include <espalier/rag/detail/copyable.hpp>
+#include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 
 #include <doctest/doctest.h>

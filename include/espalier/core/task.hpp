@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/frame.hpp>
+#include <espalier/core/detail/frame.hpp>
 
 #include <coroutine>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/ballot.hpp>
+#include <espalier/core/detail/ballot.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/search/detail/join.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/unicode.hpp>
 #include <espalier/output/detail/rare_counts.hpp>
 #include <espalier/output/tree_record.hpp>
 

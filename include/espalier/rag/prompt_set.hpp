@@ -2,7 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
-#include <espalier/rag/copyable.hpp>
+#include <espalier/rag/detail/copyable.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <filesystem>
@@ -58,7 +58,7 @@ class PromptSet {
   [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Texts& texts() const { return texts_; }
 
-  /// The texts between returned marks of a purpose's prompt that would be read as a reply (copyable.hpp). Throws
+  /// The texts between returned marks of a purpose's prompt that would be read as a reply (detail/copyable.hpp). Throws
   /// std::invalid_argument if there is no such purpose.
   [[nodiscard]] std::vector<std::string> copyable(std::string_view purpose, std::string_view text) const {
     const Protocol::Purpose* known = protocol_->purpose(purpose);

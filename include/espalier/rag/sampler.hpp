@@ -3,9 +3,9 @@
 #include <espalier/core/context.hpp>
 #include <espalier/core/grammar.hpp>
 #include <espalier/core/scheduler.hpp>
+#include <espalier/rag/detail/repair.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/prompt_set.hpp>
-#include <espalier/rag/repair.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/ballot.hpp>
+#include <espalier/core/detail/ballot.hpp>
 #include <espalier/search/policy_loop.hpp>
 #include <espalier/search/trajectories.hpp>
 

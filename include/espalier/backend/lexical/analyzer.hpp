@@ -2,9 +2,9 @@
 
 #include <espalier/backend/lexical/detail/porter.hpp>
 #include <espalier/backend/lexical/detail/standard_words.hpp>
+#include <espalier/core/detail/nfkc.hpp>
+#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/nfkc.hpp>
-#include <espalier/core/unicode.hpp>
 
 #include <algorithm>
 #include <cstddef>

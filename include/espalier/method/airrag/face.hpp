@@ -3,9 +3,9 @@
 #include <espalier/method/airrag/detail/examples.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
-#include <espalier/method/baselines/detail/direct.hpp>
-#include <espalier/method/baselines/detail/iterdrag.hpp>
-#include <espalier/method/baselines/detail/standard_rag.hpp>
+#include <espalier/method/baselines/direct.hpp>
+#include <espalier/method/baselines/iterdrag.hpp>
+#include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>

@@ -3,8 +3,8 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/rag/detail/read_scores.hpp>
 #include <espalier/rag/environment.hpp>
-#include <espalier/rag/read_scores.hpp>
 
 #include <optional>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/judge_then_retrieve.hpp>
+#include <espalier/method/baselines/judge_then_retrieve.hpp>
 
 #include <cmath>
 

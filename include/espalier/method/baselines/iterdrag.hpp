@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/self_ask.hpp>
+#include <espalier/method/baselines/self_ask.hpp>
 
 /// IterDRAG (Yue et al. 2024): Self-Ask that starts with documents for the whole question and searches for every
 /// follow-up. For the published scaling with more examples, documents and runs, use `shots`, `documents` and

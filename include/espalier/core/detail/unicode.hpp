@@ -68,7 +68,7 @@ inline bool is_ascii(std::string_view text) { return ascii_prefix(text) == text.
 
 // --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
 
-#include <espalier/core/unicode_data.inc>
+#include <espalier/core/detail/unicode_data.inc>
 
 /// Reads one stream of unicode_data.inc. tools/make_unicode.py describes the format.
 class UnicodeStream {

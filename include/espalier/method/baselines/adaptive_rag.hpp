@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/ircot.hpp>
+#include <espalier/method/baselines/ircot.hpp>
 
 /// Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B),
 /// and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/judge_then_retrieve.hpp>
+#include <espalier/method/baselines/judge_then_retrieve.hpp>
 
 /// Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
 namespace espalier::method::baselines::detail {

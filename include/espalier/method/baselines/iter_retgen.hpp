@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/standard_rag.hpp>
+#include <espalier/method/baselines/standard_rag.hpp>
 
 /// Iter-RetGen (Shao et al. 2023): rounds of search and answer. Each query is the question followed by the last round's
 /// output. Each prompt shows only the newest documents. The last output is the answer.

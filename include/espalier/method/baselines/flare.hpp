@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/ircot.hpp>
+#include <espalier/method/baselines/ircot.hpp>
 #include <espalier/rag/text.hpp>
 
 #include <algorithm>
