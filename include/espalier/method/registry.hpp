@@ -15,8 +15,7 @@ namespace espalier::method {
 
 namespace detail {
 
-/// The methods of this program by name: those whose faces it includes, and your own. Include <espalier/method/all.hpp>
-/// for all methods of the library.
+/// The methods of this program by name.
 inline std::map<std::string, std::function<std::unique_ptr<Method>()>>& methods() {
   static std::map<std::string, std::function<std::unique_ptr<Method>()>> all;
   return all;
@@ -36,6 +35,8 @@ class Registered {
   }
 };
 
+/// The methods of this program: those whose faces it includes, and your own. Include <espalier/method/all.hpp> for all
+/// methods of the library.
 inline std::vector<std::string> method_names() {
   std::vector<std::string> names;
   for (const auto& [name, make] : detail::methods()) names.push_back(name);
