@@ -6,7 +6,7 @@
 /// 21,015,324 passages, as many as Wikipedia's of 2018, want 30 GB of disk at 100 words.
 #include <espalier/core/seed.hpp>
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,7 +148,7 @@ std::vector<Query> queries(int count, int common) {
 void search(const run::detail::IndexFolder& index) {
   const Watch opening;
   backend::Bm25 bm25 = index.bm25(1);
-  const backend::LexicalFacts& facts = bm25.index().facts();
+  const backend::LexicalIndex::Facts& facts = bm25.index().facts();
   say("BM25 opened", opening, static_cast<double>(facts.terms), "words");
   std::printf("%-40s %.0f M of %.2f bytes\n", "postings", static_cast<double>(facts.postings) / 1e6,
               static_cast<double>(bm25.index().postings_size()) / static_cast<double>(facts.postings));

@@ -133,7 +133,7 @@ int main() {
     backend::FaissOptions options;
     options.factory = factory;
     const std::string file = std::string("bench_dense.") + std::to_string(std::time(nullptr)) + ".faiss";
-    backend::detail::save_faiss(*backend::build_faiss(fewer, options), file);
+    backend::detail::save_faiss(*backend::detail::build_faiss(fewer, options), file);
     const std::unique_ptr<faiss::Index> peer(faiss::read_index(file.c_str()));
     const auto front = backend::FaissIndex::load(file);
     std::filesystem::remove(file);

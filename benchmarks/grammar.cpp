@@ -40,7 +40,7 @@ void compile_times() {
   std::printf("%-24s %-20s %10s %10s\n", "method", "purpose", "compile us", "GBNF bytes");
   for (const char* name : {"decex", "decouple", "airrag", "prorag", "reasonrag", "search-o1"}) {
     const auto protocol = method::make_method(name)->prompts().protocol();
-    for (const Purpose& purpose : protocol->purposes) {
+    for (const Protocol::Purpose& purpose : protocol->purposes) {
       std::size_t bytes = 0;
       const double us = median_us(9, [&] { bytes = Grammar(*protocol, purpose, 512).gbnf().size(); });
       std::printf("%-24s %-20s %10.0f %10zu\n", name, purpose.name.c_str(), us, bytes);
@@ -58,7 +58,7 @@ double call_us(const std::string& grammar, int calls) {
   reply += R"(<answer>x</answer>"},"finish_reason":"stop"}],"usage":{"prompt_tokens":500,"completion_tokens":200}})";
   backend::detail::OpenAiRequest request("m", true, "");
   backend::detail::JsonReader json;
-  const backend::Dialect& dialect = backend::detail::dialect_of(backend::Server::vllm);
+  const backend::detail::Dialect& dialect = backend::detail::dialect_of(backend::Server::vllm);
   int number = 0;
   return median_us(15,
                    [&] {

@@ -59,7 +59,7 @@ std::vector<Bytes> bytes_of(const std::vector<Prompt>& all) {
   for (const Prompt& prompt : all) {
     std::string request = backend::detail::request_json(prompt);
     const Hash hash = Hasher().add(request).finish();
-    made.push_back({backend::journal_key<Completion>(fingerprint, prompt), hash,
+    made.push_back({backend::detail::journal_key<Completion>(fingerprint, prompt), hash,
                     backend::detail::encode(Completion(std::string(400, 'a'))), std::move(request)});
   }
   return made;

@@ -83,7 +83,7 @@ using Lists = std::vector<std::vector<Weighed>>;
 
 /// The postings of a query's words in the order of the words, each with its impact.
 Lists weighed(const backend::LexicalIndex& index, const Query& query) {
-  std::vector<std::string> words = backend::simple_analyzer()(query.text);
+  std::vector<std::string> words = backend::Analyzer::simple()(query.text);
   std::sort(words.begin(), words.end());
   Lists lists;
   for (auto word = words.begin(); word != words.end();) {
@@ -180,7 +180,7 @@ double compare(const char* name, std::vector<std::pair<const char*, backend::Bm2
 int main(int argc, char** argv) {
   const auto passages = static_cast<std::uint32_t>(argc > 1 ? std::atol(argv[1]) : 100'000);
   auto start = std::chrono::steady_clock::now();
-  const backend::AnyCorpus corpus(zipf_corpus(passages));
+  const backend::detail::AnyCorpus corpus(zipf_corpus(passages));
   const double text = resident();
   std::printf("%u passages of %u words: %.1f s to generate, %.0f MB\n", passages, words_a_passage, seconds_since(start),
               text);
@@ -189,16 +189,16 @@ int main(int argc, char** argv) {
   const std::string file = (folder / ("bench_retrieval." + std::to_string(passages))).string();
   double cpu = cpu_seconds();
   start = std::chrono::steady_clock::now();
-  backend::write_lexical_index(corpus, {.threads = 2}, file);
+  backend::Bm25::write_index(corpus, {.threads = 2}, file);
   const double seconds = seconds_since(start), cpu_spent = cpu_seconds() - cpu;
   std::printf("2 threads: file written in %.2f s, CPU %.2f s\n", seconds, cpu_spent);
   start = std::chrono::steady_clock::now();
   cpu = cpu_seconds();
   backend::Bm25 memory(corpus, {.threads = 1}),
-      mapped(corpus, backend::LexicalIndex::open(file), backend::simple_analyzer(), 1);
+      mapped(corpus, backend::LexicalIndex::open(file), backend::Analyzer::simple(), 1);
   std::printf("1 thread: built in memory in %.2f s, CPU %.2f s, %.0f MB more\n", seconds_since(start),
               cpu_seconds() - cpu, resident() - text);
-  const backend::LexicalFacts& facts = memory.index().facts();
+  const backend::LexicalIndex::Facts& facts = memory.index().facts();
   std::printf("%llu terms, %llu postings of %.2f bytes, file of %.0f MB\n",
               static_cast<unsigned long long>(facts.terms), static_cast<unsigned long long>(facts.postings),
               static_cast<double>(memory.index().postings_size()) / static_cast<double>(facts.postings),

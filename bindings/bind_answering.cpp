@@ -3,7 +3,7 @@
 #include "tree.hpp"
 #include "watch.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/answering.hpp>
+#include <espalier/run/detail/answering.hpp>
 #endif
 
 #include <cstdint>
@@ -27,8 +27,9 @@ py::object error_of(const std::exception_ptr& error) {
 }
 
 /// Runs without the interpreter lock, and takes it to report the end of a question.
-void run(run::Answering& answering, const py::object& done) {
-  const run::Answering::Done tell = [&](run::Answering::Id id, std::uint64_t seed, Outcome<rag::Tree> outcome) {
+void run(run::detail::Answering& answering, const py::object& done) {
+  const run::detail::Answering::Done tell = [&](run::detail::Answering::Id id, std::uint64_t seed,
+                                                Outcome<rag::Tree> outcome) {
     const py::gil_scoped_acquire lock;
     if (!outcome.ok()) done(id, error_of(outcome.error()));
     else
@@ -45,7 +46,7 @@ void run(run::Answering& answering, const py::object& done) {
 
 void bind_answering(py::module_& m) {
 #ifdef ESPALIER_HAS_SIMDJSON
-  using run::Answering;
+  using run::detail::Answering;
   py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
       .def(py::init([](const py::dict& settings) {
              run::Settings chosen = make_settings("answer", settings);

@@ -1,7 +1,7 @@
 #include "bindings.hpp"
 #if defined(ESPALIER_HAS_SIMDJSON) && defined(ESPALIER_HAS_SQLITE)
 #include <espalier/backend/sqlite_store.hpp>
-#include <espalier/run/batch_responses.hpp>
+#include <espalier/run/detail/batch_responses.hpp>
 #endif
 
 #include <pybind11/stl.h>
@@ -17,7 +17,7 @@ void bind_batch(py::module_& m) {
       "ingest_batch",
       [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
         backend::SqliteStore store(journal);
-        const run::BatchCounts counts = run::ingest_batch(requests, responses, store);
+        const run::detail::BatchCounts counts = run::detail::ingest_batch(requests, responses, store);
         return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
       py::arg("requests"), py::arg("responses"), py::arg("journal"),

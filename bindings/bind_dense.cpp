@@ -55,7 +55,7 @@ void bind_dense(py::module_& m) {
       py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
                   const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
         using Index = backend::VectorRetriever<backend::DenseIndex>;
-        const backend::DenseOptions options{backend::detail::metric_named(metric), threads};
+        const backend::DenseIndex::Options options{backend::detail::metric_named(metric), threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
         if (!file.empty())
           return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
@@ -75,11 +75,11 @@ void bind_dense(py::module_& m) {
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder,
          const std::string& metric, const std::string& vectors, std::size_t batch,
          const std::function<void(std::size_t)>& progress) {
-        backend::write_vectors(file, passages, make_encoder(encoder, Opened::once),
-                               fingerprint_of(encoder).value_or(Hash()), backend::detail::metric_named(metric),
-                               backend::detail::precision_named(vectors), batch, [&](std::size_t rows) {
-                                 if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
-                               });
+        backend::DenseFile::write(file, passages, make_encoder(encoder, Opened::once),
+                                  fingerprint_of(encoder).value_or(Hash()), backend::detail::metric_named(metric),
+                                  backend::detail::precision_named(vectors), batch, [&](std::size_t rows) {
+                                    if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
+                                  });
       },
       py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
       py::arg("vectors") = "float32", py::arg("batch") = 256, py::arg("progress") = py::none(),

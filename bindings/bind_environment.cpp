@@ -9,9 +9,9 @@ namespace espalier::python {
 
 namespace {
 
-rag::Dedup dedup_of(const std::string& name) {
-  if (name == "exact") return rag::Dedup::exact;
-  if (name == "normalised") return rag::Dedup::normalised;
+rag::Environment::Dedup dedup_of(const std::string& name) {
+  if (name == "exact") return rag::Environment::Dedup::exact;
+  if (name == "normalised") return rag::Environment::Dedup::normalised;
   bad_option("dedup", name, "exact, normalised");
 }
 
@@ -36,7 +36,7 @@ Loop make_loop(std::uint32_t documents, std::uint32_t max_rounds, const std::str
 
 void Loop::show(JsonWriter& json) const {
   json.field("documents", options_.documents).field("max_rounds", options_.max_rounds);
-  json.field("dedup", options_.dedup == rag::Dedup::exact ? "exact" : "normalised")
+  json.field("dedup", options_.dedup == rag::Environment::Dedup::exact ? "exact" : "normalised")
       .field("resample", sampling_.resample);
   json.field("temperature", sampling_.sampling.temperature).field("top_p", sampling_.sampling.top_p);
   json.field("max_tokens", sampling_.sampling.max_tokens);

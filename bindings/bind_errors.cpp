@@ -1,5 +1,5 @@
 #include <espalier/backend/journal/store.hpp>
-#include <espalier/output/file_errors.hpp>
+#include <espalier/output/detail/file_errors.hpp>
 
 #include "errors.hpp"
 

@@ -95,7 +95,7 @@ void bind_http(py::module_& m) {
         options.api_key_file = std::move(api_key_file);
         options.http = http_options(in_flight, timeout, deadline, attempts);
         options.http.hedge = hedge;
-        const auto known = std::make_shared<std::optional<backend::Server>>(backend::server_named(server));
+        const auto known = std::make_shared<std::optional<backend::Server>>(backend::detail::server_named(server));
         options.on_server = [known](backend::Server found) { *known = found; };
         const auto fingerprint = backend::OpenAi(watched(options, contact)).fingerprint();
         return OpenAi(
@@ -145,7 +145,7 @@ void bind_http(py::module_& m) {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
-                options.profile = backend::encoder_profile(profile);
+                options.profile = backend::EncoderProfile::named(profile);
                 if (query_prefix) options.profile.query_prefix = *query_prefix;
                 if (passage_prefix) options.profile.passage_prefix = *passage_prefix;
                 if (normalise) options.profile.normalise = *normalise;

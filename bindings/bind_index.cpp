@@ -5,7 +5,7 @@
 #include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 #endif
 
 #include <chrono>
@@ -49,13 +49,14 @@ run::IndexProgress index_hook(const py::object& progress) {
 }
 
 /// The encoding of an index, None = no vectors.
-std::optional<run::Encoding> encoding_of(const py::object& encoder, std::string name, const std::string& metric,
-                                         const std::string& vectors, const std::string& journal) {
+std::optional<run::IndexOptions::Encoding> encoding_of(const py::object& encoder, std::string name,
+                                                       const std::string& metric, const std::string& vectors,
+                                                       const std::string& journal) {
   if (encoder.is_none()) return std::nullopt;
   if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
   const auto fingerprint = fingerprint_of(encoder);
   const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
-  return run::Encoding{
+  return run::IndexOptions::Encoding{
       journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name),
       name,
       py::str(py::getattr(encoder, "profile", py::str("none"))),
@@ -106,7 +107,8 @@ void bind_folder(py::module_& m) {
           },
           "Reads every byte of its files; raises InputError at the first damage.")
       .def_property_readonly(
-          "description", [](const Index& index) { return run::describe(index.folder()); }, "What is in it, as JSON.");
+          "description", [](const Index& index) { return run::detail::describe(index.folder()); },
+          "What is in it, as JSON.");
   const run::Lexical lexical;
   m.def(
       "build_index",

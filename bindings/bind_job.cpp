@@ -1,7 +1,7 @@
+#include <espalier/core/detail/nearest.hpp>
 #include <espalier/core/grammar.hpp>
-#include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/run/settings_table.hpp>
+#include <espalier/run/detail/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
@@ -9,8 +9,8 @@
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/prompt_trial.hpp>
-#include <espalier/run/renew_report.hpp>
+#include <espalier/run/detail/prompt_trial.hpp>
+#include <espalier/run/detail/renew_report.hpp>
 #include <espalier/run/run.hpp>
 #endif
 
@@ -37,7 +37,7 @@ using SettingRow = std::tuple<std::string_view, std::string_view, const char*, s
                               std::string_view, std::string_view, std::string_view, std::vector<std::string_view>>;
 
 /// Python's name for the type of a setting.
-const char* type_of(const run::SettingField& field) {
+const char* type_of(const run::detail::SettingField& field) {
   static constexpr const char* by_type[] = {"str", "bool", "float", "int", "int", "int", "list", "models", "options"};
   return by_type[field.index()];
 }
@@ -49,7 +49,7 @@ const char* type_of(const run::SettingField& field) {
 namespace {
 
 /// What a setting of this type must be.
-const char* wanted(const run::SettingField& field) {
+const char* wanted(const run::detail::SettingField& field) {
   static constexpr const char* by_type[] = {"a str",
                                             "True or False",
                                             "a number",
@@ -67,7 +67,7 @@ template <class T>
 void take(T& field, const py::object& value) {
   field = value.cast<T>();
 }
-void take(std::vector<run::ModelFor>& field, const py::object& value) {
+void take(std::vector<run::Settings::ModelFor>& field, const py::object& value) {
   for (const auto& [purpose, model] : value.cast<std::map<std::string, std::pair<std::string, std::string>>>())
     field.push_back({purpose, model.first, model.second});
 }
@@ -78,10 +78,10 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
   run::Settings settings;
   using Task = run::Settings::Task;
   settings.task = task == "answer" ? Task::answer : task == "annotate" ? Task::annotate : Task::expand;
-  const std::vector<run::SettingGroup> groups = run::settings_table(settings);
-  std::map<std::string, run::Setting> table;
-  for (const run::SettingGroup& group : groups)
-    for (const run::Setting& setting : group.settings) table.emplace(setting.name, setting);
+  const std::vector<run::detail::SettingGroup> groups = run::detail::settings_table(settings);
+  std::map<std::string, run::detail::Setting> table;
+  for (const run::detail::SettingGroup& group : groups)
+    for (const run::detail::Setting& setting : group.settings) table.emplace(setting.name, setting);
   for (const auto& [key, object] : values) {
     const auto name = key.cast<std::string>();
     const auto value = py::reinterpret_borrow<py::object>(object);
@@ -93,7 +93,7 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
     if (found == table.end())
       throw std::invalid_argument(
           fmt::format("unknown setting '{}'{}", name, espalier::detail::did_you_mean(name, table | std::views::keys)));
-    const run::Setting& setting = found->second;
+    const run::detail::Setting& setting = found->second;
     try {
       std::visit([&](auto* field) { take(*field, value); }, setting.field);
     } catch (const py::cast_error&) {
@@ -156,10 +156,10 @@ void bind_job(py::module_& m) {
       [] {
         run::Settings defaults;
         std::vector<SettingRow> rows;
-        for (const run::SettingGroup& group : run::settings_table(defaults))
-          for (const run::Setting& one : group.settings)
-            rows.emplace_back(group.name, one.name, type_of(one.field), run::setting_json(one), one.option, one.value,
-                              one.record, one.help, one.choices);
+        for (const run::detail::SettingGroup& group : run::detail::settings_table(defaults))
+          for (const run::detail::Setting& one : group.settings)
+            rows.emplace_back(group.name, one.name, type_of(one.field), run::detail::setting_json(one), one.option,
+                              one.value, one.record, one.help, one.choices);
         return rows;
       },
       "(group, keyword, type, default as JSON, option, what stands for its value, name in run.json, explanation, "
@@ -170,11 +170,12 @@ void bind_job(py::module_& m) {
       "grammar",
       [](const std::string& method, const std::string& purpose, std::uint32_t max_tokens, const std::string& dialect) {
         const std::shared_ptr<const Protocol> protocol = method::make_method(method)->prompts().protocol();
-        const Purpose* found = protocol->purpose(purpose);
+        const Protocol::Purpose* found = protocol->purpose(purpose);
         if (!found)
-          throw std::invalid_argument(fmt::format(
-              "{} has no purpose '{}'{}", method, purpose,
-              espalier::detail::did_you_mean(purpose, protocol->purposes | std::views::transform(&Purpose::name))));
+          throw std::invalid_argument(
+              fmt::format("{} has no purpose '{}'{}", method, purpose,
+                          espalier::detail::did_you_mean(
+                              purpose, protocol->purposes | std::views::transform(&Protocol::Purpose::name))));
         if (max_tokens == 0) bad_option("max_tokens", max_tokens, "1 or more");
         const Grammar grammar(*protocol, *found, max_tokens);
         if (dialect == "gbnf") return grammar.gbnf();
@@ -204,11 +205,11 @@ void bind_job(py::module_& m) {
   m.def(
       "try_prompts",
       [](const py::dict& values) {
-        std::vector<run::TriedPrompt> tried;
+        std::vector<run::detail::TriedPrompt> tried;
         {
           const run::Settings settings = make_settings("answer", values);
           const py::gil_scoped_release unlock;
-          tried = run::try_prompts(settings, [] {
+          tried = run::detail::try_prompts(settings, [] {
             const py::gil_scoped_acquire lock;
             check_signals();
           });
@@ -233,7 +234,7 @@ void bind_job(py::module_& m) {
       "renew_report",
       [](const std::string& folder) {
         const py::gil_scoped_release unlock;
-        run::renew_report(folder);
+        run::detail::renew_report(folder);
       },
       py::arg("folder"));
 #else

@@ -22,7 +22,7 @@ namespace {
 /// Reads every record that passes the filter. Returns the number of whole records and a description of each damaged
 /// one.
 std::pair<std::uint64_t, std::vector<std::string>> read_all(
-    backend::JournalReader& reader, const std::function<void(const backend::JournalEntry&)>& take) {
+    backend::JournalReader& reader, const std::function<void(const backend::JournalReader::Entry&)>& take) {
   std::uint64_t whole = 0;
   std::vector<std::string> damaged;
   for (bool more = true; more;) {
@@ -41,7 +41,7 @@ std::pair<std::uint64_t, std::vector<std::string>> export_journal(const std::str
                                                                   const std::string& source, const std::string& purpose,
                                                                   std::uint64_t since, const py::function& take) {
   backend::JournalReader reader(file, {kind, source, purpose, since});
-  return read_all(reader, [&](const backend::JournalEntry& entry) {
+  return read_all(reader, [&](const backend::JournalReader::Entry& entry) {
     check_signals();
     take(backend::detail::entry_json(entry));
   });
@@ -51,7 +51,7 @@ std::pair<std::uint64_t, std::vector<std::string>> verify_journal(const std::str
   const py::gil_scoped_release unlock;
   backend::JournalReader reader(file);
   std::vector<std::string> damage = reader.damage();
-  auto [whole, damaged] = read_all(reader, [](const backend::JournalEntry&) {});
+  auto [whole, damaged] = read_all(reader, [](const backend::JournalReader::Entry&) {});
   damage.insert(damage.end(), damaged.begin(), damaged.end());
   return {whole, std::move(damage)};
 }

@@ -61,7 +61,7 @@ void bind_local_backends(py::module_& m) {
                  backend::Bm25Options options;
                  options.k1 = k1;
                  options.b = b;
-                 options.analyzer = backend::analyzer(analyzer);
+                 options.analyzer = backend::Analyzer::named(analyzer);
                  options.threads = threads;
                  const py::gil_scoped_release unlock;
                  return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
@@ -75,7 +75,7 @@ void bind_local_backends(py::module_& m) {
       m, "World",
       "A generated knowledge graph with passages and multi-hop questions; the same options give the same world.")
       .def(py::init([](std::size_t passages, std::size_t questions, std::uint64_t seed, unsigned max_hops) {
-             return sim::World(sim::WorldOptions{passages, questions, seed, max_hops});
+             return sim::World(sim::World::Options{passages, questions, seed, max_hops});
            }),
            py::arg("passages") = 2000, py::arg("questions") = 100, py::arg("seed") = 1, py::kw_only(),
            py::arg("max_hops") = 4)

@@ -41,7 +41,7 @@ class MctsSearch final : public Search {
     MctsOptions options = options_;
     options.budget.watch = std::move(watch);
     return graft_ ? valued(options, std::move(loop), std::move(reward), Grafted())
-                  : valued(options, std::move(loop), std::move(reward), SameEnvironment());
+                  : valued(options, std::move(loop), std::move(reward), espalier::detail::SameEnvironment());
   }
 
  private:

@@ -1,4 +1,4 @@
-#include <espalier/core/nearest.hpp>
+#include <espalier/core/detail/nearest.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 
@@ -39,13 +39,13 @@ std::vector<std::tuple<std::string, std::string, std::vector<std::string>,
 method_prompts(const std::string& name, const Set& set) {
   const rag::PromptSet prompts = configured(name, "", set)->prompts();
   decltype(method_prompts(name, set)) rows;
-  for (const Purpose& purpose : prompts.protocol()->purposes) {
+  for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
     auto& [own, text, slots, marks] = rows.emplace_back();
     own = purpose.name;
     text = prompts.texts().at(purpose.name);
     slots = purpose.slots;
     for (const std::string& role : purpose.returns) {
-      const Tag& tag = *prompts.protocol()->tag(role);
+      const Protocol::Tag& tag = *prompts.protocol()->tag(role);
       marks.emplace_back(tag.name, tag.open, tag.close);
     }
   }
@@ -85,9 +85,10 @@ class MethodSearch final : public Search {
     (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
       if (const Protocol& protocol = *environment.prompts->protocol(); !protocol.purpose(purpose))
-        throw std::invalid_argument(fmt::format(
-            "models: {} has no purpose '{}'{}", method, purpose,
-            espalier::detail::did_you_mean(purpose, protocol.purposes | std::views::transform(&Purpose::name))));
+        throw std::invalid_argument(
+            fmt::format("models: {} has no purpose '{}'{}", method, purpose,
+                        espalier::detail::did_you_mean(
+                            purpose, protocol.purposes | std::views::transform(&Protocol::Purpose::name))));
   }
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }

@@ -61,7 +61,7 @@ void bind_problem_tree(py::module_& m) {
           "value", [](const ProblemNode& n) { return n.node().mean(); }, "Mean of the values backed up through it.")
       .def_property_readonly("visits", [](const ProblemNode& n) { return n.node().visits; })
       .def_property_readonly("prior", [](const ProblemNode& n) { return n.node().prior; })
-      .def_property_readonly("status", [](const ProblemNode& n) { return output::name(n.node().status); })
+      .def_property_readonly("status", [](const ProblemNode& n) { return output::detail::name(n.node().status); })
       .def_property_readonly("parent", &ProblemNode::parent)
       .def_property_readonly("children", &ProblemNode::children)
       .def(

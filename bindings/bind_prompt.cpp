@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* finishes[] = {"stop", "length", "other"};
 
-Finish finish_of(const std::string& name) {
+Completion::Finish finish_of(const std::string& name) {
   for (int i = 0; i < 3; ++i)
-    if (name == finishes[i]) return static_cast<Finish>(i);
+    if (name == finishes[i]) return static_cast<Completion::Finish>(i);
   bad_option("finish", name, "stop, length, other");
 }
 
@@ -27,7 +27,7 @@ Finish finish_of(const std::string& name) {
 py::dict slots(const Prompt& prompt) {
   py::dict found;
   const auto& body = prompt.body();
-  const Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr;
+  const Protocol::Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr;
   if (purpose)
     for (const auto& name : purpose->slots)
       if (const auto value = prompt.slot(name)) found[py::str(name)] = py::str(std::string(*value));
@@ -127,7 +127,7 @@ void bind_prompt(py::module_& m) {
           "tokens",
           [](const Completion& c) {
             std::vector<std::pair<std::string, double>> tokens;
-            for (const TokenLogprob& token : c.tokens) tokens.emplace_back(token.text, token.logprob);
+            for (const Completion::TokenLogprob& token : c.tokens) tokens.emplace_back(token.text, token.logprob);
             return tokens;
           },
           "[(token, its log-probability)], empty if they were not asked for or not given.")

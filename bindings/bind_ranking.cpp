@@ -10,11 +10,11 @@
 namespace espalier::python {
 
 using backend::RerankRequest;
-using backend::RerankScores;
 
 template <>
-inline RerankScores Callable<RerankRequest, RerankScores>::read(const py::object& item, const RerankRequest&,
-                                                                std::size_t i) const {
+inline RerankRequest::Scores Callable<RerankRequest, RerankRequest::Scores>::read(const py::object& item,
+                                                                                  const RerankRequest&,
+                                                                                  std::size_t i) const {
   std::vector<float> numbers;
   if (!read_floats(item, numbers)) refuse_item(i, "a row of floats", type_name(item));
   return {numbers.begin(), numbers.end()};
@@ -22,7 +22,7 @@ inline RerankScores Callable<RerankRequest, RerankScores>::read(const py::object
 
 namespace {
 
-using RerankerPart = Part<RerankRequest, RerankScores>;
+using RerankerPart = Part<RerankRequest, RerankRequest::Scores>;
 
 /// A backend inside one of our services. Other Python threads can run beside that service.
 template <class In, class Out>
@@ -71,13 +71,13 @@ Hybrid make_hybrid(const std::vector<py::object>& retrievers, std::uint32_t dept
 Reranked make_reranked(const py::object& retriever, const py::object& reranker, std::uint32_t depth) {
   const auto kept = std::make_shared<const std::pair<py::object, py::object>>(retriever, reranker);
   const RetrieverPart::Open open = [kept, depth] {
-    return std::make_unique<backend::Reranked>(open_inner<Query, Passages>(kept->first, "retriever"),
-                                               open_inner<RerankRequest, RerankScores>(kept->second, "reranker"),
-                                               depth);
+    return std::make_unique<backend::Reranked>(
+        open_inner<Query, Passages>(kept->first, "retriever"),
+        open_inner<RerankRequest, RerankRequest::Scores>(kept->second, "reranker"), depth);
   };
   open();
   const auto first = fingerprint_of<Query, Passages>(retriever);
-  const auto second = fingerprint_of<RerankRequest, RerankScores>(reranker);
+  const auto second = fingerprint_of<RerankRequest, RerankRequest::Scores>(reranker);
   if (!first || !second) return Reranked(open);
   return Reranked(
       open, Hasher().add(std::string_view("reranked")).add(*first).add(*second).add(std::uint64_t(depth)).finish());

@@ -24,7 +24,7 @@ namespace {
 
 /// The prompts of the method that a tree names; searches that are no methods grow it over DecEx-RAG's policy loop.
 rag::PromptSet prompts_of(const std::string& method) {
-  return method::methods().contains(method) ? method::make_method(method)->prompts() : method::decex_prompts();
+  return method::detail::methods().contains(method) ? method::make_method(method)->prompts() : method::decex_prompts();
 }
 
 std::shared_ptr<GrownTree> grown(output::RecordedTree read, std::shared_ptr<const rag::PromptSet> prompts) {

@@ -22,7 +22,7 @@ namespace {
 
 Task<std::vector<double>> values_of(Port<RewardRequest, double> port, std::vector<rag::State> states) {
   std::vector<Task<double>> asked;
-  for (auto& state : states) asked.push_back(ask(port, RewardRequest(std::move(state))));
+  for (auto& state : states) asked.push_back(port.ask(RewardRequest(std::move(state))));
   return gather(std::move(asked));
 }
 

@@ -1,9 +1,9 @@
-#include <espalier/run/shard.hpp>
+#include <espalier/run/detail/shard.hpp>
 
 #include "errors.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/output/file_errors.hpp>
-#include <espalier/run/merge.hpp>
+#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/run/detail/merge.hpp>
 #endif
 
 #include <pybind11/stl.h>

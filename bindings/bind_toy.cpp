@@ -30,8 +30,8 @@ std::vector<std::tuple<int, std::uint32_t, double>> search_tic_tac_toe(const std
   if (balance != 0 && balance != 1) bad_option("board", board, "as many x as o, or one more");
   state.turn = static_cast<std::uint8_t>(balance);
   toy::TwoPlayers game;
-  Mcts<toy::Playout, toy::TwoPlayerUct> engine({.simulations = simulations, .width = 9}, toy::Playout(),
-                                               toy::TwoPlayerUct());
+  Mcts<toy::TwoPlayers::Playout, toy::TwoPlayers::Uct> engine({.simulations = simulations, .width = 9},
+                                                              toy::TwoPlayers::Playout(), toy::TwoPlayers::Uct());
   const auto tree = [&] {
     const py::gil_scoped_release unlock;
     return engine.search(game, state, Seed(seed, board));

@@ -1,6 +1,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/fmt/tree.hpp>
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 
@@ -92,12 +92,12 @@ void bind_node(py::module_& m) {
           "Its own: the mean over its rollouts, or None.")
       .def_property_readonly("visits", [](const NodeView& n) { return n.node().visits; })
       .def_property_readonly("prior", [](const NodeView& n) { return n.node().prior; })
-      .def_property_readonly("status", [](const NodeView& n) { return output::name(n.node().status); })
+      .def_property_readonly("status", [](const NodeView& n) { return output::detail::name(n.node().status); })
       .def_property_readonly(
           "reason",
           [](const NodeView& n) -> std::optional<std::string> {
             if (n.node().reason == Reason::none) return std::nullopt;
-            return output::name(n.node().reason);
+            return output::detail::name(n.node().reason);
           },
           "Why it was pruned, or None.")
       .def_property_readonly("parent", &NodeView::parent)
@@ -127,7 +127,7 @@ void bind_tree(py::module_& m) {
       .def_readonly("seed", &GrownTree::seed, "Of the run.")
       .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
       .def_property_readonly(
-          "status", [](const GrownTree& t) { return output::name(t.tree.ending); }, "'done' or 'budget'.")
+          "status", [](const GrownTree& t) { return output::detail::name(t.tree.ending); }, "'done' or 'budget'.")
       .def_property_readonly(
           "oracle", [](const GrownTree& t) { return output::oracle(t.tree); },
           "Gold answers may have steered it: its search had them. Its scores are no measure of a method.")
@@ -205,7 +205,7 @@ void bind_tree(py::module_& m) {
       "answer_row",
       [](const GrownTree& tree) {
         std::string line;
-        output::detail::append_answer_row(output::answer_row(tree.record()), line);
+        output::detail::append_answer_row(output::detail::answer_row(tree.record()), line);
         return loads(line);
       },
       py::arg("tree"), "The tree's row of answers.jsonl.");

@@ -1,4 +1,4 @@
-#include <espalier/output/work_folder.hpp>
+#include <espalier/output/detail/work_folder.hpp>
 
 #include "bindings.hpp"
 #include <pybind11/stl/filesystem.h>

@@ -24,7 +24,7 @@ namespace espalier::python {
 enum class Opened : std::uint8_t { each_batch, once };
 
 /// An encoder as a batch function. A part is called and waited for.
-inline backend::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
+inline backend::detail::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
   if (!py::isinstance<EncoderPart>(encoder)) {
     if (!PyCallable_Check(encoder.ptr()))
       throw py::type_error(fmt::format("the encoder must be a function of a list of requests or an Encoder, not {}",
@@ -50,9 +50,10 @@ inline std::optional<Hash> fingerprint_of(const py::object& encoder) {
 }
 
 /// An encoder that is opened once, behind a journal that keeps its embeddings under this fingerprint.
-inline backend::AnyEncoder make_encoder([[maybe_unused]] const py::object& encoder,
-                                        [[maybe_unused]] const std::string& journal, [[maybe_unused]] Hash fingerprint,
-                                        [[maybe_unused]] const std::string& name) {
+inline backend::detail::AnyEncoder make_encoder([[maybe_unused]] const py::object& encoder,
+                                                [[maybe_unused]] const std::string& journal,
+                                                [[maybe_unused]] Hash fingerprint,
+                                                [[maybe_unused]] const std::string& name) {
 #ifdef ESPALIER_HAS_SQLITE
   using Inner = Guarded<EncodeRequest, Embedding, py::gil_scoped_acquire>;
   const auto store = std::make_shared<backend::SqliteStore>(journal);

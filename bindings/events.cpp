@@ -22,7 +22,7 @@ void EventLog::look(std::size_t question, const rag::Tree& tree) {
   tell_values(question, tree);
   for (NodeId id = 0; id < tree.size(); ++id) {
     if (tree[id].status != Status::pruned || std::exchange(told[id].cut, true)) continue;
-    events_.push_back({TreeEvent::What::pruned, question, id, no_node, "", output::name(tree[id].reason), 0});
+    events_.push_back({TreeEvent::What::pruned, question, id, no_node, "", output::detail::name(tree[id].reason), 0});
   }
 }
 

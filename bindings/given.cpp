@@ -61,15 +61,15 @@ run::Given<In, Out> given(const py::handle& entry, const std::string& role) {
 
 }  // namespace
 
-run::GivenBackends make_given(const py::dict& backends) {
-  run::GivenBackends all;
+run::Settings::GivenBackends make_given(const py::dict& backends) {
+  run::Settings::GivenBackends all;
   for (const auto& [key, entry] : backends) {
     const auto name = key.cast<std::string>();
     if (name == "retriever") all.retriever = given<Query, Passages>(entry, name);
     else if (name == "encoder") all.encoder = given<EncodeRequest, Embedding>(entry, name);
     else if (name == "values") all.values = given<EncodeRequest, Embedding>(entry, "encoder");
     else
-      all.models.emplace(run::GivenBackends::source + name.substr(std::string("model").size()),
+      all.models.emplace(run::Settings::GivenBackends::source + name.substr(std::string("model").size()),
                          given<Prompt, Completion>(entry, "model"));
   }
   return all;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/run/given.hpp>
+#include <espalier/run/settings.hpp>
 
 #include "bindings.hpp"
 
@@ -15,6 +15,6 @@ std::optional<Hash> identity(const py::object& backend, const std::optional<std:
 
 /// Makes the backends of a run from a dictionary: model, model:PURPOSE, retriever, encoder, values -> (part or
 /// function, fingerprint or None, label, function that makes it ready or None). Raises TypeError for anything else.
-run::GivenBackends make_given(const py::dict& backends);
+run::Settings::GivenBackends make_given(const py::dict& backends);
 
 }  // namespace espalier::python

@@ -92,7 +92,7 @@ class ProblemEnvironment {
     return {first, py::len(s.kinds)};
   }
   [[nodiscard]] Task<Offers> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) const {
-    return ask(propose_, ProblemRequest(py::make_tuple(s.object, kind, n, context.seed.value())));
+    return propose_.ask(ProblemRequest(py::make_tuple(s.object, kind, n, context.seed.value())));
   }
   [[nodiscard]] Task<State> step(const State& s, const Action& a, const Context& context) const {
     return next(this, ProblemRequest(py::make_tuple(s.object, a.object, context.seed.value())));
@@ -120,7 +120,7 @@ class ProblemEnvironment {
 struct StateValue {
   Port<ProblemRequest, double> port;
   Task<double> operator()(ProblemEnvironment&, const ProblemState& s, const Context& context) const {
-    return ask(port, ProblemRequest(py::make_tuple(s.object, context.seed.value())));
+    return port.ask(ProblemRequest(py::make_tuple(s.object, context.seed.value())));
   }
 };
 

@@ -64,7 +64,7 @@ struct Siblings {
         lowest(tree.lowest),
         highest(tree.highest) {
     py::list names;
-    for (const NodeId id : ids) names.append(output::name(tree[id].status));
+    for (const NodeId id : ids) names.append(output::detail::name(tree[id].status));
     status = py::array(std::move(names));
     for (NodeId id = parent; id != no_node; id = tree[id].parent) ++depth;
   }

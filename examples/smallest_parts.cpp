@@ -30,7 +30,7 @@ struct Countdown {
   }
   int step(int left, int taken) const { return left - taken; }
 };
-static_assert(Environment<Countdown> && PlainEnvironment<Countdown>);
+static_assert(Environment<Countdown>);
 
 // RewardFunction: of a terminal state. Evaluator: of any state.
 struct Reached {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Every part that needs the standard library alone: engines, policies, the RAG layer, the five methods and the
-/// baselines, rewards, answers, training data, and the simulated world. What needs a library is included one by one:
+/// Every part that needs the standard library alone: engines, policies, the RAG layer, the five methods, rewards,
+/// answers, training data, and the simulated world. What needs a library is included one by one:
 /// <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for runs is
 /// <espalier/method/decex/face.hpp> and so on.
 
@@ -11,43 +11,21 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
-#include <espalier/method/baselines/adaptive_rag.hpp>
-#include <espalier/method/baselines/auto_rag.hpp>
-#include <espalier/method/baselines/cot.hpp>
-#include <espalier/method/baselines/deeprag.hpp>
-#include <espalier/method/baselines/direct.hpp>
-#include <espalier/method/baselines/flare.hpp>
-#include <espalier/method/baselines/follow_up.hpp>
-#include <espalier/method/baselines/generate_then_retrieve.hpp>
-#include <espalier/method/baselines/hiprag.hpp>
-#include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/iter_retgen.hpp>
-#include <espalier/method/baselines/iterative.hpp>
-#include <espalier/method/baselines/iterdrag.hpp>
-#include <espalier/method/baselines/judge_then_retrieve.hpp>
-#include <espalier/method/baselines/search_o1.hpp>
-#include <espalier/method/baselines/search_r1.hpp>
-#include <espalier/method/baselines/self_ask.hpp>
-#include <espalier/method/baselines/self_rag.hpp>
-#include <espalier/method/baselines/sentences.hpp>
-#include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
+#include <espalier/method/path.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
-#include <espalier/method/prorag/guide.hpp>
-#include <espalier/method/prorag/judge.hpp>
+#include <espalier/method/prorag/process_reward.hpp>
 #include <espalier/method/prorag/search.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
-#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/policy/exploit.hpp>
 #include <espalier/policy/prior.hpp>
@@ -56,7 +34,6 @@
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/sequential_halving.hpp>
 #include <espalier/policy/stop_rules.hpp>
-#include <espalier/rag/copyable.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/run/world.hpp>
@@ -64,7 +41,6 @@
 #include <espalier/search/best_first.hpp>
 #include <espalier/search/best_of_n.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/exploration.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>

@@ -12,7 +12,7 @@ using namespace espalier::backend;
 using Words = std::vector<std::string>;
 
 TEST_CASE("the simple analyzer folds and keeps runs of letters and digits") {
-  const Analyzer simple = simple_analyzer();
+  const Analyzer simple = Analyzer::simple();
   CHECK(simple.name() == "simple");
   CHECK(simple("") == Words{});
   CHECK(simple("The U.S., 1,000_a!") == Words{"the", "u", "s", "1", "000", "a"});
@@ -22,7 +22,7 @@ TEST_CASE("the simple analyzer folds and keeps runs of letters and digits") {
 }
 
 TEST_CASE("the English analyzer splits, drops possessives and stop words, lowers and stems") {
-  const Analyzer english = english_lucene_analyzer();
+  const Analyzer english = Analyzer::english_lucene();
   CHECK(english.name() == "english-lucene");
   CHECK(english("The cat's toys") == Words{"cat", "toi"});
   CHECK(english("Who is the spouse of the actor who played in Titanic?") ==
@@ -33,7 +33,7 @@ TEST_CASE("the English analyzer splits, drops possessives and stop words, lowers
 }
 
 TEST_CASE("exactly the 33 stop words are dropped") {
-  const Analyzer english = english_lucene_analyzer();
+  const Analyzer english = Analyzer::english_lucene();
   for (const char* word : {"a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
                            "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
                            "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"})
@@ -43,15 +43,15 @@ TEST_CASE("exactly the 33 stop words are dropped") {
 }
 
 TEST_CASE("analyzers are found by name, and a bad name with all of them") {
-  CHECK(analyzer("simple")("A-b") == Words{"a", "b"});
-  CHECK(analyzer("english-lucene")("cats") == Words{"cat"});
-  CHECK_THROWS_WITH_AS(analyzer("english"), "option 'analyzer' is english, allowed: simple, english-lucene",
+  CHECK(Analyzer::named("simple")("A-b") == Words{"a", "b"});
+  CHECK(Analyzer::named("english-lucene")("cats") == Words{"cat"});
+  CHECK_THROWS_WITH_AS(Analyzer::named("english"), "option 'analyzer' is english, allowed: simple, english-lucene",
                        std::invalid_argument);
 }
 
 TEST_CASE("used terms are cleared, and words across ASCII and other letters stay whole") {
-  const Analyzer simple = simple_analyzer();
-  Terms terms;
+  const Analyzer simple = Analyzer::simple();
+  Analyzer::Terms terms;
   simple("many words of the text before", terms);
   simple(
       "Zo\u00EBlle NA\u00CFVETE\u0301e x\u2014y \xFF"

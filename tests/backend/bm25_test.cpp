@@ -23,7 +23,7 @@ using backend::Analyzer;
 using backend::Bm25;
 using backend::Bm25Options;
 
-static_assert(BatchFunction<Bm25, Query, Passages>);
+static_assert(espalier::detail::BatchFunction<Bm25, Query, Passages>);
 
 namespace {
 
@@ -41,7 +41,7 @@ std::vector<std::string> ids(const Passages& passages) {
 using Ids = std::vector<std::string>;
 
 Analyzer lower_blanks() {
-  return {"lower blanks", [](std::string_view text, backend::Terms& terms) {
+  return {"lower blanks", [](std::string_view text, backend::Analyzer::Terms& terms) {
             const std::string lower = to_lower(text);
             for (const auto& part : rag::detail::split(lower)) terms.add(part);
           }};
@@ -183,8 +183,8 @@ TEST_CASE("options out of range are refused by name") {
 }
 
 TEST_CASE("an analyzer that throws stops the build with its own error") {
-  const Analyzer broken("broken",
-                        [](std::string_view, backend::Terms&) { throw std::runtime_error("no terms today"); });
+  const Analyzer broken(
+      "broken", [](std::string_view, backend::Analyzer::Terms&) { throw std::runtime_error("no terms today"); });
   CHECK_THROWS_WITH(Bm25(generated_corpus(20000, 10), {.analyzer = broken, .threads = 3}), "no terms today");
 }
 

@@ -16,7 +16,7 @@ using backend::detail::encode;
 Completion completion() {
   Completion c("An <answer>42</answer> with \xE2\x82\xAC, \xFF and a \0 byte");
   c.text += '\0';
-  c.finish = Finish::length;
+  c.finish = Completion::Finish::length;
   c.prompt_tokens = 70000;
   c.completion_tokens = 3;
   c.logprob = -1.5;
@@ -36,7 +36,7 @@ TEST_CASE("a completion comes back from its bytes without loss") {
   const Completion c = completion();
   const auto back = decode<Completion>(encode(c));
   CHECK(back.text == c.text);
-  CHECK(back.finish == Finish::length);
+  CHECK(back.finish == Completion::Finish::length);
   CHECK(back.prompt_tokens == 70000);
   CHECK(back.completion_tokens == 3);
   CHECK(back.logprob == -1.5);

@@ -172,8 +172,8 @@ TEST_CASE("without passages there is nothing to write, and no file") {
   const auto encoder = [](std::span<const EncodeRequest> texts) {
     return std::vector<Embedding>(texts.size(), Embedding{1, 2});
   };
-  CHECK_THROWS_WITH_AS(write_vectors(folder / "vectors", Passages(), encoder, {}, Metric::inner_product,
-                                     Precision::float32, 2, [](std::size_t) {}),
+  CHECK_THROWS_WITH_AS(DenseFile::write(folder / "vectors", Passages(), encoder, {}, Metric::inner_product,
+                                        Precision::float32, 2, [](std::size_t) {}),
                        "there are no passages to encode", std::invalid_argument);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -185,7 +185,7 @@ TEST_CASE("passages and vectors may both lie in files") {
     return std::vector<Embedding>(texts.size(), Embedding{0.5F, 2});
   };
   {
-    CorpusWriter writer(folder / "corpus");
+    MappedCorpus::Writer writer(folder / "corpus");
     writer.add(Passage("a", "T", "x"));
     writer.add(Passage("b", "U", "y"));
     writer.commit();

@@ -26,7 +26,7 @@ using Exchange = test::Exchange<Completion>;
 OpenAiOptions options(const FaultServer& server, std::optional<Server> sort) {
   return test::served_at<OpenAiOptions>(server.url("/v1"), {.server = sort});
 }
-std::shared_ptr<const PromptBody> body(std::vector<Message> messages, Sampling sampling = Sampling()) {
+std::shared_ptr<const PromptBody> body(std::vector<PromptBody::Message> messages, Sampling sampling = Sampling()) {
   PromptBody body;
   body.messages = std::move(messages);
   body.sampling = std::move(sampling);
@@ -35,7 +35,7 @@ std::shared_ptr<const PromptBody> body(std::vector<Message> messages, Sampling s
 /// One answer of a chat at any OpenAI-compatible server; `more` goes into the choice.
 std::string chat_reply(const std::string& text, const std::string& more = "", int tokens = 2) {
   std::string content;
-  append_json_string(content, text);
+  JsonWriter(content).value(text);
   return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(},"finish_reason":"stop")" + more +
          R"(}],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}";
 }
@@ -161,7 +161,7 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
         R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"min_p":0,"repeat_penalty":1}})");
   const Completion& answer = raw.outcome().value();
   CHECK(answer.text == " upon");
-  CHECK(answer.finish == Finish::length);
+  CHECK(answer.finish == Completion::Finish::length);
   CHECK(answer.prompt_tokens == 4);
   CHECK(answer.completion_tokens == 1);
   CHECK(answer.logprob == -0.5);
@@ -194,7 +194,7 @@ TEST_CASE("Ollama's replies may come in lines, and are asked for again if they b
   OpenAi model(chosen);
   const Completion answer = test::ask(model, {Prompt("q")})[0].value();
   CHECK(answer.text == "hello");
-  CHECK(answer.finish == Finish::length);
+  CHECK(answer.finish == Completion::Finish::length);
   CHECK(answer.completion_tokens == 2);
   REQUIRE(server.received().size() == 2);
   CHECK(server.received()[0].body.find(R"("stream":true,"truncate":false)") != std::string::npos);
@@ -212,14 +212,14 @@ TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors,
         "<think>\nhm\n</think>\n<a>yes</a>");
   CHECK(outcome(R"({"message":{"content":"<a>cut"},"done":true,"done_reason":"length"})").value().text == "<a>cut");
   CHECK(outcome(R"({"message":{"content":"gone"},"done":true,"done_reason":"unload"})").value().finish ==
-        Finish::other);
+        Completion::Finish::other);
   for (const char* cut : {R"({"message":{"content":null},"done":true,"done_reason":"length"})",
                           R"({"message":{"role":"assistant"},"done":true,"done_reason":"length"})",
                           R"({"response":null,"done":true,"done_reason":"length"})",
                           R"({"response":"","done":true,"done_reason":"length"})"}) {
     const Completion completion = outcome(cut).value();
     CHECK(completion.text == "");
-    CHECK(completion.finish == Finish::length);
+    CHECK(completion.finish == Completion::Finish::length);
   }
   CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":2,"logprobs":[{"logprob":-1}]})")
              .value()
@@ -321,7 +321,7 @@ std::shared_ptr<const PromptBody> constrained(std::string role = "user") {
 TEST_CASE("a grammar goes into the field of each sort of server, and is refused by name where there is none") {
   const auto asked = constrained();
   std::string gbnf;
-  append_json_string(gbnf, asked->sampling.grammar);
+  JsonWriter(gbnf).value(asked->sampling.grammar);
   const auto sent = [&](Server sort, const std::string& reply = chat_reply("<a>b</a>")) {
     const Exchange got = exchange(sort, Prompt(asked, 0, 0), reply);
     CHECK(got.outcome().value().text == "<a>b</a>");
@@ -356,7 +356,7 @@ TEST_CASE("a grammar goes into the field of each sort of server, and is refused 
 TEST_CASE("the object around a reply is taken away, and what is no such object stays as it is") {
   const auto text = [](const std::string& content, Server sort = Server::openai) {
     std::string json;
-    append_json_string(json, content);
+    JsonWriter(json).value(content);
     const std::string reply = sort == Server::openai
                                   ? chat_reply(content)
                                   : R"({"message":{"content":)" + json + R"(},"done":true,"done_reason":"length"})";
@@ -451,7 +451,7 @@ TEST_CASE("the log-probability of each token is kept where it is asked for and i
         .value()
         .tokens;
   };
-  using Tokens = std::vector<TokenLogprob>;
+  using Tokens = std::vector<Completion::TokenLogprob>;
   const std::string chat = R"({"content":[{"token":"a","logprob":-0.5},{"token":"b","logprob":-1.25}]})";
   CHECK(tokens_of(chat, true) == Tokens{{"a", -0.5}, {"b", -1.25}});
   CHECK(tokens_of(chat, false).empty());
@@ -702,7 +702,7 @@ TEST_CASE("log-probabilities are summed up to the stop string, whether the serve
     const Completion one = read(sort, "<a>yes", tokens, 4);
     CHECK(one.text == "<a>yes</a>");
     CHECK(one.logprob == -1.5);
-    CHECK(one.tokens == std::vector<TokenLogprob>{{"<a>", -0.5}, {"yes", -1}});
+    CHECK(one.tokens == std::vector<Completion::TokenLogprob>{{"<a>", -0.5}, {"yes", -1}});
   }
   // a token on both sides of the stop's beginning belongs to the text
   CHECK(read(Server::vllm, "<a>yes", R"({"token":"<a>","logprob":-0.5},{"token":"yes</","logprob":-3})", 3).logprob ==

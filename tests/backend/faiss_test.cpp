@@ -54,7 +54,7 @@ double recall(const std::vector<std::vector<Hit>>& found, const std::vector<std:
   return double(hits) / double(all);
 }
 std::string save_built(const Vectors& rows, const char* factory, const std::string& file) {
-  backend::detail::save_faiss(*backend::build_faiss(rows, {.factory = factory}), file);
+  backend::detail::save_faiss(*backend::detail::build_faiss(rows, {.factory = factory}), file);
   return file;
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("an index is built in portions, with reports, and saved as it is") {
   const test::TemporaryFolder folder;
   const Vectors rows = clustered(20000, 4, 15), queries = clustered(5, 4, 16);
   std::vector<std::size_t> reports;
-  const auto index =
-      backend::build_faiss(rows, {.factory = "IVF8,Flat"}, [&](std::size_t added) { reports.push_back(added); });
+  const auto index = backend::detail::build_faiss(rows, {.factory = "IVF8,Flat"},
+                                                  [&](std::size_t added) { reports.push_back(added); });
   backend::detail::save_faiss(*index, folder / "index");
   CHECK(reports == std::vector<std::size_t>{16384, 20000});
   CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) ==

@@ -160,17 +160,18 @@ TEST_CASE("encoder options are checked, and the fingerprint covers what shapes a
 
 TEST_CASE("profiles are known by name") {
   const EncodeRequest query("who", Role::query), passage("he", Role::passage);
-  CHECK(prefixed(query, encoder_profile("e5")) == "query: who");
-  CHECK(prefixed(passage, encoder_profile("e5")) == "passage: he");
-  CHECK(prefixed(query, encoder_profile("bge")) == "Represent this sentence for searching relevant passages: who");
-  CHECK(prefixed(passage, encoder_profile("bge")) == "he");
-  CHECK(encoder_profile("bge").pooling == EncoderProfile::Pooling::cls);
-  CHECK(encoder_profile("minilm").max_tokens == 256);
-  CHECK(prefixed(query, encoder_profile("none")) == "who");
-  CHECK_THROWS_WITH_AS((void)encoder_profile("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"),
+  CHECK(prefixed(query, EncoderProfile::named("e5")) == "query: who");
+  CHECK(prefixed(passage, EncoderProfile::named("e5")) == "passage: he");
+  CHECK(prefixed(query, EncoderProfile::named("bge")) ==
+        "Represent this sentence for searching relevant passages: who");
+  CHECK(prefixed(passage, EncoderProfile::named("bge")) == "he");
+  CHECK(EncoderProfile::named("bge").pooling == EncoderProfile::Pooling::cls);
+  CHECK(EncoderProfile::named("minilm").max_tokens == 256);
+  CHECK(prefixed(query, EncoderProfile::named("none")) == "who");
+  CHECK_THROWS_WITH_AS((void)EncoderProfile::named("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"),
                        std::invalid_argument);
   const auto fingerprint = [](const char* name) {
-    return HttpEncoder({.model = "e", .profile = encoder_profile(name)}).fingerprint();
+    return HttpEncoder({.model = "e", .profile = EncoderProfile::named(name)}).fingerprint();
   };
   CHECK(fingerprint("e5") != fingerprint("bge"));
   CHECK(fingerprint("none") != fingerprint("gte"));

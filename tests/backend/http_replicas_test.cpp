@@ -288,7 +288,7 @@ TEST_CASE("equal greedy prompts of several questions are asked once, sampled one
       body.sampling.temperature = temperature;
       body.affinity = question;
       tasks.push_back(
-          ask(model, Prompt(std::make_shared<const PromptBody>(body), question == 1 ? 1 : seed_of_second, 0)));
+          model.ask(Prompt(std::make_shared<const PromptBody>(body), question == 1 ? 1 : seed_of_second, 0)));
     }
     for (const auto& completion : scheduler.run(std::move(tasks))) CHECK(completion.text == "question 1.0");
     CHECK(model.accounts().logical == 2);

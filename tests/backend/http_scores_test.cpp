@@ -17,7 +17,7 @@ using Role = EncodeRequest::Role;
 namespace {
 
 /// Texts "a", "b", "c" are reranked.
-test::Exchange<RerankScores> reranked(const std::string& path, const std::string& reply) {
+test::Exchange<RerankRequest::Scores> reranked(const std::string& path, const std::string& reply) {
   return test::exchange<HttpReranker>(HttpRerankerOptions(), path, std::vector{RerankRequest("q", {"a", "b", "c"})},
                                       reply);
 }
@@ -29,7 +29,7 @@ test::Exchange<Embedding> scored(const HttpScorerOptions& options, const std::st
 }  // namespace
 
 TEST_CASE("rerankers are asked and read in each server's shape") {
-  const RerankScores expected{0.25, -3, 9};
+  const RerankRequest::Scores expected{0.25, -3, 9};
   for (const char* path : {"", "/rerank", "/v1/rerank", "/v2/rerank"}) {
     const auto [sent, scores] = reranked(  // vLLM, llama.cpp
         path,
@@ -58,13 +58,13 @@ TEST_CASE("a language model scores texts by the labels it would say next") {
     return test::exchange<HttpReranker>(options, path, std::vector{RerankRequest("q", {"a", "b"})}, reply);
   };
   const auto [sent, scores] = ask("/v1/score", R"({"scores":[[0.9,0.1],[0.2,0.8]],"model":"m","object":"scoring"})");
-  CHECK(scores[0].value() == RerankScores{0.9, 0.2});
+  CHECK(scores[0].value() == RerankRequest::Scores{0.9, 0.2});
   CHECK(sent.body ==
         R"({"model":"m","query":"q","items":["a","b"],"label_token_ids":[2332,1223],"apply_softmax":true})");
   const auto vllm = ask(
       "/generative_scoring",
       R"({"object":"list","data":[{"index":1,"object":"score","score":0.2},{"index":0,"object":"score","score":0.9}]})");
-  CHECK(vllm.outcome().value() == RerankScores{0.9, 0.2});
+  CHECK(vllm.outcome().value() == RerankRequest::Scores{0.9, 0.2});
   for (const char* damage : {R"({"scores":[[0.9,0.1]]})", R"({"scores":[[0.9],[0.2]]})", R"({"scores":[0.9,0.2]})",
                              R"({"scores":[["x",0],[0,0]]})"})
     CHECK(test::failure_of(ask("/v1/score", damage).outcome()).kind == Kind::transport);

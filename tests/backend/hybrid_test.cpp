@@ -15,7 +15,6 @@ using namespace espalier;
 using backend::Hybrid;
 using backend::Reranked;
 using backend::RerankRequest;
-using backend::RerankScores;
 
 namespace {
 
@@ -31,7 +30,8 @@ std::string ids_of(const Passages& passages) {
 }
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> service(std::function<std::vector<Outcome<Out>>(std::span<const In>)> f) {
-  return std::make_unique<BatchService<In, Out, decltype(f)>>(std::move(f), BatchOptions{.attempts = 1});
+  using Batches = BatchService<In, Out, decltype(f)>;
+  return std::make_unique<Batches>(std::move(f), typename Batches::Options{.attempts = 1});
 }
 /// Always finds the same; a query "bad" fails.
 Hybrid::Part finds(const std::string& ids, std::vector<std::uint32_t>* depths = nullptr) {
@@ -50,10 +50,10 @@ Hybrid::Part finds(const std::string& ids, std::vector<std::uint32_t>* depths = 
 }
 /// Scores a text by its last letter.
 Reranked::Reranker by_letter(bool short_reply = false) {
-  return service<RerankRequest, RerankScores>([=](std::span<const RerankRequest> requests) {
-    std::vector<Outcome<RerankScores>> all;
+  return service<RerankRequest, RerankRequest::Scores>([=](std::span<const RerankRequest> requests) {
+    std::vector<Outcome<RerankRequest::Scores>> all;
     for (const RerankRequest& request : requests) {
-      RerankScores scores;
+      RerankRequest::Scores scores;
       for (const std::string& text : request.texts) scores.push_back(text.back() == 'x' ? 0 : text.back());
       if (short_reply) scores.pop_back();
       all.emplace_back(std::move(scores));
@@ -67,16 +67,16 @@ Reranked::Reranker by_letter(bool short_reply = false) {
 TEST_CASE("reciprocal ranks are summed") {
   // a: 1/61 + 1/62, b: 1/62, c: 1/63 + 1/61, d: 1/63.
   const std::vector<Passages> lists{ranked("abc"), ranked("cad")};
-  const Passages fused = backend::reciprocal_rank_fusion(lists, 10, 60);
+  const Passages fused = backend::Hybrid::fuse(lists, 10, 60);
   CHECK(ids_of(fused) == "acbd");
   CHECK(fused[0].score() == doctest::Approx(0.0325224749));
   CHECK(fused[1].score() == doctest::Approx(0.0322664585));
   CHECK(fused[2].score() == doctest::Approx(0.0161290323));
   CHECK(fused[3].score() == doctest::Approx(0.0158730159));
-  CHECK(ids_of(backend::reciprocal_rank_fusion(lists, 2, 60)) == "ac");
+  CHECK(ids_of(backend::Hybrid::fuse(lists, 2, 60)) == "ac");
   // Equal scores stand in the order of the ids, whichever list holds them.
-  CHECK(ids_of(backend::reciprocal_rank_fusion(std::vector<Passages>{ranked("zb"), ranked("ya")}, 10, 60)) == "yzab");
-  CHECK(backend::reciprocal_rank_fusion({}, 10, 60).empty());
+  CHECK(ids_of(backend::Hybrid::fuse(std::vector<Passages>{ranked("zb"), ranked("ya")}, 10, 60)) == "yzab");
+  CHECK(backend::Hybrid::fuse({}, 10, 60).empty());
 }
 
 TEST_CASE("a hybrid retriever asks all of its parts deeper than wanted and fuses") {

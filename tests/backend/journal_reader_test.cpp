@@ -12,11 +12,8 @@ namespace journal_reader_test {
 namespace {
 
 using namespace espalier;
-using backend::JournalEntry;
-using backend::JournalFilter;
 using backend::JournalReader;
 using backend::Record;
-using backend::RecordKind;
 using backend::SqliteStore;
 using backend::StoreError;
 using backend::detail::RecordNote;
@@ -36,13 +33,13 @@ RecordNote note(const std::string& source, const std::string& purpose, const std
 std::vector<Record> records(std::uint64_t count) {
   std::vector<Record> all;
   for (std::uint64_t i = 0; i < count; ++i)
-    all.emplace_back(key(i), RecordKind::generation, backend::detail::encode(Completion(text(i))),
+    all.emplace_back(key(i), Record::Kind::generation, backend::detail::encode(Completion(text(i))),
                      note("m", "rollout", "{\"messages\":[" + std::to_string(i / 2) + "]}"));
   return all;
 }
-std::vector<JournalEntry> read(const std::string& file, const JournalFilter& filter = {}) {
+std::vector<JournalReader::Entry> read(const std::string& file, const JournalReader::Filter& filter = {}) {
   JournalReader reader(file, filter);
-  std::vector<JournalEntry> entries;
+  std::vector<JournalReader::Entry> entries;
   while (auto entry = reader.next()) entries.push_back(std::move(*entry));
   return entries;
 }
@@ -93,7 +90,7 @@ TEST_CASE("a journal keeps beside a response what was asked, of whom, and what i
   const auto entries = read(file);
   REQUIRE(entries.size() == 2);
   const RecordNote& n = entries[1].record.note;
-  CHECK(entries[1].record.key == backend::journal_key<Completion>(key(1), Prompt(shared, 77, 1)));
+  CHECK(entries[1].record.key == backend::detail::journal_key<Completion>(key(1), Prompt(shared, 77, 1)));
   CHECK(n.source == "small-model");
   CHECK(n.purpose == "rollout");
   CHECK(n.request->json ==
@@ -113,13 +110,14 @@ TEST_CASE("an entry as JSON") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
   Completion scored("hi \xff");
-  scored.finish = Finish::length;
+  scored.finish = Completion::Finish::length;
   scored.logprob = -0.5;
   SqliteStore(file).put(
-      {Record(key(1), RecordKind::generation, backend::detail::encode(scored), note("m", "judge", "{\"messages\":[]}")),
-       Record(key(2), RecordKind::retrieval, backend::detail::encode(Passages{Passage("p", "t", "x", 1.5)}),
+      {Record(key(1), Record::Kind::generation, backend::detail::encode(scored),
+              note("m", "judge", "{\"messages\":[]}")),
+       Record(key(2), Record::Kind::retrieval, backend::detail::encode(Passages{Passage("p", "t", "x", 1.5)}),
               note("wiki", "", "{\"query\":\"q\"}")),
-       Record(key(3), RecordKind::embedding, backend::detail::encode(Embedding{0.5F, -1.0F}))});
+       Record(key(3), Record::Kind::embedding, backend::detail::encode(Embedding{0.5F, -1.0F}))});
   const auto entries = read(file);
   REQUIRE(entries.size() == 3);
   const auto json = [&](std::size_t i) { return backend::detail::entry_json(entries[i]); };
@@ -137,12 +135,12 @@ TEST_CASE("an entry as JSON") {
 TEST_CASE("a filter lets through what has the kind, the model, the purpose and the age") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
-  SqliteStore(file).put({Record(key(1), RecordKind::generation, "a", note("m", "judge", "")),
-                         Record(key(2), RecordKind::generation, "b", note("m", "rollout", "")),
-                         Record(key(3), RecordKind::retrieval, "c", note("wiki", "", ""))});
-  const auto values = [&](const JournalFilter& filter) {
+  SqliteStore(file).put({Record(key(1), Record::Kind::generation, "a", note("m", "judge", "")),
+                         Record(key(2), Record::Kind::generation, "b", note("m", "rollout", "")),
+                         Record(key(3), Record::Kind::retrieval, "c", note("wiki", "", ""))});
+  const auto values = [&](const JournalReader::Filter& filter) {
     std::string all;
-    for (const JournalEntry& entry : read(file, filter)) all += entry.record.value;
+    for (const JournalReader::Entry& entry : read(file, filter)) all += entry.record.value;
     return all;
   };
   CHECK(values({}) == "abc");

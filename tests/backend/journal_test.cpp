@@ -14,14 +14,13 @@ namespace {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::journal_key;
 using backend::Journaled;
 using backend::MemoryStore;
 using backend::Record;
-using backend::RecordKind;
 using backend::SqliteStore;
 using backend::Store;
 using backend::StoreError;
+using backend::detail::journal_key;
 
 constexpr std::chrono::milliseconds now{0};
 const Hash fingerprint = Hasher().add("a model").finish();
@@ -58,7 +57,7 @@ std::string stored_text(Store& store, const std::string& prompt) {
   return bytes ? backend::detail::decode<Completion>(*bytes).text : "(nothing)";
 }
 Record record(const std::string& prompt, const std::string& text) {
-  return Record(key_of(prompt), RecordKind::generation, backend::detail::encode(Completion(text)));
+  return Record(key_of(prompt), Record::Kind::generation, backend::detail::encode(Completion(text)));
 }
 
 /// A store that refuses to commit.
@@ -112,12 +111,13 @@ TEST_CASE("a miss is asked for, stored and handed on; the same request is then a
 
 TEST_CASE("keys differ by fingerprint and by kind of backend, not by purpose") {
   const Hash other = Hasher().add("another model").finish();
-  CHECK(journal_key<Completion>(fingerprint, Prompt("q")) != journal_key<Completion>(other, Prompt("q")));
+  CHECK(journal_key<Completion>(fingerprint, Prompt("q")) !=
+        backend::detail::journal_key<Completion>(other, Prompt("q")));
   // Query("x", 1) and an encode request of role 1 hash alike; their kinds keep them apart.
   const Query query("x", 1);
   const EncodeRequest encode("x", EncodeRequest::Role::passage);
   REQUIRE(query.key() == encode.key());
-  CHECK(journal_key<Passages>(fingerprint, query) != journal_key<Embedding>(fingerprint, encode));
+  CHECK(journal_key<Passages>(fingerprint, query) != backend::detail::journal_key<Embedding>(fingerprint, encode));
   PromptBody body;
   body.messages.push_back({"user", "q"});
   body.purpose = "rollout";
@@ -224,7 +224,7 @@ TEST_CASE("a cancelled request's answer is stored and counted, but handed to nob
 
 TEST_CASE("a record that passes its checksum but not the decoder is named") {
   const auto store = std::make_shared<MemoryStore>();
-  store->put({Record(key_of("q"), RecordKind::generation, "\x07")});
+  store->put({Record(key_of("q"), Record::Kind::generation, "\x07")});
   Scripted::Wire wire;
   auto service = journaled(wire, store);
   CHECK_THROWS_WITH_AS(

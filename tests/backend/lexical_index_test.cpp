@@ -182,7 +182,7 @@ TEST_CASE("an index has the same bytes for any number of threads, and answers fr
   std::vector<std::string> files;
   for (unsigned threads : {1u, 2u, 5u}) {
     const std::string path = folder / ("threads" + std::to_string(threads));
-    write_lexical_index(corpus, {.threads = threads}, path);
+    Bm25::write_index(corpus, {.threads = threads}, path);
     files.push_back(read_bytes(path));
     CHECK(files.back() == files.front());
   }
@@ -214,7 +214,7 @@ TEST_CASE("a build tells how far it is, and what that throws stops it without a 
   options.progress = [](std::string_view step, std::uint64_t, std::uint64_t) {
     if (step == "merge") throw std::runtime_error("stopped");
   };
-  CHECK_THROWS_WITH(write_lexical_index(corpus, options, folder / "index"), "stopped");
+  CHECK_THROWS_WITH(Bm25::write_index(corpus, options, folder / "index"), "stopped");
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
@@ -232,8 +232,8 @@ void use(const std::string& path) {
 TEST_CASE("an index file that is cut or changed at any byte is refused by name") {
   const TemporaryFolder folder;
   const std::string path = folder / "index";
-  write_lexical_index(std::vector<Passage>{{"1", "", "alpha beta"}, {"2", "", "beta gamma gamma"}, {"3", "", ""}}, {},
-                      path);
+  Bm25::write_index(std::vector<Passage>{{"1", "", "alpha beta"}, {"2", "", "beta gamma gamma"}, {"3", "", ""}}, {},
+                    path);
   use(path);
   const std::string whole = read_bytes(path);
   const auto refused = [&](const std::string& bytes) {

@@ -11,7 +11,6 @@
 namespace mapped_corpus_test {
 
 using namespace espalier;
-using backend::CorpusWriter;
 using backend::MappedCorpus;
 using backend::detail::GzipBuffer;
 using test::TemporaryFolder;
@@ -19,7 +18,7 @@ using test::TemporaryFolder;
 namespace {
 
 MappedCorpus written(const std::string& path, const std::vector<Passage>& passages) {
-  CorpusWriter writer(path);
+  MappedCorpus::Writer writer(path);
   for (const Passage& passage : passages) writer.add(passage);
   writer.commit();
   return MappedCorpus(path);
@@ -118,7 +117,7 @@ TEST_CASE("a damaged corpus file is refused and never read beyond its end") {
 
 TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
   const TemporaryFolder folder;
-  const auto file = [&](std::vector<backend::PassagePlace> places) {
+  const auto file = [&](std::vector<backend::MappedCorpus::Place> places) {
     backend::detail::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
     writer.begin("texts");
     writer.write("idtitletext");

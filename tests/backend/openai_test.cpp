@@ -34,7 +34,7 @@ namespace {
 
 std::string chat_reply(const std::string& text, const std::string& finish = "stop", const std::string& more = "") {
   std::string content;
-  append_json_string(content, text);
+  JsonWriter(content).value(text);
   return R"({"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":)" + content +
          R"(},"finish_reason":")" + finish + "\"" + more + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":3}})";
 }
@@ -104,7 +104,7 @@ TEST_CASE("a chat request carries every sampling field, and the reply's text, fi
   body.sampling.stop = {"</a>", "\n"};
   const Completion answer = test::ask(model, {Prompt(std::make_shared<const PromptBody>(body), 5, 2)})[0].value();
   CHECK(answer.text == "Paris");
-  CHECK(answer.finish == Finish::length);
+  CHECK(answer.finish == Completion::Finish::length);
   CHECK(answer.prompt_tokens == 7);
   CHECK(answer.completion_tokens == 3);
   CHECK(!answer.logprob);
@@ -534,15 +534,15 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
       const Completion cut =
           completion(reply(message + std::string(R"(,"finish_reason":")") + reason + "\""), false, message[1] == 'm');
       CHECK(cut.text == "");
-      CHECK(cut.finish == Finish::length);
+      CHECK(cut.finish == Completion::Finish::length);
       CHECK(cut.completion_tokens == 512);
     }
   const Completion thought =
       completion(reply(R"("message":{"content":null,"reasoning_content":"hm"},"finish_reason":"length")"));
   CHECK(thought.text == "<think>\nhm\n</think>\n");
-  CHECK(thought.finish == Finish::length);
+  CHECK(thought.finish == Completion::Finish::length);
   CHECK(completion(reply(R"("message":{"content":null,"refusal":"no"},"finish_reason":"content_filter")")).finish ==
-        Finish::other);
+        Completion::Finish::other);
   const std::string end = "data: [DONE]\n\n";
   for (const char* delta : {R"("delta":{"role":"assistant","content":null})", R"("delta":{"reasoning_content":null})",
                             R"("delta":{})", R"("text":null)"}) {
@@ -551,7 +551,7 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
         R"(data: {"choices":[{"index":0,)" + std::string(delta) + R"(,"finish_reason":"length"}]})" + "\n\n" + end,
         true);
     CHECK(cut.text == "");
-    CHECK(cut.finish == Finish::length);
+    CHECK(cut.finish == Completion::Finish::length);
   }
 }
 
@@ -568,7 +568,7 @@ TEST_CASE("why a completion ended comes back from a journal") {
        {static_cast<Service<Prompt, Completion>*>(&journaled), static_cast<Service<Prompt, Completion>*>(&replay)}) {
     const Completion cut = test::ask(*service, {Prompt("q")})[0].value();
     CHECK(cut.text == "");
-    CHECK(cut.finish == Finish::length);
+    CHECK(cut.finish == Completion::Finish::length);
   }
   CHECK(server.received().size() == 1);
 }

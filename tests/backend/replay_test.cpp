@@ -10,7 +10,6 @@ namespace {
 using namespace espalier;
 using backend::MemoryStore;
 using backend::Record;
-using backend::RecordKind;
 using backend::Replay;
 
 constexpr std::chrono::milliseconds now{0};
@@ -18,7 +17,7 @@ const Hash fingerprint = Hasher().add("a model").finish();
 
 std::shared_ptr<MemoryStore> store_with(const Prompt& prompt, const std::string& text) {
   auto store = std::make_shared<MemoryStore>();
-  store->put({Record(backend::journal_key<Completion>(fingerprint, prompt), RecordKind::generation,
+  store->put({Record(backend::detail::journal_key<Completion>(fingerprint, prompt), Record::Kind::generation,
                      backend::detail::encode(Completion(text)))});
   return store;
 }
@@ -48,7 +47,7 @@ TEST_CASE("what is not in the journal is a permanent error that names store, rec
   replay.submit(1, other);
   const auto replies = replay.poll(now);
   REQUIRE(replies.size() == 1);
-  const std::string key = backend::journal_key<Completion>(fingerprint, other).hex();
+  const std::string key = backend::detail::journal_key<Completion>(fingerprint, other).hex();
   try {
     (void)replies[0].outcome.value();
     FAIL("no error");
@@ -68,7 +67,7 @@ TEST_CASE("another model's answers are not replayed") {
 TEST_CASE("retrievals replay without an index, and a cancelled request is not answered") {
   const auto store = std::make_shared<MemoryStore>();
   const Passages passages{Passage("id", "title", "text", 2.5)};
-  store->put({Record(backend::journal_key<Passages>(fingerprint, Query("q", 3)), RecordKind::retrieval,
+  store->put({Record(backend::detail::journal_key<Passages>(fingerprint, Query("q", 3)), Record::Kind::retrieval,
                      backend::detail::encode(passages))});
   Replay<Query, Passages> replay(store, fingerprint);
   replay.submit(1, Query("q", 3));

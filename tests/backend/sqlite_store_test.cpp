@@ -22,14 +22,13 @@ using namespace espalier;
 using namespace espalier::detail;
 using backend::MemoryStore;
 using backend::Record;
-using backend::RecordKind;
 using backend::SqliteStore;
 using backend::Store;
 using backend::StoreError;
 using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }
-Record record(std::uint64_t i, std::string value) { return Record(key(i), RecordKind::generation, std::move(value)); }
+Record record(std::uint64_t i, std::string value) { return Record(key(i), Record::Kind::generation, std::move(value)); }
 std::string text(std::uint64_t i) {
   return "answer " + std::to_string(i) + std::string(1000, static_cast<char>('a' + i % 26));
 }
@@ -182,7 +181,7 @@ TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key a
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
   SqliteStore store(file);
-  store.put({Record(key(7), RecordKind::retrieval, "v")});
+  store.put({Record(key(7), Record::Kind::retrieval, "v")});
   CHECK(query(file, "PRAGMA journal_mode") == "wal");
   CHECK(query(file, "SELECT lower(hex(key)) FROM record") == key(7).hex());
   CHECK(query(file, "SELECT kind FROM record") == "2");

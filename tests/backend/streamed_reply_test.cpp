@@ -59,12 +59,12 @@ TEST_CASE("chunks add up to the reply that would have come whole") {
       "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
       2);
   CHECK(chat[0]->text == "<think>\nhm\n</think>\na \xC3\xA9!</answer>");
-  CHECK(chat[0]->finish == Finish::stop);
+  CHECK(chat[0]->finish == Completion::Finish::stop);
   CHECK(*chat[0]->logprob == -0.75);
   CHECK(chat[0]->prompt_tokens == 4);
   CHECK(chat[0]->completion_tokens == 2);
   CHECK(chat[1]->text == "B");
-  CHECK(chat[1]->finish == Finish::length);
+  CHECK(chat[1]->finish == Completion::Finish::length);
   const auto plain = completions(
       "data: {\"choices\":[{\"index\":0,\"text\":\"x\",\"logprobs\":{\"tokens\":[\"x\"],\"token_logprobs\":[-1]}}]}\n\n"
       "data: "
@@ -74,7 +74,7 @@ TEST_CASE("chunks add up to the reply that would have come whole") {
       1);
   CHECK(plain[0]->text == "xy");
   CHECK(*plain[0]->logprob == -3);
-  CHECK(plain[0]->tokens == std::vector<TokenLogprob>{{"x", -1}, {"y", -2}});
+  CHECK(plain[0]->tokens == std::vector<Completion::TokenLogprob>{{"x", -1}, {"y", -2}});
   CHECK(chat[0]->tokens.empty());  // their texts are not given
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 std::string quoted(std::string_view text) {
   std::string out;
-  append_json_string(out, text);
+  JsonWriter(out).value(text);
   return out;
 }
 template <class T>

@@ -184,7 +184,7 @@ TEST_CASE("requests without a key are never the same") {
     return std::vector<int>(numbers.size(), 7);
   });
   std::vector<Task<int>> tasks;
-  for (const int n : {3, 3, 4}) tasks.push_back(ask(port, Number(n)));
+  for (const int n : {3, 3, 4}) tasks.push_back(port.ask(Number(n)));
   CHECK(scheduler.run(std::move(tasks)) == std::vector<int>{7, 7, 7});
   CHECK(asked == std::vector<int>{3, 3, 4});
   CHECK(port.accounts().shared == 0);

@@ -167,17 +167,17 @@ TEST_CASE("a task moved onto another frees what it replaces") {
 }
 
 TEST_CASE("a coroutine may wait for an event that another one causes, before or after") {
-  const auto waiting = [](Event* event, std::vector<int>* log) -> Task<void> {
+  const auto waiting = [](espalier::detail::Event* event, std::vector<int>* log) -> Task<void> {
     co_await *event;
     log->push_back(2);
   };
-  const auto causing = [](Event* event, std::vector<int>* log) -> Task<void> {
+  const auto causing = [](espalier::detail::Event* event, std::vector<int>* log) -> Task<void> {
     log->push_back(1);
     event->happen();
     co_return;
   };
   const auto both = [&](std::vector<int>* log, bool first) -> Task<int> {
-    Event event;
+    espalier::detail::Event event;
     std::vector<Task<void>> tasks;
     if (first) tasks.push_back(waiting(&event, log));
     tasks.push_back(causing(&event, log));

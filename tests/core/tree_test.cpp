@@ -67,16 +67,16 @@ TEST_CASE("a node costs 40 bytes for a double") { CHECK(sizeof(Node<double>) == 
 
 TEST_CASE("ledgers add up by purpose, whatever the order") {
   Ledger a, b;
-  a["rollout"] += Costs{2, 30, 4, 0};
+  a["rollout"] += Ledger::Costs{2, 30, 4, 0};
   a["search"].retrievals = 3;
-  b["rollout"] += Costs{1, 10, 1, 0};
+  b["rollout"] += Ledger::Costs{1, 10, 1, 0};
   b["judge"].completions = 5;
   Ledger ab = a, ba = b;
   ab += b;
   ba += a;
   CHECK(ab == ba);
-  CHECK(ab.by_purpose().at("rollout") == Costs{3, 40, 5, 0});
-  CHECK(ab.total() == Costs{8, 40, 5, 3});
+  CHECK(ab.by_purpose().at("rollout") == Ledger::Costs{3, 40, 5, 0});
+  CHECK(ab.total() == Ledger::Costs{8, 40, 5, 3});
   CHECK(!(a == b));
 }
 
@@ -84,12 +84,12 @@ TEST_CASE(
     "of the completions that could not be read a ledger keeps the one nearest to the root, in whatever order they "
     "come") {
   const Seed root(1);
-  const Unread first("at the root", 0, root, 1), sibling("second child", 32, root.child(1), 0),
+  const Ledger::Unread first("at the root", 0, root, 1), sibling("second child", 32, root.child(1), 0),
       deep("below", 0, root.child(0).child(0), 0);
-  const Unread resampled("at the root again", 0, root, 1U << 20), other("another prompt", 0, root.child(3), 0);
+  const Ledger::Unread resampled("at the root again", 0, root, 1U << 20), other("another prompt", 0, root.child(3), 0);
   Ledger a, b, left, right;
-  for (const Unread& one : {first, sibling, deep, resampled}) a.add_unread("rollout", one);
-  for (const Unread& one : {resampled, deep, sibling, first}) b.add_unread("rollout", one);
+  for (const Ledger::Unread& one : {first, sibling, deep, resampled}) a.add_unread("rollout", one);
+  for (const Ledger::Unread& one : {resampled, deep, sibling, first}) b.add_unread("rollout", one);
   left.add_unread("rollout", deep), left.add_unread("judge", other);
   right.add_unread("rollout", sibling), right.add_unread("rollout", resampled), right.add_unread("rollout", first);
   b.add_unread("judge", other), a.add_unread("judge", other);
@@ -99,8 +99,9 @@ TEST_CASE(
   CHECK(a.first_unread().at("rollout").text == "at the root");
   CHECK(a.by_purpose().at("rollout").unread == 4);
   CHECK(a.by_purpose().at("rollout").cut == 1);
-  a.remember("rollout", Unread("of a file", 7, Seed(), 0));
-  CHECK(a.first_unread().at("rollout") == Unread("of a file", 7, root.child(5), 3));  // the place is not compared
+  a.remember("rollout", Ledger::Unread("of a file", 7, Seed(), 0));
+  CHECK(a.first_unread().at("rollout") ==
+        Ledger::Unread("of a file", 7, root.child(5), 3));  // the place is not compared
   CHECK_FALSE(a == b);
 }
 
@@ -108,10 +109,10 @@ TEST_CASE("a ledger that no unread completion is left in keeps none, also where 
   Ledger all, part;
   all["judge"] = {3, 30, 6, 0};
   part["judge"] = {1, 10, 2, 0};
-  all.add_unread("judge", Unread("no score", 0, Seed(1), 0));
-  part.add_unread("judge", Unread("no score", 0, Seed(1), 0));
+  all.add_unread("judge", Ledger::Unread("no score", 0, Seed(1), 0));
+  part.add_unread("judge", Ledger::Unread("no score", 0, Seed(1), 0));
   all -= part;
-  CHECK(all.by_purpose().at("judge") == Costs{2, 20, 4, 0});
+  CHECK(all.by_purpose().at("judge") == Ledger::Costs{2, 20, 4, 0});
   CHECK(all.first_unread().empty());
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("places of a search are ordered by depth and then by ordinal, whatever
 }
 
 TEST_CASE("200 bytes of an unread completion are kept, and no character is cut in two") {
-  const auto kept = [](const std::string& text) { return Unread(text, 0, Seed(), 0).text; };
+  const auto kept = [](const std::string& text) { return Ledger::Unread(text, 0, Seed(), 0).text; };
   CHECK(kept("short") == "short");
   CHECK(kept(std::string(300, 'a')) == std::string(200, 'a'));
   CHECK(kept(std::string(198, 'a') + "éé") == std::string(198, 'a') + "é");

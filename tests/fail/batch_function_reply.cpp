@@ -6,7 +6,7 @@
 #include <vector>
 
 template <class F>
-  requires espalier::BatchFunction<F, espalier::Prompt, espalier::Completion>
+  requires espalier::detail::BatchFunction<F, espalier::Prompt, espalier::Completion>
 void accept(F) {}
 
 int main() {

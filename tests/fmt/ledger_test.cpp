@@ -5,8 +5,8 @@
 namespace ledger_test {
 
 using espalier::Accounts;
-using espalier::Costs;
 using espalier::Ledger;
+using Costs = espalier::Ledger::Costs;
 
 TEST_CASE("costs print on one line, and unread completions where there are some") {
   CHECK(fmt::format("{}", Costs{12, 3400, 500, 3}) ==

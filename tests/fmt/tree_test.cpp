@@ -1,5 +1,5 @@
 #include <espalier/fmt/tree.hpp>
-#include <espalier/method/decouple/dual.hpp>
+#include <espalier/method/decouple/detail/dual.hpp>
 #include <espalier/policy/backup.hpp>
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ TEST_CASE("a node prints its numbers on one line, and no value before its first 
   node.total = 2, node.visits = 3, node.prior = 0.25F, node.kind = 2;
   node.status = Status::pruned, node.reason = Reason::below_threshold;
   CHECK(fmt::format("{}", node) == "kind 2, visits 3, value 0.6667, prior 0.25, pruned (below_threshold)");
-  Node<method::Dual> dual;
+  Node<method::detail::Dual> dual;
   dual.total = {1, -0.5}, dual.visits = 2;
   CHECK(fmt::format("{}", dual) == "kind 0, visits 2, value (plan 0.5, search -0.25), prior 1, open");
 }

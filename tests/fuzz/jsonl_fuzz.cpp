@@ -3,9 +3,9 @@
 #include <espalier/backend/memory_store.hpp>
 #include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/flat_json.hpp>
+#include <espalier/output/detail/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
-#include <espalier/run/batch_responses.hpp>
+#include <espalier/run/detail/batch_responses.hpp>
 
 #include "fuzzing.hpp"
 
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt(file, [](const std::string& path) { backend::ValueHead::load(path); });
   attempt(file, [](const std::string& path) {
     backend::MemoryStore journal;
-    for (const std::string& key : run::ingest_batch({path}, path, journal).stored)
+    for (const std::string& key : run::detail::ingest_batch({path}, path, journal).stored)
       fuzz::require(key.size() == 32, "what was stored has a key");
   });
   attempt(file, [](const std::string& path) {  // last: it changes the file

@@ -35,7 +35,7 @@ Sections good_index() {
     corpus.emplace_back("p" + std::to_string(i), "t", text);
   }
   backend::detail::IndexMemory memory;
-  backend::LexicalBuilder{backend::Bm25Options()}(corpus, memory);
+  backend::detail::LexicalBuilder{backend::Bm25Options()}(corpus, memory);
   Sections all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto section = memory.section(names[i]);

@@ -15,8 +15,8 @@ namespace airrag_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using method::AirRagEnvironment;
 using method::AirRagOptions;
+using method::detail::AirRagEnvironment;
 using rag::SegmentKind;
 using testing::Scripted;
 
@@ -297,15 +297,15 @@ TEST_CASE("candidates are ordered as simulations came to them; the first of equa
 
 TEST_CASE("Blender keeps one budget; what it cannot ask it compares by words") {
   const rag::Tree all = grow(blender, {{"max_calls", "100"}}, script());
-  CHECK(all.ending == Ending::done);
+  CHECK(all.ending == SearchFacts::Ending::done);
   CHECK(all.ledger.total().completions == 11);  // 7, 1, 1, 1 and the summary
   const rag::Tree some = grow(blender, {{"max_calls", "8"}}, script());
-  CHECK(some.ending == Ending::budget);
+  CHECK(some.ending == SearchFacts::Ending::budget);
   CHECK(some.ledger.total().completions == 8);  // AirRAG and standard RAG
   CHECK(output::best_answer(some)->text == "Paris");
   const rag::Tree none = grow(blender, {{"l_max", "1"}}, script());
   CHECK(none.ledger.total().prompt_tokens == 30);  // the first actions, and the answer that no budget takes away
-  CHECK(grow(full, {{"max_calls", "7"}}, script()).ending == Ending::done);
+  CHECK(grow(full, {{"max_calls", "7"}}, script()).ending == SearchFacts::Ending::done);
 }
 
 TEST_CASE("no prompt of a search shows the gold answer, and the answer asks for none") {
@@ -388,7 +388,7 @@ TEST_CASE("Lite starts with retrieval or transformation; Blender pools other met
 
 TEST_CASE("L_max caps the input tokens of all rollouts") {
   const rag::Tree tree = grow(full, {{"rollouts", "100"}, {"l_max", "100"}}, script());
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.ledger.total().prompt_tokens <= 100);
   CHECK(output::best_answer(tree));
 }
@@ -407,7 +407,7 @@ TEST_CASE("L_max is a ceiling, because prompts are measured before they are aske
       CAPTURE(l_max);
       const rag::Tree tree = grow(
           full, {{"rollouts", rollouts}, {"l_max", std::to_string(l_max)}, {"scale_documents", "false"}}, counting);
-      const Costs costs = tree.ledger.total();
+      const Ledger::Costs costs = tree.ledger.total();
       CHECK(costs.prompt_tokens <=
             l_max + 3 * costs.completions / 2);  // replies are longer than the 2 tokens they cost
       CHECK(output::best_answer(tree));
@@ -421,7 +421,7 @@ TEST_CASE("budgets hold inside a rollout, by hand: 10 tokens a call") {
     std::string kinds;
     for (const NodeId id : tree.path(selected(tree)))
       if (id > 0) kinds += std::string(kinds.empty() ? "" : " ") + rag::name(tree.action(id).kind);
-    return std::tuple(tree.ledger.total().prompt_tokens, tree.ending == Ending::budget, kinds);
+    return std::tuple(tree.ledger.total().prompt_tokens, tree.ending == SearchFacts::Ending::budget, kinds);
   };
   using Steps = std::tuple<std::uint64_t, bool, std::string>;
   // analysis and direct answer 20, retrieval answer 30, and the summary instead of a transformation
@@ -527,7 +527,7 @@ TEST_CASE("one rollout follows all samples of its action: with n_say 3, three ca
 
 TEST_CASE("states are scored by the share of good completions through them, worked out by hand") {
   const rag::Tree tree = grow(full, {{"rollouts", "2"}}, script(), true);
-  const auto scores = method::state_scores(tree, 0.5);  // one chain to Paris, one to Rome
+  const auto scores = method::detail::state_scores(tree, 0.5);  // one chain to Paris, one to Rome
   CHECK(scores[0].completions == 2);
   CHECK(scores[0].good == 1);
   CHECK(scores[1].good == 1);
@@ -631,7 +631,7 @@ TEST_CASE(
   CHECK(right("airrag-blender") >= air);
   std::size_t scored = 0, between = 0;
   for (const rag::Tree& tree : trees("airrag", true))
-    for (const auto& score : method::state_scores(tree, 0.5)) {
+    for (const auto& score : method::detail::state_scores(tree, 0.5)) {
       CHECK(score.good <= score.completions);
       scored += score.completions > 0;
       between += score.good > 0 && score.good < score.completions;

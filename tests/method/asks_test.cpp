@@ -19,7 +19,7 @@ std::string asked(const std::string& name, bool answering,
   const auto method = method::make_method(name);
   for (const auto& [option, value] : options) method->options().set(option, value);
   std::string all;
-  for (const Purpose& purpose : method->prompts().protocol()->purposes)
+  for (const Protocol::Purpose& purpose : method->prompts().protocol()->purposes)
     if (method->asks(purpose.name, answering)) all += (all.empty() ? "" : " ") + purpose.name;
   return all;
 }

@@ -168,11 +168,12 @@ TEST_CASE("each baseline follows its protocol, worked out by hand") {
     CHECK(story(tree) == c.story);
     CHECK(model.shown->size() == c.replies.size());
     CHECK(tree.ledger.total().completions == c.replies.size());
-    CHECK(tree.ending == Ending::done);
+    CHECK(tree.ending == SearchFacts::Ending::done);
     CHECK(tree[static_cast<NodeId>(tree.size() - 1)].status ==
           (std::string(c.name) == "ikea" ? Status::expanded : Status::terminal));
   }
-  for (const auto& baseline : method::baselines::all()) CHECK_MESSAGE(covered.contains(baseline.name), baseline.name);
+  for (const auto& baseline : method::baselines::detail::all())
+    CHECK_MESSAGE(covered.contains(baseline.name), baseline.name);
 }
 
 TEST_CASE("prompts show what the protocol says, and nothing else") {
@@ -229,7 +230,7 @@ TEST_CASE("rounds are counted: then the answer is forced, or none is given") {
 
   Dialogue budget{{"Follow up: More?", "Intermediate answer: x."}};
   const rag::Tree ended = follow("self-ask", budget, {{"max_calls", "2"}});
-  CHECK(ended.ending == Ending::budget);
+  CHECK(ended.ending == SearchFacts::Ending::budget);
   CHECK(ended.ledger.total().completions == 2);
 }
 
@@ -312,7 +313,7 @@ TEST_CASE("baselines sample as their publications do") {
       shown[option] = value;
     return shown["temperature"] + ' ' + shown["top_p"] + ' ' + shown["top_k"] + ' ' + shown["max_tokens"];
   };
-  for (const auto& baseline : method::baselines::all()) {
+  for (const auto& baseline : method::baselines::detail::all()) {
     CAPTURE(baseline.name);
     const bool thinks = baseline.name == "search-o1" || baseline.name == "ragent";
     CHECK(sampling(baseline.name).starts_with(thinks ? "0.7 0.8 20 " : "0 1 0 "));
@@ -329,7 +330,7 @@ TEST_CASE("worked examples stand before the question where a publication has the
     const auto without = method->prompts();
     method->options().set("shots", "2");
     const auto with = method->prompts();
-    for (const Purpose& purpose : with.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : with.protocol()->purposes) {
       const std::string& text = with.texts().find(purpose.name)->second;
       const bool answers = std::count(purpose.returns.begin(), purpose.returns.end(), "answer") > 0;
       CHECK((text.find("### Examples") < text.find("{question}")) == answers);
@@ -411,7 +412,7 @@ TEST_CASE("the first sentence ends where a sentence ends") {
 
 TEST_CASE("bad models cost a bounded number of calls, and give no answer of their own making") {
   for (const Habit habit : {Habit::repeats, Habit::never_stops, Habit::rambles, Habit::says_nothing, Habit::foreign})
-    for (const auto& baseline : method::baselines::all()) {
+    for (const auto& baseline : method::baselines::detail::all()) {
       CAPTURE(baseline.name);
       CAPTURE(static_cast<int>(habit));
       const rag::Tree tree = follow(baseline.name, Stubborn(habit));
@@ -424,7 +425,7 @@ TEST_CASE("bad models cost a bounded number of calls, and give no answer of thei
 
 TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") {
   for (const bool nothing : {true, false})
-    for (const auto& baseline : method::baselines::all()) {
+    for (const auto& baseline : method::baselines::detail::all()) {
       CAPTURE(baseline.name);
       const auto method = method::make_method(baseline.name);
       Scheduler scheduler;
@@ -450,7 +451,7 @@ TEST_CASE("with perfect skills and nothing known by heart, those that search ans
       .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .judge = 1};
   const std::set<std::string> agents{"deeprag", "hiprag", "iterdrag", "ragent", "search-o1", "search-r1", "self-ask"};
   const std::set<std::string> short_of_rounds_or_documents{"auto-rag", "ikea", "ircot"};
-  for (const auto& baseline : method::baselines::all()) {
+  for (const auto& baseline : method::baselines::detail::all()) {
     CAPTURE(baseline.name);
     const auto method = method::make_method(baseline.name);
     method->options().set("temperature", "0");
@@ -476,8 +477,8 @@ TEST_CASE("a repair is a call of the budget, which ends a path at the step that 
     const rag::Tree tree =
         follow("search-r1", Stubborn(Habit::rambles),
                {{"temperature", "1"}, {"repair", repair}, {"resample", resample}, {"max_calls", most}});
-    CHECK(tree.ending == Ending::budget);
-    const Costs& costs = tree.ledger.by_purpose().at("step");
+    CHECK(tree.ending == SearchFacts::Ending::budget);
+    const Ledger::Costs& costs = tree.ledger.by_purpose().at("step");
     CHECK(costs.repairs == (std::string(repair) == "true" ? costs.completions / 2 : 0));
     CHECK(costs.repaired == 0);
     CHECK(costs.unread == costs.completions);

@@ -14,7 +14,7 @@ namespace decex_form_test {
 using namespace espalier;
 using namespace espalier::testing;
 using Options = method::DecExRagOptions;
-using Environment = method::DecExRagEnvironment;
+using Environment = method::detail::DecExRagEnvironment;
 
 namespace {
 

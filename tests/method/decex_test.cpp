@@ -72,7 +72,7 @@ TEST_CASE("own knowledge strictly above the threshold skips retrieval; at the th
   model.on("rollout", "<answer>Paris now</answer>");
   const rag::Tree above = grow_decex({.threshold = 0.66}, model);
   REQUIRE(above.skips.size() == 2);
-  CHECK(above.skips[0].kind == method::DecExRagEnvironment::query);
+  CHECK(above.skips[0].kind == method::detail::DecExRagEnvironment::query);
   CHECK(above.ledger.total().retrievals == 0);
   const rag::Tree at = grow_decex({.threshold = 2.0 / 3}, model);
   CHECK(at.ledger.total().retrievals > 0);
@@ -91,7 +91,7 @@ TEST_CASE("two votes of three end the search, one does not, and an outvoted answ
     for (NodeId id = 1; id < tree.size(); ++id) {
       if (tree[id].reason == Reason::outvoted) {
         ++outvoted;
-        CHECK(tree[id].evaluated == (tree[id].kind == method::DecExRagEnvironment::answer));
+        CHECK(tree[id].evaluated == (tree[id].kind == method::detail::DecExRagEnvironment::answer));
       }
       if (tree[id].status == Status::terminal) rounds = tree.state(id).iterations();
     }
@@ -272,7 +272,7 @@ TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; comp
   const rag::Tree both = grow_decex({.always_expand_both = true}, model);
   std::size_t queries = 0;
   for (NodeId id = 1; id < both.size(); ++id)
-    if (both[id].kind == method::DecExRagEnvironment::query) {
+    if (both[id].kind == method::detail::DecExRagEnvironment::query) {
       ++queries;
       CHECK(both[id].reason == Reason::skipped);
       CHECK(both[id].evaluated);
@@ -290,8 +290,8 @@ TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; comp
       if (tree[id].parent == 1 && tree[id].status == Status::expanded) return tree[id].kind;
     return Kind(99);
   };
-  CHECK(kept(false) == method::DecExRagEnvironment::query);
-  CHECK(kept(true) == method::DecExRagEnvironment::own_answer);
+  CHECK(kept(false) == method::detail::DecExRagEnvironment::query);
+  CHECK(kept(true) == method::detail::DecExRagEnvironment::own_answer);
 }
 
 TEST_CASE("a document cannot answer: its tags are neutralised in prompts and never read") {
@@ -310,7 +310,7 @@ TEST_CASE("a document cannot answer: its tags are neutralised in prompts and nev
 
 TEST_CASE("a budget of calls ends the search") {
   const rag::Tree tree = grow_decex({.budget = {.calls = 10}}, searcher());
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.ledger.total().completions == 11);  // 3 sub-questions and their 8 rollouts; checked before each stage
 }
 

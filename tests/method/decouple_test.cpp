@@ -13,7 +13,7 @@ namespace decouple_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using method::Dual;
+using method::detail::Dual;
 using rag::SegmentKind;
 using testing::Scripted;
 
@@ -66,14 +66,15 @@ TEST_CASE("the two values average apart and steer by the search value, worked ou
   parent.visits = 4;
   child.visits = 2;
   child.total = {9, 1};
-  CHECK(method::DecoupleUct(1.4, false)(parent, child) == doctest::Approx(0.5 + 1.4 * std::sqrt(std::log(4.0) / 2)));
-  CHECK(method::DecoupleUct(1.4, true)(parent, child) ==
+  CHECK(method::detail::DecoupleUct(1.4, false)(parent, child) ==
+        doctest::Approx(0.5 + 1.4 * std::sqrt(std::log(4.0) / 2)));
+  CHECK(method::detail::DecoupleUct(1.4, true)(parent, child) ==
         doctest::Approx(0.25 + 1.4 * std::sqrt(std::log(4.0) / 2)));  // the published code's fault
   child.pending = 1;  // a simulation under way: a visit of -2, below every value
-  CHECK(method::DecoupleUct(1.4, false)(parent, child) ==
+  CHECK(method::detail::DecoupleUct(1.4, false)(parent, child) ==
         doctest::Approx((1 - 2) / 3.0 + 1.4 * std::sqrt(std::log(4.0) / 3)));
   child.visits = child.pending = 0;
-  CHECK(std::isinf(method::DecoupleUct(1.4, false)(parent, child)));
+  CHECK(std::isinf(method::detail::DecoupleUct(1.4, false)(parent, child)));
 }
 
 TEST_CASE("labelling, worked out by hand: judged steps, +1 and -1 for answers, means on the way up") {
@@ -246,7 +247,7 @@ TEST_CASE("what never finishes is made to answer") {
 
 TEST_CASE("nothing finished under a budget, or nothing that can be read: a forced answer, and no question is dropped") {
   const rag::Tree cut = run_it({{"max_calls", "3"}}, planner(), false);
-  CHECK(cut.ending == Ending::budget);
+  CHECK(cut.ending == SearchFacts::Ending::budget);
   CHECK(cut.ledger.by_purpose().at("forced_answer").completions == 1);
   const auto best = output::best_answer(cut);
   REQUIRE(best);

@@ -24,18 +24,18 @@ std::string thought_of(Spoken& spoken, const Protocol& protocol) {
   std::string before = spoken.said["thought"];
   before = std::string(rag::detail::trim(before));
   for (const char* role : {"thought", "reasoning"})
-    if (const Tag* tag = protocol.tag(role)) {
+    if (const Protocol::Tag* tag = protocol.tag(role)) {
       rag::detail::erase_all(before, tag->open);
       if (tag->close != "\n") rag::detail::erase_all(before, tag->close);
     }
   std::string thought(rag::detail::trim(spoken.said["think"]));
   before = std::string(rag::detail::trim(before));
   if (!thought.empty() && !before.empty()) thought += '\n';
-  return rag::restore(thought + before);
+  return rag::detail::restore(thought + before);
 }
 
 /// Checks random replies of a purpose. Returns the first one that is read as something else, "" = none.
-std::string misread(const Protocol& protocol, const Purpose& purpose, std::uint64_t count) {
+std::string misread(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint64_t count) {
   const Grammar grammar(protocol, purpose, 64);
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     Spoken spoken(grammar.form(), seed);
@@ -43,7 +43,7 @@ std::string misread(const Protocol& protocol, const Purpose& purpose, std::uint6
     if (!reply) return "unread: " + spoken.text;
     const auto said = spoken.said.find(purpose.returns.empty() ? "line" : reply->tag);
     if (said == spoken.said.end()) return "read as " + reply->tag + ": " + spoken.text;
-    if (reply->content != rag::restore(rag::detail::trim(said->second)))
+    if (reply->content != rag::detail::restore(rag::detail::trim(said->second)))
       return "read as '" + reply->content + "': " + spoken.text;
     if (spoken.said.contains("thought") && !protocol.tag(said->first)->open.empty() &&
         reply->thought != thought_of(spoken, protocol))
@@ -52,7 +52,7 @@ std::string misread(const Protocol& protocol, const Purpose& purpose, std::uint6
   return "";
 }
 
-Protocol of(std::vector<Tag> tags, std::vector<std::string> returns, ScoreForm scores = {}) {
+Protocol of(std::vector<Protocol::Tag> tags, std::vector<std::string> returns, Protocol::ScoreForm scores = {}) {
   return {"test", {{"p", {}, std::move(returns), scores}}, std::move(tags)};
 }
 bool fits(const Protocol& protocol, const std::string& text, std::uint32_t max_tokens = 64) {
@@ -64,7 +64,7 @@ bool fits(const Protocol& protocol, const std::string& text, std::uint32_t max_t
 TEST_CASE("random replies of the grammar of every purpose of every method are read as what they say") {
   for (const std::string& name : method::method_names()) {
     const auto protocol = method::make_method(name)->prompts().protocol();
-    for (const Purpose& purpose : protocol->purposes) {
+    for (const Protocol::Purpose& purpose : protocol->purposes) {
       INFO(name, " ", purpose.name);
       CHECK(misread(*protocol, purpose, 10'000) == "");
     }
@@ -171,7 +171,7 @@ TEST_CASE("a grammar in its dialects") {
         R"({"type":"object","properties":{"reply":{"type":"string","pattern":"^[ \\t\\n\\r]{0,8}[^\\t\\n\\r <])"
         R"((?:[A-Za-z]{0,5}[^\\n<A-Za-z]|[A-Za-z]{6}){0,5}[A-Za-z]{0,5}$"}},)"
         R"("required":["reply"],"additionalProperties":false})");
-  const Grammar digits(of({{"answer", "0123", "abd"}}, {"answer"}), Purpose{"p", {}, {"answer"}}, 9);
+  const Grammar digits(of({{"answer", "0123", "abd"}}, {"answer"}), Protocol::Purpose{"p", {}, {"answer"}}, 9);
   CHECK(digits.gbnf().find("[A-Zb-z]{6}") != std::string::npos);  // the beginning of a mark is no plain letter
   const Protocol tag = of({{"answer", "$(", ")"}}, {"answer"});
   const Grammar marked(tag, tag.purposes[0], 6000);
@@ -179,8 +179,9 @@ TEST_CASE("a grammar in its dialects") {
   CHECK(marked.gbnf().find("{375}") != std::string::npos);
   CHECK(marked.gbnf().find("{0,4000}") == std::string::npos);  // servers refuse so many
   CHECK(marked.regex().find("\\$\\(") != std::string::npos);
-  CHECK_THROWS_WITH(Grammar(of({{"answer", "\u3010", "\u3011"}}, {"answer"}), Purpose{"p", {}, {"answer"}}, 9),
-                    "no grammar can be made of the tag 'answer': its marks are not ASCII");
+  CHECK_THROWS_WITH(
+      Grammar(of({{"answer", "\u3010", "\u3011"}}, {"answer"}), Protocol::Purpose{"p", {}, {"answer"}}, 9),
+      "no grammar can be made of the tag 'answer': its marks are not ASCII");
 }
 
 }  // namespace grammar_test

@@ -3,7 +3,7 @@
 #include <espalier/method/baselines/face.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 
@@ -78,13 +78,13 @@ TEST_CASE("an answer may spend what the answers before it have left, and one tha
   const rag::Tree tree = scheduler.run(method::answer(*method, rag::State(rag::Question{"q", "Which?"}), 1));
   CHECK(tree.ledger.total().completions == 30);
   CHECK(output::best_answer(tree)->text == "Paris");
-  CHECK(tree.ending == Ending::done);  // its first answer was not cut
+  CHECK(tree.ending == SearchFacts::Ending::done);  // its first answer was not cut
 }
 
 TEST_CASE("a budget counts what was spent before a search") {
   Budget budget;
   budget.calls = 3;
-  rag::Tree tree(rag::State(rag::Question{"q", "?"}).after(Spending({.completions = 2}, 0)), Seed(1));
+  rag::Tree tree(rag::State(rag::Question{"q", "?"}).after(Ledger::Spending({.completions = 2}, 0)), Seed(1));
   CHECK_FALSE(budget.spent(tree, 0));
   tree.ledger["step"].completions = 1;
   CHECK(budget.spent(tree, 0));
@@ -94,7 +94,7 @@ TEST_CASE("a budget counts what was spent before a search") {
   budget.seconds = 5;
   budget.clock = [] { return 2.0; };
   CHECK_FALSE(budget.spent(tree, 0, 1));
-  CHECK(budget.spent(rag::Tree(rag::State(rag::Question{"q", "?"}).after(Spending({}, 4)), Seed(1)), 0, 1));
+  CHECK(budget.spent(rag::Tree(rag::State(rag::Question{"q", "?"}).after(Ledger::Spending({}, 4)), Seed(1)), 0, 1));
 }
 
 TEST_CASE("AirRAG spends its budget on more rollouts of one tree") {
@@ -113,7 +113,7 @@ TEST_CASE("AirRAG spends its budget on more rollouts of one tree") {
     CHECK_FALSE(method->budget_to_match());
     const rag::Tree tree = scheduler.run(method::answer(*method, rag::State(world.examples().front().question), 1));
     CHECK(output::best_answer(tree));
-    CHECK(tree.ending == Ending::done);
+    CHECK(tree.ending == SearchFacts::Ending::done);
     return std::pair(tree.ledger.total().completions, tree.steps);
   };
   const auto [once, one] = calls(false, "40");

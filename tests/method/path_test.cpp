@@ -1,4 +1,4 @@
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using testing::Scripted;
 namespace {
 
 rag::PromptSet prompts() {
-  return method::prompt_set(
+  return method::baselines::detail::prompt_set(
       {"p",
        {{"step", {"question", "history"}, {"search", "answer"}}, {"free", {"documents", "history"}, {"sub_answer"}}},
        {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},
@@ -101,7 +101,7 @@ TEST_CASE("a reply that cannot be read is drawn again, then closes the path with
 TEST_CASE("a budget closes the path, and each call has a place of its own") {
   const auto [tree, shown] = walk({"<s>one</s>"}, {.calls = 2}, ask_thrice);
   CHECK(shown.size() == 2);
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.size() == 3);
 }
 

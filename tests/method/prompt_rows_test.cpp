@@ -174,7 +174,7 @@ TEST_CASE("DecEx-RAG: each row has a prompt that was asked for its purpose, and 
     CHECK(policy == few.size());
     CHECK(rows.size() > few.size());
   }
-  for (const Purpose& purpose : method::decex_protocol()->purposes) {
+  for (const Protocol::Purpose& purpose : method::detail::decex_protocol()->purposes) {
     CAPTURE(purpose.name);
     CHECK(purposes[purpose.name] > 0);
   }

@@ -1,6 +1,6 @@
 #include <espalier/method/all.hpp>
-#include <espalier/rag/copyable.hpp>
-#include <espalier/rag/repair.hpp>
+#include <espalier/rag/detail/copyable.hpp>
+#include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ TEST_CASE("no built-in prompt holds a text between returned marks that a model c
   for (const std::string& name : method::method_names()) {
     CAPTURE(name);
     const rag::PromptSet set = method::make_method(name)->prompts();
-    for (const Purpose& purpose : set.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : set.protocol()->purposes) {
       CAPTURE(purpose.name);
       const std::string& text = set.texts().at(purpose.name);
       CHECK(copyable(text, *set.protocol(), purpose) == Found());
@@ -82,7 +82,7 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
       {method::reasonrag_prompts(), method::detail::reasonrag_examples()}};
   for (const auto& [prompts, examples] : methods) {
     CAPTURE(prompts.protocol()->method);
-    for (const Purpose& purpose : prompts.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       CAPTURE(purpose.name);
       const std::string& text = prompts.texts().at(purpose.name);
       const std::size_t last = text.rfind("\n### ") + 5;

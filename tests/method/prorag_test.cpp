@@ -1,6 +1,6 @@
+#include <espalier/method/prorag/detail/guide.hpp>
+#include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/face.hpp>
-#include <espalier/method/prorag/guide.hpp>
-#include <espalier/method/prorag/judge.hpp>
 #include <espalier/output/chain.hpp>
 
 #include "scripted.hpp"
@@ -65,12 +65,12 @@ class Bench {
     example.gold = {"Paris"};
     return run(search(rag::State(example), 7));
   }
-  rag::Tree answer(const method::ProGuideOptions& guide, const ProRagOptions& options = {}) {
-    method::ProRagGuide policy(guide, options, loop_);
+  rag::Tree answer(const method::detail::ProGuideOptions& guide, const ProRagOptions& options = {}) {
+    method::detail::ProRagGuide policy(guide, options, loop_);
     return run(policy(rag::State(rag::Question{"q1", "Capital of France?"}), 7));
   }
-  rag::Tree judged(const method::ProJudgeOptions& options, rag::Tree tree) {
-    method::ProRagJudge judge(options, sampler());
+  rag::Tree judged(const method::detail::ProJudgeOptions& options, rag::Tree tree) {
+    method::detail::ProRagJudge judge(options, sampler());
     return run(with(&judge, std::move(tree)));
   }
   rag::Tree scored(rag::Tree tree) {
@@ -79,7 +79,7 @@ class Bench {
   }
 
  private:
-  static Task<rag::Tree> with(method::ProRagJudge* judge, rag::Tree tree) {
+  static Task<rag::Tree> with(method::detail::ProRagJudge* judge, rag::Tree tree) {
     co_await (*judge)(&tree);
     co_return tree;
   }
@@ -250,7 +250,7 @@ TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and
   model.on("judge", [&](const Prompt& p) {
     prompts.push_back(p.text());
     CHECK(std::count_if(p.body().spans.begin(), p.body().spans.end(),
-                        [](const Span& s) { return s.name == "candidate"; }) == 2);
+                        [](const PromptBody::Span& s) { return s.name == "candidate"; }) == 2);
     return "The first looks it up. <preference> 1 over 2 </preference>";
   });
   Bench bench(model);
@@ -288,7 +288,7 @@ TEST_CASE("a judge compares every two siblings in a call of their own, and each 
   Bench bench(model);
   const rag::Tree grown = bench.search(options);
   REQUIRE(grown.size() == 4);
-  const rag::Tree tree = bench.judged({.compare = method::ProJudgeOptions::Compare::pairs}, grown);
+  const rag::Tree tree = bench.judged({.compare = method::detail::ProJudgeOptions::Compare::pairs}, grown);
   CHECK(asked == 3);  // 3 siblings make 3 pairs: 1 over 2, 1 over 3, and none
   CHECK(tree.annotation("preferred_over", 1) == 2);
   CHECK(tree.annotation("preferred_over.2", 1) == 3);
@@ -373,7 +373,7 @@ TEST_CASE("a process reward sees the history before a step with its documents, a
 }
 
 TEST_CASE("inference follows the policy, the best of n paths, or a beam by process rewards") {
-  using Guide = method::ProGuideOptions::Guide;
+  using Guide = method::detail::ProGuideOptions::Guide;
   ProRagOptions options;
   options.samples = 2;
   const rag::Tree plain = Bench(script()).answer({}, options);

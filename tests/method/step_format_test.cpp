@@ -12,7 +12,7 @@ using rag::SegmentKind;
 
 namespace {
 
-const Protocol& protocol() { return *method::prorag_protocol(); }
+const Protocol& protocol() { return *method::detail::prorag_protocol(); }
 rag::Segment words(SegmentKind kind) { return {kind, rag::ModelText("w")}; }
 
 }  // namespace

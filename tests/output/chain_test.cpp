@@ -1,5 +1,5 @@
-#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/detail/answers.hpp>
 
 #include "small_tree.hpp"
 #include <doctest/doctest.h>
@@ -98,14 +98,14 @@ TEST_CASE("if no chain is complete, the rollouts of the best node vote") {
   t.evaluate(1, {{"Oslo", 0.25}, {"Paris", 0.25}});
   t.evaluate(2, {{"Oslo", 0}, {"The Rome", 1}, {"", 0}, {"rome!", 1}});  // mean 0.5; two answers for "rome"
   t.evaluate(3, {{"", 1}});                                              // worth more, but answered nothing
-  t.tree.ending = Ending::budget;
+  t.tree.ending = SearchFacts::Ending::budget;
   const auto best = output::best_answer(t.tree);
   REQUIRE(best);
   CHECK(best->node == 2);
   CHECK(best->text == "The Rome");
   CHECK(best->value == 0.5);
   CHECK_FALSE(best->complete);
-  const auto row = output::answer_row(t.record());
+  const auto row = output::detail::answer_row(t.record());
   CHECK(row.status == "budget");
   CHECK(row.em == 1.0);
 }
@@ -119,7 +119,7 @@ TEST_CASE("at a tie of votes the first answer is taken") {
 
 TEST_CASE("an answer's row holds the scores, the status and the logical costs") {
   std::string out;
-  output::detail::append_answer_row(output::answer_row(two_rounds("", "the Zurich town").record()), out);
+  output::detail::append_answer_row(output::detail::answer_row(two_rounds("", "the Zurich town").record()), out);
   // "zurich town" against "zurich": precision 1/2, recall 1, F1 2/3; the gold stands in it.
   CHECK(
       out ==
@@ -132,7 +132,7 @@ TEST_CASE(
     "a null prediction scores 0, a search without gold has no scores, an open question has neither scores nor costs") {
   SmallTree none({"Rome"});
   none.add_malformed(0, SegmentKind::answer, "no tag");
-  const auto null_row = output::answer_row(none.record());
+  const auto null_row = output::detail::answer_row(none.record());
   CHECK_FALSE(null_row.answer);
   CHECK(null_row.status == "failed");
   CHECK(null_row.error == "no reply of the model could be read as an answer");
@@ -142,21 +142,21 @@ TEST_CASE(
   none.tree.ledger["own_answer"] = {4, 40, 8, 0, 1};
   none.tree.ledger["rollout"] = {6, 60, 12, 0, 0};
   for (int i = 0; i < 3; ++i)
-    none.tree.ledger.add_unread("rollout", Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
-  CHECK(output::answer_row(none.record()).error ==
+    none.tree.ledger.add_unread("rollout", Ledger::Unread("I would say\n\"Rome\".", 0, Seed(1).child(1), 0));
+  CHECK(output::detail::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 3 of 6 completions of 'rollout' could not be read; the "
         "first: \"I would say\n\"Rome\".\"");
-  none.tree.ledger.add_unread("rollout", Unread("", 32, Seed(1), 0));
-  CHECK(output::answer_row(none.record()).error ==
+  none.tree.ledger.add_unread("rollout", Ledger::Unread("", 32, Seed(1), 0));
+  CHECK(output::detail::answer_row(none.record()).error ==
         "no reply of the model could be read as an answer: 4 of 6 completions of 'rollout' could not be read, 1 of "
         "them cut by max_tokens; "
         "the first, cut at max_tokens=32, is empty");
-  none.tree.ending = Ending::budget;
-  CHECK(output::answer_row(none.record()).status == "budget");
+  none.tree.ending = SearchFacts::Ending::budget;
+  CHECK(output::detail::answer_row(none.record()).status == "budget");
 
   SmallTree unknown({});
   unknown.add(0, SegmentKind::answer, "Rome");
-  const auto blind = output::answer_row(unknown.record());
+  const auto blind = output::detail::answer_row(unknown.record());
   CHECK(blind.answer == "Rome");
   CHECK(blind.status == "done");
   CHECK_FALSE(blind.em);

@@ -31,7 +31,7 @@ std::string refusal(const std::string& bytes, bool passages = false) {
   return "";
 }
 
-std::vector<rag::Example> questions(const std::string& bytes, output::ReadOptions options = {}) {
+std::vector<rag::Example> questions(const std::string& bytes, output::detail::ReadOptions options = {}) {
   const TemporaryFolder folder;
   write_bytes(folder / "f.jsonl", bytes);
   return read_questions(folder / "f.jsonl", options);

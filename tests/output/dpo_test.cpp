@@ -152,7 +152,7 @@ TEST_CASE("a tree stopped by its budget still gives the pairs on the way to its 
   t.add(0, SegmentKind::sub_question, "b?");
   t.evaluate(1, {{"x", 1}});
   t.evaluate(2, {{"y", 0}});
-  t.tree.ending = Ending::budget;
+  t.tree.ending = SearchFacts::Ending::budget;
   CHECK(pairs_of(rows_of(dpo(t))) == "execution/termination 1>2\n");
   SmallTree empty({"x"});
   CHECK(dpo(empty).empty());

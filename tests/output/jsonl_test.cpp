@@ -1,5 +1,5 @@
-#include <espalier/output/flat_json.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>

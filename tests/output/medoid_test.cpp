@@ -1,4 +1,4 @@
-#include <espalier/output/medoid.hpp>
+#include <espalier/output/detail/medoid.hpp>
 
 #include <doctest/doctest.h>
 

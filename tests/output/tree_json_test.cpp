@@ -1,4 +1,4 @@
-#include <espalier/output/answers.hpp>
+#include <espalier/output/detail/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>
@@ -86,7 +86,7 @@ void check_equal(const rag::Tree& a, const rag::Tree& b) {
 
 std::string all_outputs(const output::TreeRecord& record) {
   std::string out;
-  output::detail::append_answer_row(output::answer_row(record), out);
+  output::detail::append_answer_row(output::detail::answer_row(record), out);
   output::append_sft_rows(record, short_prompts(), {}, out);
   output::append_dpo_rows(record, short_prompts(), {}, out);
   return out;
@@ -101,7 +101,7 @@ TEST_CASE("a tree is one line of JSON in the documented form") {
   t.evaluate(1, {{"Bern", 1}, {"", 0}});
   t.evaluate(2, {{"", 1}});
   t.tree.prune(2, Reason::budget);
-  t.tree.ending = Ending::budget;
+  t.tree.ending = SearchFacts::Ending::budget;
   t.tree.skips.push_back({1, 17});
   t.tree.ledger["rollout"] = {2, 30, 4, 0};
   // Node 1 was visited by its own evaluation (1/2) and its child's (1).
@@ -148,12 +148,12 @@ TEST_CASE("a tree that was written and read is the same tree, and writes the sam
           .with(rag::Segment(Passages{Passage("d9", "", "nine", 0.1), document("d3", "Nothing here.")}))
           .with(rag::Segment(SegmentKind::own_answer, rag::ModelText("own")));
   t.tree.rollouts.push_back({9, end, 0.3});
-  t.tree.ledger.add_unread("rollout", Unread("\x1b[31m <script>\n\"é\"", 512, Seed(3), 1));
-  t.tree.ledger.add_unread("termination", Unread("", 0, Seed(3), 1));
+  t.tree.ledger.add_unread("rollout", Ledger::Unread("\x1b[31m <script>\n\"é\"", 512, Seed(3), 1));
+  t.tree.ledger.add_unread("termination", Ledger::Unread("", 0, Seed(3), 1));
   const std::string before = written(t.record());
   for (const char* name : {"cut_read", "refused", "repairs", "repaired", "constrained"})
     CHECK(before.find('"' + std::string(name) + '"') == std::string::npos);  // none where it is 0
-  t.tree.ledger["judge"] = Costs{9, 80, 70, 0, 5, 1, 2, 3, 4, 1, 6};
+  t.tree.ledger["judge"] = Ledger::Costs{9, 80, 70, 0, 5, 1, 2, 3, 4, 1, 6};
   const std::string line = written(t.record());
   CHECK(line.find(R"("judge":{"completions":9,"prompt_tokens":80,"completion_tokens":70,"retrievals":0,"unread":5,)"
                   R"("cut":1,"cut_read":2,"refused":3,"repairs":4,"repaired":1,"constrained":6})") !=
@@ -323,7 +323,7 @@ TEST_CASE("annotations, notices, conclusions and lists of queries survive the fi
   const NodeId query = small.add(split, SegmentKind::query, "q", "", 1, {document("1", "x")});
   const NodeId told = small.add(query, SegmentKind::sub_answer, "</answer> she");
   rag::Tree& tree = small.tree;
-  tree.state(query) = tree.state(query).with(rag::Segment(rag::Notice("be brief")));
+  tree.state(query) = tree.state(query).with(rag::Segment(rag::Segment::Notice("be brief")));
   tree.state(told) = tree.state(query).with(rag::Segment(SegmentKind::sub_answer, rag::ModelText("</answer> she")));
   tree.annotate("plan", query, -0.25);
   tree.annotate("plan", told, 1);

@@ -1,5 +1,5 @@
-#include <espalier/output/jsonl.hpp>
-#include <espalier/output/work_folder.hpp>
+#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/output/detail/work_folder.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -15,7 +15,7 @@ struct Two {  // a value of two parts
   Two operator*(double by) const { return {first * by, second * by}; }
   friend double utility(const Two& v) { return v.second; }
 };
-static_assert(SearchValue<Two> && SearchValue<double>);
+static_assert(espalier::detail::SearchValue<Two> && espalier::detail::SearchValue<double>);
 static_assert(Backup<MeanBackup, Tree<int, int>> && Backup<DiscountedBackup, Tree<int, int, Two>>);
 
 /// root 0 -> 1 -> 2, root -> 3

@@ -17,8 +17,9 @@ namespace contest_test {
 
 using namespace espalier;
 
-static_assert(ContestRule<Curtailment> && ContestRule<Halving> && ContestRule<ConsistencyStop> && ContestRule<KlLucb>);
-static_assert(ContestRule<AnyContestRule>);
+static_assert(detail::ContestRule<Curtailment> && detail::ContestRule<Halving> &&
+              detail::ContestRule<ConsistencyStop> && detail::ContestRule<KlLucb>);
+static_assert(detail::ContestRule<detail::AnyContestRule>);
 
 namespace {
 
@@ -34,7 +35,7 @@ struct Played {
 };
 
 /// Plays a contest to its end. A candidate never draws more than it has.
-template <ContestRule Rule>
+template <detail::ContestRule Rule>
 Played play(Rule rule, const std::vector<Rewards>& all) {
   Played played;
   for (const Rewards& rewards : all) played.tallies.push_back({0, 0, static_cast<std::uint32_t>(rewards.size())});

@@ -78,7 +78,7 @@ TEST_CASE("a search stops by its rule and is not said to have run out of anythin
               AnswerShare({.share = 0.5, .at_least = 2}, arm));
   const auto by_share = shared.search(env, env.root(), Seed(1));
   CHECK(by_share.steps == 2);  // both arms were pulled once: each has one answer of two
-  CHECK(by_share.ending == Ending::done);
+  CHECK(by_share.ending == SearchFacts::Ending::done);
   CHECK(shared.search(env, env.root(), Seed(2)).steps == 2);  // no tree inherits another's answers
   Mcts entropy({.simulations = 1000, .width = 2}, pays, Uct({.w = 0.1}), MeanBackup(),
                VisitEntropy({.below = 0.4, .at_least = 4}));

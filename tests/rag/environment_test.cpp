@@ -55,12 +55,12 @@ TEST_CASE("what makes two actions equal is their text, or their normal form") {
   model.on("rollout", [](const Prompt& p) {
     return p.sample() == 0 ? "<answer>The Danube!</answer>" : "<answer>danube</answer>";
   });
-  for (const rag::Dedup dedup : {rag::Dedup::exact, rag::Dedup::normalised}) {
+  for (const rag::Environment::Dedup dedup : {rag::Environment::Dedup::exact, rag::Environment::Dedup::normalised}) {
     Bench bench(model, {.sampling = {.temperature = 1}}, {.dedup = dedup});
     const rag::State state(rag::Question{"q", "Which river?"});
     const auto drawn =
         bench.scheduler.run(bench.loop.propose(state, bench.loop.kinds(state).front(), 2, bench.context()));
-    CHECK((drawn[0].action == drawn[1].action) == (dedup == rag::Dedup::normalised));
+    CHECK((drawn[0].action == drawn[1].action) == (dedup == rag::Environment::Dedup::normalised));
     CHECK(drawn[0].action.text == "The Danube!");
   }
 }

@@ -30,7 +30,8 @@ TEST_CASE("spans are exactly the places of slots and segments") {
   const std::string& text = body->messages.back().content;
   CHECK(text == "Q: a &lt; b?! {unknown} {\n<s> who &lt; what </s>\nDocs 1: \"T\"\n&lt;b>\nEND");
   std::vector<std::pair<std::string, std::string>> spans;
-  for (const Span& span : body->spans) spans.emplace_back(span.name, text.substr(span.begin, span.end - span.begin));
+  for (const PromptBody::Span& span : body->spans)
+    spans.emplace_back(span.name, text.substr(span.begin, span.end - span.begin));
   const std::vector<std::pair<std::string, std::string>> expected{
       {"question", "a &lt; b?"},
       {"history", "<s> who &lt; what </s>\nDocs 1: \"T\"\n&lt;b>\n"},
@@ -46,7 +47,7 @@ TEST_CASE("a value that looks like a slot is not filled again") {
 }
 
 TEST_CASE("an empty history says so") {
-  CHECK(render_history(Transcript(), *method::decex_protocol()).text == "(nothing yet)\n");
+  CHECK(render_history(Transcript(), *method::detail::decex_protocol()).text == "(nothing yet)\n");
 }
 
 TEST_CASE("prompts are replaced from files; wrong names and missing slots are named") {

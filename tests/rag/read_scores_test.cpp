@@ -9,7 +9,7 @@ using namespace espalier::rag;
 using namespace espalier::rag::detail;
 
 TEST_CASE("scores are numbers in the declared range, as many as declared, and nothing else") {
-  const ScoreForm percent{0, 100, 1}, pair{-1, 1, 2};
+  const Protocol::ScoreForm percent{0, 100, 1}, pair{-1, 1, 2};
   CHECK(read_scores("85", percent) == std::vector<double>{85});
   CHECK(read_scores(" 7.5\n", percent) == std::vector<double>{7.5});
   CHECK(read_scores("+0", percent) == std::vector<double>{0});

@@ -1,4 +1,4 @@
-#include <espalier/rag/read_verdict.hpp>
+#include <espalier/rag/detail/read_verdict.hpp>
 
 #include <doctest/doctest.h>
 

@@ -17,7 +17,7 @@ Transcript every_kind() {
       .append(said(SegmentKind::query, "who (early)"))
       .append(Segment(Passages{Passage("1", "T<", "x"), Passage("2", "U", "y")}))
       .append(said(SegmentKind::sub_answer, "her"))
-      .append(Segment(Notice("be brief")))
+      .append(Segment(Segment::Notice("be brief")))
       .append(said(SegmentKind::answer, "she"));
 }
 
@@ -46,7 +46,7 @@ TEST_CASE(
         "Follow up: who\nSearch[who (early)]\n<docs>\nDoc 1(Title: T&lt;) x\nDoc 2(Title: U) y\n</docs>\n<sub> her "
         "</sub>\nFinish(she)\n");
   std::vector<std::string> spans;
-  for (const Span& span : out.spans)
+  for (const PromptBody::Span& span : out.spans)
     spans.push_back(span.name + "=" + out.text.substr(span.begin, span.end - span.begin));
   CHECK(spans == std::vector<std::string>{"sub_question=who", "query=who (early)", "document=T&lt;) x", "document=U) y",
                                           "sub_answer=her", "answer=she"});

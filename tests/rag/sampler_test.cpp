@@ -104,7 +104,7 @@ TEST_CASE("the ledger counts every completion by purpose, those that could not b
   const auto drawn =
       bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, bench.context()));
   CHECK(drawn[0].reply);
-  const Costs& costs = bench.ledger.by_purpose().at("own_answer");  // three, and one again; each 10 + 2 tokens
+  const Ledger::Costs& costs = bench.ledger.by_purpose().at("own_answer");  // three, and one again; each 10 + 2 tokens
   CHECK(costs.completions == 4);
   CHECK(costs.prompt_tokens == 40);
   CHECK(costs.completion_tokens == 8);
@@ -121,7 +121,8 @@ TEST_CASE(
     std::vector<Completion> replies;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       replies.emplace_back(said.at(next++));
-      if (replies.back().text == "cut" || replies.back().text.empty()) replies.back().finish = Finish::length;
+      if (replies.back().text == "cut" || replies.back().text.empty())
+        replies.back().finish = Completion::Finish::length;
     }
     return replies;
   });
@@ -130,11 +131,11 @@ TEST_CASE(
   Ledger ledger;
   (void)scheduler.run(
       sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
-  const Costs& costs = ledger.by_purpose().at("own_answer");
+  const Ledger::Costs& costs = ledger.by_purpose().at("own_answer");
   CHECK(costs.completions == 5);  // three, and the two that could not be read once more
   CHECK(costs.unread == 4);
   CHECK(costs.cut == 2);
-  CHECK(ledger.first_unread().at("own_answer") == Unread("first", 0, Seed(), 0));
+  CHECK(ledger.first_unread().at("own_answer") == Ledger::Unread("first", 0, Seed(), 0));
   said = {"cut", "cut"}, next = 0;
   (void)scheduler.run(
       sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 3, &ledger)));
@@ -182,7 +183,7 @@ TEST_CASE("with tools a prompt says which to call, and stops at no mark; purpose
 
 TEST_CASE("a repair shows the model its reply and names the marks; only what it cannot mend is drawn again") {
   std::vector<std::tuple<bool, std::uint64_t, std::uint32_t>> asked;
-  std::vector<Message> repair;
+  std::vector<PromptBody::Message> repair;
   Scripted model;
   model.on("rollout", [&](const Prompt& p) -> std::string {
     const bool again = p.body().messages.size() == 3;
@@ -221,7 +222,7 @@ TEST_CASE("a repair shows the model its reply and names the marks; only what it 
         "Your reply had no <search></search> or <answer></answer> that could be read. Write again: one query inside "
         "<search></search>, or the answer, as short as it can be, inside <answer></answer>.");
 
-  const Costs& costs = bench.ledger.by_purpose().at("rollout");  // a repair is a completion of the same purpose
+  const Ledger::Costs& costs = bench.ledger.by_purpose().at("rollout");  // a repair is a completion of the same purpose
   CHECK(bench.ledger.by_purpose().size() == 1);
   CHECK(costs.completions == 7);
   CHECK(costs.completion_tokens == 14);
@@ -291,7 +292,7 @@ TEST_CASE("replies that max_tokens cut are counted, read or not") {
       replies.emplace_back(prompt.sample() == 0   ? "<answer>x</answer> and"
                            : prompt.sample() == 1 ? "so"
                                                   : "<answer>y</answer>");
-      if (prompt.sample() < 2) replies.back().finish = Finish::length;
+      if (prompt.sample() < 2) replies.back().finish = Completion::Finish::length;
     }
     return replies;
   });
@@ -299,7 +300,7 @@ TEST_CASE("replies that max_tokens cut are counted, read or not") {
   Ledger ledger;
   (void)scheduler.run(
       sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
-  const Costs& costs = ledger.by_purpose().at("own_answer");
+  const Ledger::Costs& costs = ledger.by_purpose().at("own_answer");
   CHECK(costs.completions == 3);
   CHECK(costs.cut == 1);
   CHECK(costs.cut_read == 1);
@@ -312,11 +313,11 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   const auto note = [&](const Prompt& p) { return grammars[p.purpose()] = p.sampling().grammar, "<answer>x</answer>"; };
   model.on("own_answer", note).on("rollout", note);
   rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}};
-  options.constrain = {{"own_answer", rag::Constrain::on}, {"rollout", rag::Constrain::off}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"})
     bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("Who?")}}, 1, bench.context()));
-  const auto protocol = method::decex_protocol();
+  const auto protocol = method::detail::decex_protocol();
   CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
   CHECK(grammars["rollout"] == "");
   CHECK(bench.ledger.execution.ungoverned.empty());
@@ -331,7 +332,7 @@ TEST_CASE("a draft that cannot be read is shown to the model, which gives its re
     return p.sampling().grammar.empty() ? "It is <b>Paris</b>." : "<answer>Paris</answer>";
   });
   rag::Sampler::Options options{.sampling = {.temperature = 0.7}};
-  options.constrain = {{"own_answer", rag::Constrain::draft}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::draft}};
   Bench bench(model, options);
   const auto drawn = bench.scheduler.run(
       bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
@@ -357,7 +358,7 @@ TEST_CASE("whole replies that break their grammar are counted: the server ignore
   Scripted model;
   model.on("own_answer", [](const Prompt&) { return "Paris"; });
   rag::Sampler::Options options{.sampling = {.temperature = 0}};
-  options.constrain = {{"own_answer", rag::Constrain::on}};
+  options.constrain = {{"own_answer", rag::Sampler::Constrain::on}};
   Bench bench(model, options);
   bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
   CHECK(bench.ledger.execution.ungoverned == std::map<std::string, std::uint64_t>{{"own_answer", 2}});

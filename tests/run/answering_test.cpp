@@ -1,4 +1,4 @@
-#include <espalier/run/answering.hpp>
+#include <espalier/run/detail/answering.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -39,7 +39,7 @@ class Asked {
 /// The best answers by id; "" where there is none.
 using Answers = std::map<std::uint64_t, std::string>;
 
-run::Answering::Done into(Answers& answers) {
+run::detail::Answering::Done into(Answers& answers) {
   return [&answers](std::uint64_t id, std::uint64_t, Outcome<rag::Tree> outcome) {
     const auto best = output::best_answer(outcome.value());
     answers[id] = best ? best->text : "";
@@ -52,13 +52,13 @@ TEST_CASE("questions that come while others are open get the answers that they g
   const Asked world;
   Answers alone;
   for (std::size_t i = 0; i < world.questions.size(); ++i) {
-    run::Answering answering(world.settings());
+    run::detail::Answering answering(world.settings());
     answering.ask(i, world.questions[i], 1);
     answering.stop();
     answering.run(into(alone));
   }
   Answers together;
-  run::Answering answering(world.settings());
+  run::detail::Answering answering(world.settings());
   std::thread asker([&] {
     for (std::size_t i = world.questions.size(); i-- > 0;) answering.ask(i, world.questions[i], 1);
     answering.stop();
@@ -71,7 +71,7 @@ TEST_CASE("questions that come while others are open get the answers that they g
 
 TEST_CASE("a question that was cancelled is dropped, before its start and from within, and the others end") {
   const Asked world;
-  run::Answering answering(world.settings());
+  run::detail::Answering answering(world.settings());
   for (std::size_t i = 0; i < 4; ++i) answering.ask(i, world.questions[i], 1);
   answering.cancel(1);
   answering.stop();
@@ -89,10 +89,10 @@ TEST_CASE("a question that was cancelled is dropped, before its start and from w
 TEST_CASE("bad options are refused by name before anything is loaded") {
   run::Settings s = Asked().settings();
   s.set = {{"documents", "0"}};
-  CHECK_THROWS_WITH_AS(run::Answering{s}, doctest::Contains("'documents' is 0"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(run::detail::Answering{s}, doctest::Contains("'documents' is 0"), std::invalid_argument);
   s.set = {};
   s.method = "decexx";
-  CHECK_THROWS_WITH_AS(run::Answering{s}, doctest::Contains("did you mean 'decex'"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(run::detail::Answering{s}, doctest::Contains("did you mean 'decex'"), std::invalid_argument);
 }
 
 }  // namespace answering_test

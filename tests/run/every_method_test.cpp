@@ -97,7 +97,7 @@ TEST_CASE("what the simulated model says fits the grammar of its prompt, for eve
     std::vector<Completion> replies = simulated(prompts);
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       const PromptBody& body = prompts[i].body();
-      const Purpose& purpose = *body.protocol->purpose(body.purpose);
+      const Protocol::Purpose& purpose = *body.protocol->purpose(body.purpose);
       auto& [form, seen] = known[body.protocol->method + "." + purpose.name];
       if (!form) form = Grammar(*body.protocol, purpose, 512).form();
       if (++seen > 10) continue;
@@ -169,7 +169,7 @@ TEST_CASE("the fuzzers know every mark of every method") {
   const std::string dictionary{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   for (const std::string& name : method::method_names()) {
     const rag::PromptSet prompts = method::make_method(name)->prompts();
-    for (const Tag& tag : prompts.protocol()->tags)
+    for (const Protocol::Tag& tag : prompts.protocol()->tags)
       for (const std::string& mark : {tag.open, tag.close}) {
         if (mark.size() < 2) continue;  // the end of a line, a bracket
         std::string word = "\n\"";

@@ -40,7 +40,7 @@ class Fixed {
         counts->asked += prompts.size();
         return std::vector<Completion>(prompts.size(), Completion("Paris"));
       };
-      return run::ModelBackend(
+      return run::detail::ModelBackend(
           std::make_unique<BatchService<Prompt, Completion, std::decay_t<decltype(answer)>>>(answer), fingerprint,
           "fixed", true);
     };
@@ -64,7 +64,7 @@ run::Settings settings(const TemporaryFolder& folder, const std::string& out) {
   s.questions = folder / "world/questions.jsonl";
   s.output.folder = folder / out;
   s.journal.file = folder / "journal.sqlite";
-  s.model.url = run::GivenBackends::source;
+  s.model.url = run::Settings::GivenBackends::source;
   s.model.name = "fixed";
   return s;
 }

@@ -1,6 +1,6 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
@@ -59,13 +59,13 @@ TEST_CASE("an index folder answers as BM25 in memory does") {
   CHECK(index.lexical().k1 == 0.9);
   CHECK(index.lexical().b == 0.4);
   CHECK(index.lexical().analyzer == "english-lucene");
-  backend::Bm25 mapped = index.bm25(), memory(passages, {0.9, 0.4, backend::analyzer("english-lucene")});
+  backend::Bm25 mapped = index.bm25(), memory(passages, {0.9, 0.4, backend::Analyzer::named("english-lucene")});
   CHECK(mapped.fingerprint() == memory.fingerprint());
   const std::vector<Query> queries{{"who planned the engines?", 3}, {"Ada's program", 1}, {"nobody", 5}};
   CHECK(mapped(queries) == memory(queries));
   CHECK(mapped(queries)[0].at(0).id() == "b");
   index.verify();
-  CHECK(run::describe(index).find(R"("passages":3)") != std::string::npos);
+  CHECK(run::detail::describe(index).find(R"("passages":3)") != std::string::npos);
 }
 
 TEST_CASE("an index built with an encoder holds the vectors of its passages") {
@@ -76,7 +76,8 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
     return embeddings;
   };
   test::write_bytes(folder / "corpus.jsonl", corpus_lines);
-  run::Encoding encoding{lengths, "lengths", "none", Hash{1, 2}, backend::Metric::l2, backend::Precision::float16};
+  run::IndexOptions::Encoding encoding{lengths,    "lengths",           "none",
+                                       Hash{1, 2}, backend::Metric::l2, backend::Precision::float16};
   build_index({.corpus = folder / "corpus.jsonl", .out = folder / "index", .lexical = {}, .encoding = encoding});
   const IndexFolder index(folder / "index");
   index.verify();
@@ -92,7 +93,7 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
         std::string::npos);
   CHECK_THROWS_AS(index.check_encoder("widths", std::nullopt), std::invalid_argument);
   CHECK(index.hash(true) != index.hash(false));
-  CHECK(run::describe(index).find(R"("dense":{"encoder":"lengths")") != std::string::npos);
+  CHECK(run::detail::describe(index).find(R"("dense":{"encoder":"lengths")") != std::string::npos);
 
   encoding.encoder = [](std::span<const EncodeRequest> texts) {
     return std::vector<Embedding>(texts.size(), {0, 7e4F});

@@ -1,4 +1,4 @@
-#include <espalier/run/known_servers.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include <espalier/run/merge.hpp>
+#include <espalier/run/detail/merge.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -16,8 +16,8 @@ using test::TemporaryFolder;
 
 namespace {
 
-output::AnswerRow answered(double em) {
-  output::AnswerRow row;
+output::detail::AnswerRow answered(double em) {
+  output::detail::AnswerRow row;
   row.status = "done";
   row.answer = "a";
   row.em = row.f1 = row.acc = em;
@@ -25,7 +25,7 @@ output::AnswerRow answered(double em) {
 }
 
 std::string row_json(const std::string& id, double em) {
-  output::AnswerRow row = answered(em);
+  output::detail::AnswerRow row = answered(em);
   row.id = id;
   std::string out;
   output::detail::append_answer_row(row, out);
@@ -55,7 +55,7 @@ Summary shard(std::uint64_t calls, std::size_t index, const std::string& questio
                        .cut = 1,
                        .thinking_tokens = calls};
   ledger.execution.ungoverned["rollout"] = 1;
-  Unread unread("unread of " + question, 64, Seed(), 0);
+  Ledger::Unread unread("unread of " + question, 64, Seed(), 0);
   unread.in_thought = true;
   summary.trees.first_unread.insert({"rollout", {index, question, unread}});
   summary.probes["rollout"].completions = 8;

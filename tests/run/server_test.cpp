@@ -37,7 +37,7 @@ std::string reply_to(const std::string& body) {
 }
 Answer chat(const std::string& text) {
   std::string content;
-  append_json_string(content, text);
+  JsonWriter(content).value(text);
   return {.body = R"({"choices":[{"index":0,"message":{"content":)" + content +
                   R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":4}})"};
 }

@@ -1,5 +1,5 @@
+#include <espalier/run/detail/shard.hpp>
 #include <espalier/run/run.hpp>
-#include <espalier/run/shard.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"

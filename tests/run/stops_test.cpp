@@ -1,4 +1,4 @@
-#include <espalier/run/stops.hpp>
+#include <espalier/run/detail/stops.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -35,7 +35,7 @@ class AskedTree {
     sampling.temperature = 1;
     const std::string text = "propose " + std::to_string(s.hash) + " " + std::to_string(kind);
     const std::uint64_t seed = context.seed.purpose("propose").value();
-    for (std::uint32_t i = 0; i < n; ++i) asked.push_back(ask(model_, Prompt(text, sampling, seed, context.first + i)));
+    for (std::uint32_t i = 0; i < n; ++i) asked.push_back(model_.ask(Prompt(text, sampling, seed, context.first + i)));
     context.ledger->operator[]("propose").completions += n;
     const std::vector<Completion> texts = co_await gather(std::move(asked));
     std::vector<Proposal<Action>> proposals;
@@ -45,7 +45,8 @@ class AskedTree {
                              word % 7 == 0 ? Reason::malformed : Reason::none);
       if (word % 7 == 0)
         context.ledger->add_unread(
-            "propose", Unread(c.text, 0, context.seed, context.first + static_cast<std::uint32_t>(proposals.size())));
+            "propose",
+            Ledger::Unread(c.text, 0, context.seed, context.first + static_cast<std::uint32_t>(proposals.size())));
     }
     co_return proposals;
   }
@@ -80,7 +81,7 @@ class AskedTree {
       const std::uint64_t word = std::stoull(c.text);
       Evaluation<State, double> evaluation(static_cast<double>(word % 1000) / 1000);
       evaluation.known = word % 7 != 0;
-      if (!evaluation.known) context.ledger->add_unread("judge", Unread(c.text, 0, context.seed, 0));
+      if (!evaluation.known) context.ledger->add_unread("judge", Ledger::Unread(c.text, 0, context.seed, 0));
       evaluation.terminals.emplace_back(s, evaluation.value);
       co_return evaluation;
     }

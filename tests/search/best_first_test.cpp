@@ -76,7 +76,7 @@ TEST_CASE("the best state waiting is looked into first, and the first finished o
   const auto tree = travel({.width = 3});
   CHECK(cities(tree) == "ABCFDE");
   CHECK(tree.steps == 3);
-  CHECK(tree.ending == Ending::done);
+  CHECK(tree.ending == SearchFacts::Ending::done);
   CHECK(tree[0].visits == 5);
   CHECK(tree[0].total == doctest::Approx(2.5));
   CHECK(tree[1].mean() == doctest::Approx(0.5));  // B: 0.5, 0.9 and 0.1 over three
@@ -85,16 +85,16 @@ TEST_CASE("the best state waiting is looked into first, and the first finished o
 TEST_CASE("a search for several answers goes on; one that finds no more ends with what there is") {
   CHECK(cities(travel({.width = 3, .answers = 2})) == "ABCFDE");  // D, then F
   const auto all = travel({.width = 3, .answers = 9});
-  CHECK(all.ending == Ending::done);
+  CHECK(all.ending == SearchFacts::Ending::done);
   CHECK(all.steps == 3);
 }
 
 TEST_CASE("limits end a search with what was found") {
   const auto two = travel({.width = 3, .expansions = 2});
-  CHECK(two.ending == Ending::budget);
+  CHECK(two.ending == SearchFacts::Ending::budget);
   CHECK(cities(two) == "ABCF");
   const auto one = travel({.width = 3, .budget = {.steps = 1}});
-  CHECK(one.ending == Ending::budget);
+  CHECK(one.ending == SearchFacts::Ending::budget);
   CHECK(cities(one) == "ABC");
   CHECK(cities(travel({.width = 3, .max_depth = 1})) == "ABC");
   CHECK(cities(travel({.width = 1})) == "ABD");
@@ -127,7 +127,7 @@ TEST_CASE("where a value never grows along a path, the first answer is the best 
   Scheduler scheduler;
   BestFirst engine({.width = 3, .expansions = 10'000}, at_best);
   const auto tree = scheduler.run(engine(loss, {}, Seed(1)));
-  CHECK(tree.ending == Ending::done);
+  CHECK(tree.ending == SearchFacts::Ending::done);
   CHECK(tree.size() < 9841);  // not all of the tree
   double least = 8;
   for (NodeId id = 0; id < tree.size(); ++id)

@@ -156,7 +156,7 @@ TEST_CASE("a search that its clock ended is replayed to the byte by its steps, w
     World world(executions[0]);
     auto engine = make(clock, AskedTree::Judge(world.model));
     const auto tree = world.scheduler.run(engine(world.env, AskedTree::State(), Seed(3)));
-    CHECK(tree.ending == Ending::budget);
+    CHECK(tree.ending == SearchFacts::Ending::budget);
     CHECK(tree.steps > 0);
     Budget steps;
     steps.steps = tree.steps;

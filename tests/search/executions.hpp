@@ -75,7 +75,7 @@ std::vector<std::string> grow(const Execution& execution, Make make, bool severa
   for (const char* question : {"a", "b", "c"})
     tasks.push_back(engine(world.env, AskedTree::State(), Seed(7, question)));
   std::vector<std::string> texts;
-  Costs counted;
+  Ledger::Costs counted;
   for (const auto& tree : world.scheduler.run(std::move(tasks))) {
     CHECK(broken_rule(tree, several) == "");
     texts.push_back(tree_text(tree, shown) + rest_of(tree));

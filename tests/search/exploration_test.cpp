@@ -1,13 +1,13 @@
-#include <espalier/search/exploration.hpp>
+#include <espalier/search/detail/exploration.hpp>
 
 #include <doctest/doctest.h>
 
 namespace exploration_test {
 
 TEST_CASE("a warning is given when no choice was the exploration term's") {
-  CHECK(espalier::exploration_warning(0, 0) == "");
-  CHECK(espalier::exploration_warning(120, 1) == "");
-  CHECK(espalier::exploration_warning(120, 0) ==
+  CHECK(espalier::detail::exploration_warning(0, 0) == "");
+  CHECK(espalier::detail::exploration_warning(120, 1) == "");
+  CHECK(espalier::detail::exploration_warning(120, 0) ==
         "exploration changed none of 120 choices: its weight is small beside the differences of the values; raise it, "
         "or normalise the values");
 }

@@ -76,7 +76,8 @@ TEST_CASE("what was rolled out is never paid for again") {
         CHECK(env.stepped == tree.size() - 1);  // every state that was ever reached is a node
       }
       Counting plain({.branching = 3, .depth = 7});
-      const auto without = grow(plain, {.simulations = 300, .width = 3, .expand = expand}, n, SameEnvironment());
+      const auto without =
+          grow(plain, {.simulations = 300, .width = 3, .expand = expand}, n, detail::SameEnvironment());
       CHECK(plain.stepped > without.size() - 1);
       CHECK(tree.size() > without.size());
     }

@@ -110,9 +110,9 @@ TEST_CASE("oversampled queries are thinned out by how different they are") {
 
 TEST_CASE("a budget ends the search between two depths; bad options are refused by name") {
   const auto tree = grow({.levels = {{plan, {}}, {query, {}}}, .budget = {.steps = 2}});
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree.steps == 2);
-  for (const BeamLevel bad : {BeamLevel{.width = 0}, BeamLevel{.keep = 0}, BeamLevel{.oversample = 0}})
+  for (const Search::Level bad : {Search::Level{.width = 0}, Search::Level{.keep = 0}, Search::Level{.oversample = 0}})
     CHECK_THROWS_AS(Search({.levels = {{plan, bad}}}, Judge(), rank, text), std::invalid_argument);
   CHECK_THROWS_AS(Search({}, Judge(), rank, text), std::invalid_argument);
 }

@@ -1,4 +1,4 @@
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ TEST_CASE("joined trees keep all that is known of their nodes") {
   b.rollouts.push_back({0, 8, 0.25});
   b.annotate("plan", y, 0.125);
   b.ledger["p"].completions = 4;
-  CHECK(join(a, b) == 1);
+  CHECK(detail::join(a, b) == 1);
   CHECK(a.size() == 4);
   CHECK(a[2].parent == 0);
   CHECK(a[3].parent == 2);

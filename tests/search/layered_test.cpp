@@ -125,7 +125,7 @@ TEST_CASE("memory above the threshold skips the search; the whole tree") {
   CHECK(tree.skips[0].kind == Questions::search);
   CHECK(env.drawn == std::vector<std::string>{" 10 0+3", "q 3 0+3", "qm1 10 0+3"});
   CHECK(tree.ledger.total().completions == 9);
-  CHECK(tree.ending == Ending::done);
+  CHECK(tree.ending == SearchFacts::Ending::done);
 }
 
 TEST_CASE("memory below the threshold is cut and the search is drawn; what cannot be read is closed") {
@@ -184,7 +184,7 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
     const auto tree = grown(std::move(engine), env);
     // a stage of three calls is begun as long as less than the budget is spent
     CHECK(tree.ledger.total().completions == std::min<std::uint64_t>(12, (calls + 2) / 3 * 3));
-    CHECK((tree.ending == Ending::budget) == (calls < 12));
+    CHECK((tree.ending == SearchFacts::Ending::budget) == (calls < 12));
   }
 }
 
@@ -203,7 +203,7 @@ TEST_CASE(
     Layered engine({.width = 3, .budget = {.calls = calls}}, value, all, all, all);
     Scheduler scheduler;
     const auto tree = scheduler.run(engine(env, root, Seed(1)));
-    CHECK(tree.ending == Ending::budget);
+    CHECK(tree.ending == SearchFacts::Ending::budget);
     std::vector<std::string> states;
     for (NodeId id = 1; id < tree.size(); ++id)
       if (tree[id].reason == Reason::budget) states.push_back(tree.state(id));
@@ -260,10 +260,10 @@ TEST_CASE("a rollout that cannot be read does not count; if none can, the node i
 
   Tree<int, int> tree(0, Seed());
   tree.add(0, 0, 0, 0, 1);
-  enter_evaluation(tree, 1, scheduler.run(rollout(env, 0, context)), MeanBackup());
+  detail::enter_evaluation(tree, 1, scheduler.run(rollout(env, 0, context)), MeanBackup());
   CHECK(tree[1].reason == Reason::malformed);
   CHECK(tree[0].visits == 0);
-  enter_evaluation(tree, 0, scheduler.run(rollout(env, 2, context)), MeanBackup());
+  detail::enter_evaluation(tree, 0, scheduler.run(rollout(env, 2, context)), MeanBackup());
   CHECK(tree.rollouts.size() == 2);
   CHECK(tree.rollouts[1].state == -2);
 }

@@ -37,7 +37,7 @@ struct Counted {
   std::map<std::uint64_t, std::uint32_t>* calls;
   double operator()(const UniformTree&, const UniformTree::State& s, const Context& context) const {
     ++(*calls)[s.hash];
-    Costs& costs = (*context.ledger)["value"];
+    Ledger::Costs& costs = (*context.ledger)["value"];
     ++costs.completions;
     costs.prompt_tokens += 100;
     costs.completion_tokens += 10;
@@ -144,7 +144,7 @@ TEST_CASE(
   const auto check = [&](std::uint32_t simulations, const std::vector<std::uint32_t>& visits, std::size_t nodes) {
     CAPTURE(simulations);
     Mcts engine({.simulations = simulations, .width = 9, .values = MctsOptions::Values::leaf}, evaluate,
-                toy::TwoPlayerUct());
+                toy::TwoPlayers::Uct());
     const auto tree = engine.search(game, {}, Seed(1));
     CHECK(child_visits(tree) == visits);
     CHECK(tree.size() == nodes);
@@ -164,7 +164,7 @@ TEST_CASE(
   check(50, {5, 6, 4, 5, 4, 5, 7, 7, 6}, 82);
   check(1000, {113, 111, 72, 109, 90, 117, 154, 90, 143}, 2248);
   // Beyond some thousand simulations two scores that are equal on paper differ by rounding. With the operations of
-  // TwoPlayerUct in its child_selection_fn MCTSBot gives this.
+  // TwoPlayers::Uct in its child_selection_fn MCTSBot gives this.
   check(5000, {1103, 217, 286, 212, 184, 212, 1031, 880, 874}, 8957);
 }
 
@@ -244,7 +244,7 @@ TEST_CASE("with `solve` a finite tree is seen through: each leaf is visited once
                          UniformTree({.branching = 2, .depth = 3}));
     const auto& tree = run.tree;
     CHECK(tree.size() == 15);
-    CHECK(tree.ending == Ending::done);
+    CHECK(tree.ending == SearchFacts::Ending::done);
     CHECK(tree[0].solved);
     std::uint32_t leaves = 0;
     for (NodeId id = 0; id < tree.size(); ++id) {
@@ -289,7 +289,7 @@ TEST_CASE("a budget ends the search with the best so far, and the tree says so")
   };
   const auto ends_after = [&](const Budget& budget, std::uint64_t steps) {
     const auto tree = grow(budget);
-    CHECK(tree.ending == Ending::budget);
+    CHECK(tree.ending == SearchFacts::Ending::budget);
     CHECK(tree.steps == steps);
     CHECK(tree.size() == steps + 1);
     CHECK(tree.ledger.total().completions == steps);
@@ -301,10 +301,10 @@ TEST_CASE("a budget ends the search with the best so far, and the tree says so")
   ends_after({.input_tokens = 1000}, 10);
   ends_after({.usd = 0.006, .price_in = 10, .price_out = 50}, 4);  // 100 * 10 + 10 * 50 = 1500 millionths a call
   ends_after({.steps = 33}, 33);
-  CHECK(grow({.calls = 5000}).ending == Ending::done);
+  CHECK(grow({.calls = 5000}).ending == SearchFacts::Ending::done);
   // What is under way when the budget ends is merged: at most the window beyond.
   const auto windowed = grow({.calls = 100}, 16);
-  CHECK(windowed.ending == Ending::budget);
+  CHECK(windowed.ending == SearchFacts::Ending::budget);
   CHECK(windowed.ledger.total().completions == 115);
   CHECK(windowed[0].visits == 115);
 }
@@ -316,7 +316,7 @@ TEST_CASE("a search that its clock ended is replayed to the byte by its steps") 
     options.budget.seconds = 25;
     options.budget.clock = [&time] { return time += 0.5; };
     const auto timed = Counting<>(options, UniformTree({.branching = 3, .depth = 12})).tree;
-    CHECK(timed.ending == Ending::budget);
+    CHECK(timed.ending == SearchFacts::Ending::budget);
     CHECK(timed.steps == 49);  // the 50th look is 25 seconds after the first
     options.budget = {.steps = timed.steps};
     const auto replayed = Counting<>(options, UniformTree({.branching = 3, .depth = 12})).tree;

@@ -106,8 +106,8 @@ TEST_CASE("a search goes on in the subtree as it would have below the child, and
     for (NodeId id = 0; id < more.size(); ++id)
       if (more[id].first_child == no_node)
         CHECK(more[id].mean() ==
-              doctest::Approx(static_cast<double>(mix64(more.state(id).hash ^ seed_of(more, id).value()) >> 11) *
-                              0x1p-53));
+              doctest::Approx(
+                  static_cast<double>(mix64(more.state(id).hash ^ detail::seed_of(more, id).value()) >> 11) * 0x1p-53));
     // Law 1: going on twice with the same tree gives the same bytes.
     CHECK(testing::tree_text(engine.search(env, rerooted(tree, child)), shown) == testing::tree_text(more, shown));
   }

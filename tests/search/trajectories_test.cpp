@@ -66,7 +66,7 @@ TEST_CASE("trajectories are chains of their own, also where they say the same") 
     CHECK(tree[first].visits == 1);
     CHECK(tree[first].status == Status::expanded);
   }
-  CHECK(tree.ending == Ending::done);
+  CHECK(tree.ending == SearchFacts::Ending::done);
   CHECK(tree.ledger.total().completions == 12);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("a root that is an end, or proposes nothing, ends at once") {
 TEST_CASE("a budget ends trajectories between steps") {
   const auto tree = grow({.modulo = 1}, 4, {}, {.calls = 5});
   CHECK(tree.size() == 9);  // two steps of four
-  CHECK(tree.ending == Ending::budget);
+  CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree[0].visits == 0);
   CHECK_THROWS_WITH_AS(grow({}, 0), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);
 }

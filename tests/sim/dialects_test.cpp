@@ -212,12 +212,12 @@ TEST_CASE("documents that are condensed before they enter the history") {
 }
 
 TEST_CASE("loops of follow-up questions") {
-  const std::vector<Tag> marks = {{"question", "Follow up:", "\n"},
-                                  {"sub_question", "Follow up:", "\n"},
-                                  {"search", "Let's search:", "\n"},
-                                  {"information", "Context:", "\n"},
-                                  {"sub_answer", "Intermediate answer:", "\n"},
-                                  {"answer", "So the final answer is:", "\n"}};
+  const std::vector<Protocol::Tag> marks = {{"question", "Follow up:", "\n"},
+                                            {"sub_question", "Follow up:", "\n"},
+                                            {"search", "Let's search:", "\n"},
+                                            {"information", "Context:", "\n"},
+                                            {"sub_answer", "Intermediate answer:", "\n"},
+                                            {"answer", "So the final answer is:", "\n"}};
   check_all({"self-ask", {{"next", both, {"question", "answer"}}, {"conclude", both, {"sub_answer"}}}, marks},
             [](const Ask& ask) { return follow_up_loop(ask, false); });
   check_all({"deeprag",
@@ -336,7 +336,7 @@ TEST_CASE("an answer alone is clean where the reply is the answer, and ends a th
                         }()))})
         .content;
   };
-  const std::vector<Purpose> purposes = {{"answer", {"question", "documents"}, {"answer"}}};
+  const std::vector<Protocol::Purpose> purposes = {{"answer", {"question", "documents"}, {"answer"}}};
   check_all({"direct", purposes, {{"answer", "", ""}}}, ask_all);
   check_all({"cot", purposes, {{"answer", "So the answer is:", "\n"}}}, ask_all);
 }

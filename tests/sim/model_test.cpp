@@ -21,7 +21,7 @@ using sim::Model;
 using sim::Skills;
 using sim::World;
 
-static_assert(BatchFunction<const Model, Prompt, Completion>);
+static_assert(espalier::detail::BatchFunction<const Model, Prompt, Completion>);
 
 namespace {
 
@@ -197,7 +197,7 @@ TEST_CASE("what a later sub-question names counts as known") {
 TEST_CASE("all wordings of a step ask the same, and a relation that ends in 'of' is not given a second one") {
   std::set<std::string> texts;
   for (std::uint32_t sample = 0; sample < 100; ++sample) {
-    const sim::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
+    const sim::detail::Draws draws(Page{"own_answer", "x", {}, 1.0}.prompt(0, sample), 1);
     texts.insert(sim::detail::ask("Jacoby Shaddix >> member of", draws));
     CHECK(sim::detail::content(sim::detail::ask("Jacoby Shaddix >> member of", draws)) ==
           sim::detail::content("Jacoby Shaddix >> member of"));
@@ -487,7 +487,7 @@ TEST_CASE("a reply does not depend on the batch it is in, and counts its tokens"
   for (std::size_t i = prompts.size(); i-- > 0;) {
     const auto alone = model(std::span(prompts).subspan(i, 1));
     CHECK(alone[0].text == together[i].text);
-    CHECK(together[i].finish == Finish::stop);
+    CHECK(together[i].finish == Completion::Finish::stop);
     CHECK(together[i].prompt_tokens == (9 + prompts[i].text().size()) / 4 + 1);
     CHECK(together[i].completion_tokens == together[i].text.size() / 4 + 1);
     h.add(together[i].text);

@@ -1,4 +1,4 @@
-#include <espalier/rag/read_scores.hpp>
+#include <espalier/rag/detail/read_scores.hpp>
 
 #include "speaker.hpp"
 #include <doctest/doctest.h>
@@ -98,7 +98,7 @@ std::vector<Prompt> prompts(const Speaker& speaker, const Passages& documents, d
   const auto asked = shown(said(said(known, SegmentKind::sub_question, "What is the spouse of Sam Elliott?"),
                                 SegmentKind::query, "spouse Sam Elliott"),
                            documents);
-  for (const Purpose& purpose : tagged_protocol.purposes) {
+  for (const Protocol::Purpose& purpose : tagged_protocol.purposes) {
     if (std::find(purpose.slots.begin(), purpose.slots.end(), "gold") != purpose.slots.end()) continue;
     for (const auto& history : {blank, search, known, asked, said(known, SegmentKind::thought, said_last),
                                 said(known, SegmentKind::answer, "Mel Gibson")})

@@ -73,7 +73,7 @@ class Speaker {
   /// Prompts that hold their name and their slots.
   static rag::PromptSet make(const Protocol& protocol) {
     rag::PromptSet::Texts texts;
-    for (const Purpose& purpose : protocol.purposes) {
+    for (const Protocol::Purpose& purpose : protocol.purposes) {
       std::string& text = texts[purpose.name] = "Do this: " + purpose.name + "\n";
       for (const auto& name : purpose.slots) text += "{" + name + "}\n";
     }

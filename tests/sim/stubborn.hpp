@@ -34,7 +34,7 @@ class Stubborn {
       replies.push_back(Completion(text(prompt)));
       replies.back().prompt_tokens = static_cast<std::uint32_t>(prompt.text().size() / 4 + 1);
       replies.back().completion_tokens = static_cast<std::uint32_t>(replies.back().text.size() / 4 + 1);
-      if (habit_ == Habit::rambles) replies.back().finish = Finish::length;
+      if (habit_ == Habit::rambles) replies.back().finish = Completion::Finish::length;
       if (prompt.sampling().logprobs) replies.back().logprob = -0.1 * replies.back().completion_tokens;
     }
     return replies;
@@ -65,12 +65,12 @@ class Stubborn {
   /// In the marks of the first of these roles that is wanted; a bare text where none is.
   static std::string marked(const Prompt& prompt, const std::string& said) {
     const Protocol* protocol = prompt.body().protocol.get();
-    const Purpose* purpose = protocol ? protocol->purpose(prompt.purpose()) : nullptr;
+    const Protocol::Purpose* purpose = protocol ? protocol->purpose(prompt.purpose()) : nullptr;
     if (!purpose) return said;
     for (const std::string_view role : {"search", "question", "queries", "sub_answer", "thought", "answer", "score",
                                         "verdict", "choice", "preference"})
       if (std::find(purpose->returns.begin(), purpose->returns.end(), role) != purpose->returns.end())
-        if (const Tag* tag = protocol->tag(role)) return tag->open + said + tag->close;
+        if (const Protocol::Tag* tag = protocol->tag(role)) return tag->open + said + tag->close;
     return said;
   }
   Habit habit_;

@@ -16,7 +16,7 @@ using namespace espalier;
 using testing::Habit;
 using testing::Stubborn;
 
-static_assert(BatchFunction<const Stubborn, Prompt, Completion>);
+static_assert(espalier::detail::BatchFunction<const Stubborn, Prompt, Completion>);
 
 namespace {
 
@@ -55,9 +55,9 @@ TEST_CASE("one that rambles or says nothing cannot be read, and one of another l
     CHECK(read(Habit::foreign, purpose)->content == "Ich weiß es nicht, 我不知道");
   }
   CHECK_FALSE(read(Habit::says_nothing, "bare"));
-  CHECK(complete(Habit::rambles, "step").finish == Finish::length);
+  CHECK(complete(Habit::rambles, "step").finish == Completion::Finish::length);
   CHECK(complete(Habit::rambles, "step").text.size() == 512 / 4 * 11);
-  CHECK(complete(Habit::says_nothing, "end").finish == Finish::stop);
+  CHECK(complete(Habit::says_nothing, "end").finish == Completion::Finish::stop);
   CHECK(complete(Habit::says_nothing, "end").completion_tokens == 2);
 }
 

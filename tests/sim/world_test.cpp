@@ -13,7 +13,6 @@ namespace world_test {
 using espalier::Hasher;
 using espalier::Passage;
 using espalier::sim::World;
-using espalier::sim::WorldOptions;
 
 namespace {
 

@@ -15,8 +15,8 @@ using namespace espalier;
 using namespace espalier::detail;
 using namespace espalier::toy;
 
-static_assert(PlainEnvironment<UniformTree> && PlainEnvironment<Bandit> && PlainEnvironment<Corridor> &&
-              PlainEnvironment<TicTacToe>);
+static_assert(espalier::detail::PlainEnvironment<UniformTree> && espalier::detail::PlainEnvironment<Bandit> &&
+              espalier::detail::PlainEnvironment<Corridor> && espalier::detail::PlainEnvironment<TicTacToe>);
 
 namespace {
 

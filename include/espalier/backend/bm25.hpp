@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/corpus.hpp>
+#include <espalier/backend/index/detail/corpus.hpp>
 #include <espalier/backend/index/detail/parallel.hpp>
 #include <espalier/backend/lexical/builder.hpp>
 #include <espalier/backend/lexical/detail/search.hpp>
@@ -28,12 +28,13 @@ class Bm25 {
   /// Builds an index in memory. Throws std::invalid_argument for an option out of range, and InputError for a passage
   /// id that occurs twice.
   explicit Bm25(std::vector<Passage> corpus, const Bm25Options& options = {})
-      : Bm25(AnyCorpus(distinct(std::move(corpus))), options) {}
-  explicit Bm25(const AnyCorpus& corpus, const Bm25Options& options = {})
-      : Bm25(corpus, build_lexical_index(corpus, options), options.analyzer, options.threads) {}
+      : Bm25(detail::AnyCorpus(distinct(std::move(corpus))), options) {}
+  /// The same for a corpus in any form: it has size(), and passages by number.
+  explicit Bm25(const detail::AnyCorpus& corpus, const Bm25Options& options = {})
+      : Bm25(corpus, detail::build_lexical_index(corpus, options), options.analyzer, options.threads) {}
   /// Searches an existing index of the corpus. Throws Error if it was built from another corpus or with another
   /// analyzer.
-  Bm25(AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
+  Bm25(detail::AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
       : state_(
             std::make_shared<const State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
     if (size() != state_->index.passages())
@@ -42,6 +43,13 @@ class Bm25 {
     if (state_->analyzer.name() != state_->index.analyzer())
       throw Error("the BM25 index was built with the analyzer '" + state_->index.analyzer() + "', not '" +
                   state_->analyzer.name() + "'");
+  }
+
+  /// Writes an index to a file, for LexicalIndex::open(). Runs are stored in a file beside it until the build is done.
+  /// So memory holds only the dictionary, four bytes per passage, and the threads' working data.
+  template <class Corpus>
+  static void write_index(const Corpus& corpus, const Bm25Options& options, const std::string& path) {
+    detail::write_lexical_index(corpus, options, path);
   }
 
   /// Up to k passages for every query, best first.
@@ -61,13 +69,13 @@ class Bm25 {
   [[nodiscard]] const LexicalIndex& index() const { return state_->index; }
   /// Identity of corpus, analyzer, k1 and b. Equal fingerprints give equal answers.
   [[nodiscard]] Hash fingerprint() const {
-    const LexicalFacts& f = index().facts();
+    const LexicalIndex::Facts& f = index().facts();
     return Hasher().add("bm25").add(f.corpus).add(index().analyzer()).add(f.k1).add(f.b).finish();
   }
 
  private:
   struct State {
-    AnyCorpus corpus;
+    detail::AnyCorpus corpus;
     LexicalIndex index;
     Analyzer analyzer;
     unsigned threads;

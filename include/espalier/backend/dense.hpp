@@ -10,24 +10,22 @@
 
 namespace espalier::backend {
 
-struct DenseOptions {
-  Metric metric = Metric::inner_product;
-  std::size_t threads = 1;  ///< >= 1, an execution option that changes no result
-};
-
 /// Exact search over all rows. A first pass over the rows' bytes finds every row that can be among the best k, given
 /// the largest possible error of the bytes (by Cauchy-Schwarz). These rows are scored again in double precision and
 /// ranked. So the result equals that of a plain double-precision loop, bit by bit, for any batch, thread count,
 /// compiler and processor.
 class DenseIndex {
  public:
-  using Options = DenseOptions;
+  struct Options {
+    Metric metric = Metric::inner_product;
+    std::size_t threads = 1;  ///< >= 1, an execution option that changes no result
+  };
 
   /// Throws std::invalid_argument for a bad option or a row that is not finite.
-  explicit DenseIndex(const Vectors& vectors, const Options& options = {})
-      : DenseIndex(options, checked(vectors, options)) {}
+  explicit DenseIndex(const Vectors& vectors) : DenseIndex(vectors, Options()) {}
+  DenseIndex(const Vectors& vectors, const Options& options) : DenseIndex(options, checked(vectors, options)) {}
   /// From rows that are already checked and coded.
-  DenseIndex(StoredVectors vectors, detail::ByteCodes codes, const Options& options, Hash identity)
+  DenseIndex(detail::StoredVectors vectors, detail::ByteCodes codes, const Options& options, Hash identity)
       : vectors_(std::move(vectors)), options_(options), codes_(std::move(codes)), identity_(identity) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
   }
@@ -152,7 +150,7 @@ class DenseIndex {
     return found;
   }
 
-  StoredVectors vectors_;
+  detail::StoredVectors vectors_;
   Options options_;
   detail::ByteCodes codes_;
   Hash identity_;

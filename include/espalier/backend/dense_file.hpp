@@ -29,8 +29,6 @@ struct DenseFileAbout {
   double error, longest;      ///< of the bytes (ByteCodes)
 };
 
-}  // namespace detail
-
 /// Writes a file of vectors for exact search, row by row: the rows and their bytes. Holds the bytes of all rows in
 /// memory until commit(). With float16 each number is rounded to the nearest 16-bit number. Throws
 /// std::invalid_argument for a row that is not finite, has another dimension, or is too large for float16.
@@ -38,20 +36,20 @@ class DenseFileWriter {
  public:
   DenseFileWriter(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product,
                   Hash encoder = {}, Precision precision = Precision::float32)
-      : file_(path, detail::DenseFileAbout::kind, detail::DenseFileAbout::version),
+      : file_(path, DenseFileAbout::kind, DenseFileAbout::version),
         coder_(dimension),
         dimension_(dimension),
         metric_(metric),
         precision_(precision),
         encoder_(encoder) {
-    if (dimension == 0 || dimension > detail::most_byte_dimensions) bad_option("dimension", dimension, "1 to 65536");
+    if (dimension == 0 || dimension > most_byte_dimensions) bad_option("dimension", dimension, "1 to 65536");
     file_.begin("vectors");
   }
   void add(std::span<const float> vector) {
-    if (const std::string fault = detail::vector_fault(vector, dimension_); !fault.empty())
+    if (const std::string fault = vector_fault(vector, dimension_); !fault.empty())
       throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": " + fault);
     std::vector<float> row(vector.begin(), vector.end());
-    if (metric_ == Metric::cosine) detail::normalise(row);
+    if (metric_ == Metric::cosine) normalise(row);
     if (precision_ == Precision::float16) write_halves(row);
     else file_.write(std::span<const float>(row));
     for (const float value : row) hasher_.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
@@ -66,16 +64,16 @@ class DenseFileWriter {
     file_.begin("half_squares");
     file_.write(std::span<const float>(coder_.half_squares));
     const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
-    const detail::DenseFileAbout about{coder_.rows,
-                                       dimension_,
-                                       std::uint64_t(precision_),
-                                       std::uint64_t(metric_),
-                                       {identity.high, identity.low},
-                                       {encoder_.high, encoder_.low},
-                                       coder_.error,
-                                       coder_.longest};
+    const DenseFileAbout about{coder_.rows,
+                               dimension_,
+                               std::uint64_t(precision_),
+                               std::uint64_t(metric_),
+                               {identity.high, identity.low},
+                               {encoder_.high, encoder_.low},
+                               coder_.error,
+                               coder_.longest};
     file_.begin("about");
-    file_.write(std::span<const detail::DenseFileAbout>(&about, 1));
+    file_.write(std::span<const DenseFileAbout>(&about, 1));
     file_.commit();
   }
 
@@ -83,17 +81,17 @@ class DenseFileWriter {
   void write_halves(std::span<float> row) {
     std::vector<std::uint16_t> halves;
     for (float& value : row) {
-      if (!detail::fits_half(value))
+      if (!fits_half(value))
         throw std::invalid_argument("row " + std::to_string(coder_.rows) + ": an embedding holds " +
                                     std::to_string(value) + ", float16 no more than 65504");
-      halves.push_back(detail::to_half(value));
-      value = detail::from_half(halves.back());
+      halves.push_back(to_half(value));
+      value = from_half(halves.back());
     }
     file_.write(std::span<const std::uint16_t>(halves));
   }
 
-  detail::CheckedWriter file_;
-  detail::ByteCoder coder_;
+  CheckedWriter file_;
+  ByteCoder coder_;
   std::size_t dimension_;
   Metric metric_;
   Precision precision_;
@@ -101,11 +99,31 @@ class DenseFileWriter {
   Hasher hasher_;
 };
 
+}  // namespace detail
+
 /// A file of vectors, mapped into memory. Every part is checked when it is read. Throws InputError that names the file.
 class DenseFile {
  public:
   static constexpr const char* kind = detail::DenseFileAbout::kind;
   static constexpr std::uint32_t version = detail::DenseFileAbout::version;
+
+  /// Encodes all passages of a corpus into a file of vectors, `batch` at a time. told(rows) is called for each row
+  /// written. `fingerprint` is the encoder's, zeros = unknown. With float16 each number is rounded to the nearest
+  /// 16-bit number. The bytes of all rows are held in memory until the end. Throws the encoder's first error, and
+  /// BackendError if embeddings differ in dimension. Throws std::invalid_argument if there are no passages, or for a
+  /// row that is not finite or too large for float16.
+  template <class Corpus, class Told>
+  static void write(const std::string& path, const Corpus& passages, detail::AnyEncoder encoder, Hash fingerprint,
+                    Metric metric, Precision precision, std::size_t batch, const Told& told) {
+    std::optional<detail::DenseFileWriter> writer;
+    const auto take = [&](std::span<const float> vector) {
+      if (!writer) writer.emplace(path, vector.size(), metric, fingerprint, precision);
+      writer->add(vector);
+      told(writer->rows());
+    };
+    detail::encode_each(passages, std::move(encoder), take, batch);
+    writer->commit();
+  }
 
   explicit DenseFile(const std::string& path) : DenseFile(detail::CheckedFile(path, kind, version)) {}
   explicit DenseFile(detail::CheckedFile file)
@@ -120,7 +138,7 @@ class DenseFile {
   /// Fingerprint of the encoder, zeros = unknown.
   [[nodiscard]] Hash encoder() const { return {about_.encoder[0], about_.encoder[1]}; }
   [[nodiscard]] Precision precision() const { return static_cast<Precision>(about_.precision); }
-  [[nodiscard]] StoredVectors vectors() const {
+  [[nodiscard]] detail::StoredVectors vectors() const {
     const detail::CheckedFile::Section section = file_.section("vectors");
     if (precision() == Precision::float16)
       return {detail::Column<std::uint16_t>(section, rows() * dimension()), dimension()};
@@ -142,20 +160,5 @@ class DenseFile {
   detail::CheckedFile file_;
   detail::DenseFileAbout about_;
 };
-
-/// Encodes all passages of a corpus into a file of vectors, `batch` at a time. told(rows) is called for each row
-/// written. `fingerprint` is the encoder's, zeros = unknown. Throws what encode_each() and the writer throw.
-template <class Corpus, class Told>
-void write_vectors(const std::string& path, const Corpus& passages, AnyEncoder encoder, Hash fingerprint, Metric metric,
-                   Precision precision, std::size_t batch, const Told& told) {
-  std::optional<DenseFileWriter> writer;
-  const auto take = [&](std::span<const float> vector) {
-    if (!writer) writer.emplace(path, vector.size(), metric, fingerprint, precision);
-    writer->add(vector);
-    told(writer->rows());
-  };
-  detail::encode_each(passages, std::move(encoder), take, batch);
-  writer->commit();
-}
 
 }  // namespace espalier::backend

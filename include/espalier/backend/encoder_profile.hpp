@@ -21,11 +21,12 @@ struct EncoderProfile {
   Pooling pooling = Pooling::unknown;
   bool normalise = false;      ///< scale embeddings to length 1
   std::size_t max_tokens = 0;  ///< tokens that the model reads of a text, special tokens included, 0 = unknown
+
+  /// The profile of this name, as in the model card. Throws std::invalid_argument for an unknown name.
+  static const EncoderProfile& named(std::string_view name);
 };
 
-/// All profiles by name, as in the model cards.
-inline const std::array<EncoderProfile, 6>& encoder_profiles() {
-  using Pooling = EncoderProfile::Pooling;
+inline const EncoderProfile& EncoderProfile::named(std::string_view name) {
   static const std::array<EncoderProfile, 6> all = {{
       {},
       {"e5", "query: ", "passage: ", Pooling::mean, true, 512},
@@ -35,13 +36,8 @@ inline const std::array<EncoderProfile, 6>& encoder_profiles() {
       {"gte", "", "", Pooling::mean, true, 512},
       {"minilm", "", "", Pooling::mean, true, 256},
   }};
-  return all;
-}
-
-/// Throws std::invalid_argument for an unknown name.
-inline const EncoderProfile& encoder_profile(std::string_view name) {
   std::string known;
-  for (const EncoderProfile& profile : encoder_profiles()) {
+  for (const EncoderProfile& profile : all) {
     if (profile.name == name) return profile;
     known.append(known.empty() ? "" : ", ").append(profile.name);
   }

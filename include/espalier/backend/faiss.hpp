@@ -42,7 +42,7 @@ class FaissIndex {
 
   /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
-    index_ = build_faiss(vectors, options);
+    index_ = detail::build_faiss(vectors, options);
     apply();
     identity_ = Hasher()
                     .add("faiss")
@@ -150,8 +150,8 @@ class FaissIndex {
     Vectors vectors(
         std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension),
         dimension);
-    return std::make_shared<const DenseIndex>(vectors,
-                                              DenseOptions{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
+    return std::make_shared<const DenseIndex>(
+        vectors, DenseIndex::Options{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
   }
 
   /// Searches queries that have the same k.

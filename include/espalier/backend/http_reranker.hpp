@@ -33,7 +33,7 @@ struct HttpRerankerOptions {
 };
 
 /// Sends one message per query. Throws std::invalid_argument for bad options.
-class HttpReranker final : public detail::HttpService<RerankRequest, RerankScores> {
+class HttpReranker final : public detail::HttpService<RerankRequest, RerankRequest::Scores> {
  public:
   explicit HttpReranker(HttpRerankerOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
@@ -82,14 +82,15 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankScore
   }
   /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]}, a bare list of {"index",
   /// "score"}, and SGLang's {"scores": [[score of each label]]}.
-  std::vector<std::optional<RerankScores>> read(std::span<const RerankRequest> group, std::string& body) override {
+  std::vector<std::optional<RerankRequest::Scores>> read(std::span<const RerankRequest> group,
+                                                         std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     detail::throw_if_error(root);
     simdjson::dom::array items;
     if (!root["scores"].get(items)) return {read_labels(items, group.front().texts.size())};
     if (root.get(items) && root["results"].get(items) && root["data"].get(items))
       throw BackendError("a reply without results");
-    RerankScores scores(group.front().texts.size(), std::nan(""));
+    RerankRequest::Scores scores(group.front().texts.size(), std::nan(""));
     if (items.size() != scores.size()) throw BackendError("not one score for each text");
     for (const auto item : items) {
       const auto index = detail::field<std::uint64_t>(item, "index");
@@ -103,9 +104,9 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankScore
     return {std::move(scores)};
   }
 
-  [[nodiscard]] RerankScores read_labels(simdjson::dom::array rows, std::size_t texts) const {
+  [[nodiscard]] RerankRequest::Scores read_labels(simdjson::dom::array rows, std::size_t texts) const {
     if (rows.size() != texts) throw BackendError("not one score for each text");
-    RerankScores scores;
+    RerankRequest::Scores scores;
     for (const auto item : rows) {
       simdjson::dom::array row;
       double first = 0;

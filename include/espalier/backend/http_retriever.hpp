@@ -22,36 +22,35 @@
 
 namespace espalier::backend {
 
-/// The protocol of a retrieval server. Replies are read in any of the known forms.
-enum class RetrievalProtocol : std::uint8_t {
-  search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl, DecoupleSearch
-  rerank,        ///< the same with "topk_retrieval" and "topk_rerank": Search-R1's reranking server
-  pyserini,      ///< GET ...?query=&hits=: Pyserini's and Anserini's REST server, /v1/INDEX/search
-  elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch. A match over title, contents and text
+/// A retriever behind a server.
+struct HttpRetrieverOptions {
+  /// The protocol of a retrieval server. Replies are read in any of the known forms.
+  enum class Protocol : std::uint8_t {
+    search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl, DecoupleSearch
+    rerank,        ///< the same with "topk_retrieval" and "topk_rerank": Search-R1's reranking server
+    pyserini,      ///< GET ...?query=&hits=: Pyserini's and Anserini's REST server, /v1/INDEX/search
+    elasticsearch  ///< POST .../_msearch: Elasticsearch, OpenSearch. A match over title, contents and text
+  };
+  std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
+  std::string name = {};                               ///< of corpus and index, for the fingerprint, not empty
+  Protocol protocol = Protocol::search_r1;
+  std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, at least as many as wanted, >= 1
+  std::size_t batch = 16;            ///< largest number of queries in one message, >= 1
+  HttpOptions http = {};
 };
 
 namespace detail {
 
 /// Throws std::invalid_argument for an unknown name.
-inline RetrievalProtocol retrieval_protocol(const std::string& name) {
-  if (name == "search-r1") return RetrievalProtocol::search_r1;
-  if (name == "rerank") return RetrievalProtocol::rerank;
-  if (name == "pyserini") return RetrievalProtocol::pyserini;
-  if (name == "elasticsearch") return RetrievalProtocol::elasticsearch;
+inline HttpRetrieverOptions::Protocol retrieval_protocol(const std::string& name) {
+  if (name == "search-r1") return HttpRetrieverOptions::Protocol::search_r1;
+  if (name == "rerank") return HttpRetrieverOptions::Protocol::rerank;
+  if (name == "pyserini") return HttpRetrieverOptions::Protocol::pyserini;
+  if (name == "elasticsearch") return HttpRetrieverOptions::Protocol::elasticsearch;
   bad_option("protocol", name, "search-r1, rerank, pyserini, elasticsearch");
 }
 
 }  // namespace detail
-
-/// A retriever behind a server.
-struct HttpRetrieverOptions {
-  std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
-  std::string name = {};                               ///< of corpus and index, for the fingerprint, not empty
-  RetrievalProtocol protocol = RetrievalProtocol::search_r1;
-  std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, at least as many as wanted, >= 1
-  std::size_t batch = 16;            ///< largest number of queries in one message, >= 1
-  HttpOptions http = {};
-};
 
 /// Waiting queries of equal k share a message. Throws std::invalid_argument for bad options.
 class HttpRetriever final : public detail::HttpService<Query, Passages> {
@@ -63,8 +62,7 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (options_.rerank_depth < 1) bad_option("rerank_depth", options_.rerank_depth, ">= 1");
     const detail::Url url(options_.url);
-    const bool added =
-        options_.protocol == RetrievalProtocol::search_r1 || options_.protocol == RetrievalProtocol::rerank;
+    const bool added = options_.protocol == Protocol::search_r1 || options_.protocol == Protocol::rerank;
     const std::string path = url.path().size() > 1 || !added ? url.path() : "/retrieve";
     address_ = url.with_path(path).text();
     endpoint_ = std::make_shared<const detail::HttpEndpoint>(detail::Url(address_), "", options_.http);
@@ -72,25 +70,26 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add(std::string_view("http retriever")).add(options_.name);
-    if (options_.protocol == RetrievalProtocol::rerank)
+    if (options_.protocol == Protocol::rerank)
       hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
     return hasher.finish();
   }
 
  private:
+  using Protocol = HttpRetrieverOptions::Protocol;
+
   [[nodiscard]] bool joins(std::span<const Query> group, const Query& next) const override {
-    return options_.protocol != RetrievalProtocol::pyserini && group.size() < options_.batch &&
-           group.front().k == next.k;
+    return options_.protocol != Protocol::pyserini && group.size() < options_.batch && group.front().k == next.k;
   }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
     const Query& first = group.front();
-    if (options_.protocol == RetrievalProtocol::pyserini) {
+    if (options_.protocol == Protocol::pyserini) {
       const std::string parameters = "query=" + percent_encoded(first.text) + "&hits=" + std::to_string(first.k);
       const bool more = address_.find('?') != std::string::npos;
       return std::make_shared<const detail::HttpEndpoint>(detail::Url(address_ + (more ? "&" : "?") + parameters), "",
                                                           options_.http);
     }
-    if (options_.protocol == RetrievalProtocol::elasticsearch) {
+    if (options_.protocol == Protocol::elasticsearch) {
       for (const Query& query : group) {
         body += "{}\n";
         JsonWriter json(body);  // a line each
@@ -111,7 +110,7 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
     json.begin_object().key("queries").begin_array();
     for (const Query& query : group) json.value(query.text);
     json.end_array().field("topk", first.k).field("return_scores", true);
-    if (options_.protocol == RetrievalProtocol::rerank)
+    if (options_.protocol == Protocol::rerank)
       json.field("topk_retrieval", std::max(first.k, options_.rerank_depth)).field("topk_rerank", first.k);
     else if (group.size() == 1) json.field("query", first.text).field("top_k", first.k);
     json.end_object();

@@ -20,29 +20,29 @@ struct HybridOptions {
   double constant = 60;       ///< added to ranks, >= 0
 };
 
-/// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
-/// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
-inline Passages reciprocal_rank_fusion(std::span<const Passages> lists, std::uint32_t k, double constant) {
-  std::map<std::string_view, std::size_t> places;
-  Passages fused;
-  for (const Passages& list : lists)
-    for (std::size_t rank = 1; rank <= list.size(); ++rank) {
-      const Passage& passage = list[rank - 1];
-      const double share = 1 / (constant + static_cast<double>(rank));
-      const auto [at, fresh] = places.try_emplace(passage.id(), fused.size());
-      if (fresh) fused.push_back(passage.scored(share));
-      else fused[at->second] = fused[at->second].scored(fused[at->second].score() + share);
-    }
-  std::sort(fused.begin(), fused.end(), [](const Passage& a, const Passage& b) {
-    return a.score() != b.score() ? a.score() > b.score() : a.id() < b.id();
-  });
-  if (fused.size() > k) fused.erase(fused.begin() + static_cast<std::ptrdiff_t>(k), fused.end());
-  return fused;
-}
-
 /// Asks several retrievers and fuses their results. A query fails if one of them fails.
 class Hybrid final : public Service<Query, Passages> {
  public:
+  /// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
+  /// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
+  static Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant) {
+    std::map<std::string_view, std::size_t> places;
+    Passages fused;
+    for (const Passages& list : lists)
+      for (std::size_t rank = 1; rank <= list.size(); ++rank) {
+        const Passage& passage = list[rank - 1];
+        const double share = 1 / (constant + static_cast<double>(rank));
+        const auto [at, fresh] = places.try_emplace(passage.id(), fused.size());
+        if (fresh) fused.push_back(passage.scored(share));
+        else fused[at->second] = fused[at->second].scored(fused[at->second].score() + share);
+      }
+    std::sort(fused.begin(), fused.end(), [](const Passage& a, const Passage& b) {
+      return a.score() != b.score() ? a.score() > b.score() : a.id() < b.id();
+    });
+    if (fused.size() > k) fused.erase(fused.begin() + static_cast<std::ptrdiff_t>(k), fused.end());
+    return fused;
+  }
+
   using Part = std::unique_ptr<Service<Query, Passages>>;
   /// Throws std::invalid_argument for a bad option.
   explicit Hybrid(std::vector<Part> parts, const HybridOptions& options = {})
@@ -95,7 +95,7 @@ class Hybrid final : public Service<Query, Passages> {
       for (const auto& found : at->second.found)
         if (found) lists.push_back(*found);
       if (lists.size() < parts_.size()) continue;
-      replies.emplace_back(reply.ticket, reciprocal_rank_fusion(lists, at->second.k, options_.constant));
+      replies.emplace_back(reply.ticket, fuse(lists, at->second.k, options_.constant));
       open_.erase(at);
     }
   }

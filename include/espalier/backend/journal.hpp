@@ -15,21 +15,25 @@
 
 namespace espalier::backend {
 
+namespace detail {
+
 /// The journal's key of a request to the backend with this fingerprint.
 template <class Out, class In>
 Hash journal_key(Hash fingerprint, const In& request) {
-  return Hasher().add(std::uint64_t(detail::Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
+  return Hasher().add(std::uint64_t(Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
 }
 
 /// The response of a stored record. Throws StoreError that names the record and its store if it cannot be read.
 template <class Out>
 Out decode_record(const Store& store, Hash key, std::string_view bytes) {
   try {
-    return detail::decode<Out>(bytes);
+    return decode<Out>(bytes);
   } catch (const Error& error) {
     throw StoreError(store.name() + ": record " + key.hex() + ": " + error.what());
   }
 }
+
+}  // namespace detail
 
 /// A backend behind a journal. Stored requests are answered from the journal. Others are sent to the backend, and their
 /// answers are stored and handed on only after the transaction has committed. Errors are passed on and not stored.
@@ -44,9 +48,9 @@ class Journaled final : public Service<In, Out> {
       : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
 
   void submit(Ticket ticket, const In& request) override {
-    const Hash key = journal_key<Out>(fingerprint_, request);
+    const Hash key = detail::journal_key<Out>(fingerprint_, request);
     if (const auto bytes = store_->find(key)) {
-      Out stored = decode_record<Out>(*store_, key, *bytes);
+      Out stored = detail::decode_record<Out>(*store_, key, *bytes);
       if constexpr (requires { stored.cached; }) stored.cached = true;
       hits_.emplace_back(ticket, std::move(stored));
     } else {
@@ -134,7 +138,7 @@ class Journaled final : public Service<In, Out> {
       waiting_.erase(reply.ticket);
       if (reply.outcome.ok()) {
         const Record& record = records[row];
-        if (stored[row] != record.value) reply.outcome = decode_record<Out>(*store_, record.key, stored[row]);
+        if (stored[row] != record.value) reply.outcome = detail::decode_record<Out>(*store_, record.key, stored[row]);
         ++row;
         ++(cancelled ? accounts_.paid_cancelled : accounts_.paid_applied);
       }

@@ -11,8 +11,8 @@
 #include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/detail/fleet.hpp>
 #include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/http/detail/replica.hpp>
 #include <espalier/backend/http/detail/service.hpp>
-#include <espalier/backend/http/replica.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>
@@ -30,7 +30,7 @@ namespace espalier::backend {
 /// Options of a language model behind a server with OpenAI's or Ollama's protocol.
 struct OpenAiOptions {
   std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /chat/completions
-  std::vector<Replica> replicas = {};            ///< more servers with the same model
+  std::vector<detail::Replica> replicas = {};    ///< more servers with the same model
   std::string model = {};                        ///< the model's name at the server, not empty
   std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
@@ -103,7 +103,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    const Dialect& dialect = server_.dialect();
+    const detail::Dialect& dialect = server_.dialect();
     const std::size_t most = dialect.server == Server::other && options_.native_n ? 128 : dialect.max_n;
     return group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
            next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;

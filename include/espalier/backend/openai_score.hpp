@@ -43,7 +43,7 @@ class OpenAiScore final : public detail::HttpService<ScoreRequest, Score> {
   bool prepared() override { return server_.known(client()); }
   [[nodiscard]] bool joins(std::span<const ScoreRequest>, const ScoreRequest&) const override { return false; }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
-    const Dialect& dialect = server_.dialect();
+    const detail::Dialect& dialect = server_.dialect();
     if (!dialect.score_max_tokens)
       throw detail::refusal(dialect, "prompt scores (echo)", "it has none, or has others than those of the prompt");
     const ScoreRequest& request = group.front();

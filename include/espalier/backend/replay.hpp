@@ -12,9 +12,9 @@ class Replay final : public Service<In, Out> {
   Replay(std::shared_ptr<Store> store, Hash fingerprint) : store_(std::move(store)), fingerprint_(fingerprint) {}
 
   void submit(Ticket ticket, const In& request) override {
-    const Hash key = journal_key<Out>(fingerprint_, request);
+    const Hash key = detail::journal_key<Out>(fingerprint_, request);
     if (const auto bytes = store_->find(key)) {
-      replies_.emplace_back(ticket, decode_record<Out>(*store_, key, *bytes));
+      replies_.emplace_back(ticket, detail::decode_record<Out>(*store_, key, *bytes));
     } else {
       const BackendError error(missing(key, request), BackendError::Kind::permanent);
       replies_.emplace_back(ticket, std::make_exception_ptr(error));

@@ -17,20 +17,19 @@ namespace espalier::backend {
 /// One request to a reranker: how well does each text answer the query?
 class RerankRequest {
  public:
+  using Scores = std::vector<double>;  ///< a score for each text, higher is better
   RerankRequest(std::string question, std::vector<std::string> documents)
       : query(std::move(question)), texts(std::move(documents)) {}
   std::string query;
   std::vector<std::string> texts;
 };
-/// A score for each text, higher is better.
-using RerankScores = std::vector<double>;
 
 /// A retriever whose best `depth` passages a reranker orders again. The scores are the reranker's, and equal ones keep
 /// the retriever's order. The reranker sees a passage's title, if it has one, and its text, each on its own line.
 class Reranked final : public Service<Query, Passages> {
  public:
   using Retriever = std::unique_ptr<Service<Query, Passages>>;
-  using Reranker = std::unique_ptr<Service<RerankRequest, RerankScores>>;
+  using Reranker = std::unique_ptr<Service<RerankRequest, RerankRequest::Scores>>;
   /// Throws std::invalid_argument for a depth of 0.
   Reranked(Retriever retriever, Reranker reranker, std::uint32_t depth)
       : retriever_(std::move(retriever)), reranker_(std::move(reranker)), depth_(depth) {
@@ -85,7 +84,7 @@ class Reranked final : public Service<Query, Passages> {
       texts.push_back(passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text());
     reranker_->submit(reply.ticket, RerankRequest(at->second.query.text, std::move(texts)));
   }
-  void scored(Reply<RerankScores>& reply, std::vector<Reply<Passages>>& replies) {
+  void scored(Reply<RerankRequest::Scores>& reply, std::vector<Reply<Passages>>& replies) {
     const auto at = open_.find(reply.ticket);
     if (at == open_.end()) return;
     const Open open = std::move(at->second);
@@ -94,7 +93,7 @@ class Reranked final : public Service<Query, Passages> {
       replies.emplace_back(reply.ticket, reply.outcome.error());
       return;
     }
-    const RerankScores scores = std::move(reply.outcome).value();
+    const RerankRequest::Scores scores = std::move(reply.outcome).value();
     if (scores.size() != open.passages.size()) {
       replies.emplace_back(reply.ticket, std::make_exception_ptr(BackendError(
                                              "a reranker gave " + std::to_string(scores.size()) + " scores for " +

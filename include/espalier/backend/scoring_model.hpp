@@ -21,9 +21,9 @@ namespace detail {
 /// The text of a prompt for a scoring model: its slots, one paragraph each, without the rest of the template.
 inline std::string scored_text(const Prompt& prompt) {
   std::string text;
-  for (const Span& span : prompt.body().spans) {
+  for (const PromptBody::Span& span : prompt.body().spans) {
     const std::string part = prompt.body().shown().substr(span.begin, span.end - span.begin);
-    if (const Purpose* purpose = prompt.body().protocol->purpose(prompt.purpose());
+    if (const Protocol::Purpose* purpose = prompt.body().protocol->purpose(prompt.purpose());
         std::find(purpose->slots.begin(), purpose->slots.end(), span.name) != purpose->slots.end())
       text += (text.empty() ? "" : "\n\n") + part;
   }
@@ -41,7 +41,8 @@ class ScoringModel final : public Service<Prompt, Completion> {
   explicit ScoringModel(Scorer scorer) : scorer_(std::move(scorer)) {}
 
   void submit(Ticket ticket, const Prompt& prompt) override {
-    const Purpose* purpose = prompt.body().protocol ? prompt.body().protocol->purpose(prompt.purpose()) : nullptr;
+    const Protocol::Purpose* purpose =
+        prompt.body().protocol ? prompt.body().protocol->purpose(prompt.purpose()) : nullptr;
     if (!purpose || purpose->scores.count == 0) {
       refused_.emplace_back(
           ticket, failure("a scoring server answers with numbers, the purpose '" + prompt.purpose() + "' wants words"));
@@ -71,7 +72,7 @@ class ScoringModel final : public Service<Prompt, Completion> {
   }
   static Outcome<Completion> completion(const Prompt& prompt, const Embedding& numbers) {
     const Protocol& protocol = *prompt.body().protocol;
-    const ScoreForm& form = protocol.purpose(prompt.purpose())->scores;
+    const Protocol::ScoreForm& form = protocol.purpose(prompt.purpose())->scores;
     std::vector<double> logits(numbers.begin(), numbers.end());
     if (form.count == 1 && logits.size() == 2) logits = {(logits[1] - logits[0]) / 2};
     if (logits.size() != form.count)
@@ -83,7 +84,7 @@ class ScoringModel final : public Service<Prompt, Completion> {
       if (!text.empty()) text += ", ";
       JsonWriter(text).value(std::clamp(score, form.low, form.high));
     }
-    const Tag* tag = protocol.tag("score");
+    const Protocol::Tag* tag = protocol.tag("score");
     return Completion(tag ? tag->open + text + tag->close : text);
   }
 

@@ -8,11 +8,14 @@
 
 namespace espalier::backend {
 
+namespace detail {
+
 /// Any batch function from texts to embeddings, behind one type.
 class AnyEncoder {
  public:
   template <class F>
-    requires BatchFunction<F, EncodeRequest, Embedding> && (!std::same_as<std::remove_cvref_t<F>, AnyEncoder>)
+    requires espalier::detail::BatchFunction<F, EncodeRequest, Embedding> &&
+             (!std::same_as<std::remove_cvref_t<F>, AnyEncoder>)
   AnyEncoder(F f)  // NOLINT: a batch function is an encoder
       : encode_([f = std::move(f)](std::span<const EncodeRequest> texts) mutable {
           auto answers = f(texts);
@@ -35,8 +38,6 @@ class AnyEncoder {
  private:
   std::function<std::vector<Outcome<Embedding>>(std::span<const EncodeRequest>)> encode_;
 };
-
-namespace detail {
 
 /// The text of a passage for encoding: its title, if it has one, and its text, each on its own line.
 inline std::string encoded_text(const Passage& passage) {
@@ -65,18 +66,18 @@ void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, s
   }
 }
 
-}  // namespace detail
-
 /// The same in memory. Returns [passages, dimension].
 template <class Corpus>
 Vectors encode_passages(const Corpus& passages, AnyEncoder encoder, std::size_t batch = 256) {
   std::vector<float> values;
-  detail::encode_each(
+  encode_each(
       passages, std::move(encoder),
       [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
   const std::size_t dimension = values.size() / passages.size();
   return Vectors(std::move(values), dimension);
 }
+
+}  // namespace detail
 
 /// A retriever of passages by their vectors. It encodes the queries of a batch in one call and searches an index whose
 /// row i is passage i. A query whose embedding failed or does not fit gets its own error. The passages are a vector, or
@@ -85,16 +86,16 @@ template <VectorIndex Index, class Corpus = std::vector<Passage>>
 class VectorRetriever {
  public:
   /// Throws std::invalid_argument if the numbers of vectors and passages differ.
-  VectorRetriever(Corpus passages, Index index, AnyEncoder encoder)
+  VectorRetriever(Corpus passages, Index index, detail::AnyEncoder encoder)
       : passages_(std::move(passages)), index_(std::move(index)), encoder_(std::move(encoder)) {
     if (index_.rows() != passages_.size())
       throw std::invalid_argument("the index holds " + std::to_string(index_.rows()) + " vectors for " +
                                   std::to_string(passages_.size()) + " passages");
   }
   /// Encodes the passages and builds the index from them.
-  VectorRetriever(Corpus passages, AnyEncoder encoder, const typename Index::Options& options = {})
+  VectorRetriever(Corpus passages, detail::AnyEncoder encoder, const typename Index::Options& options = {})
       : passages_(std::move(passages)),
-        index_(encode_passages(passages_, encoder), options),
+        index_(detail::encode_passages(passages_, encoder), options),
         encoder_(std::move(encoder)) {}
 
   std::vector<Outcome<Passages>> operator()(std::span<const Query> queries) {
@@ -140,7 +141,7 @@ class VectorRetriever {
 
   Corpus passages_;
   Index index_;
-  AnyEncoder encoder_;
+  detail::AnyEncoder encoder_;
 };
 
 }  // namespace espalier::backend

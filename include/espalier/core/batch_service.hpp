@@ -16,6 +16,8 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// f(span<const In>) -> vector of Out, of Outcome<Out>, or of something convertible to Out. Lengths must be equal.
 template <class F, class In, class Out>
 concept BatchFunction =
@@ -25,11 +27,7 @@ concept BatchFunction =
                    std::convertible_to<typename std::remove_cvref_t<decltype(replies)>::value_type, Out>;
     };
 
-/// How often a batch function is called again for an item with a transport failure.
-struct BatchOptions {
-  std::uint32_t attempts = 3;           ///< attempts per item, > 0
-  std::chrono::milliseconds delay{50};  ///< before attempt i + 1: uniform between 0 and 2^(i-1) times this
-};
+}  // namespace detail
 
 /// A batch function as a service: all waiting requests go in one call. A BackendError may be thrown for the whole batch
 /// or returned for one item. Transport failures are retried. A final failure becomes the item's answer. Any other
@@ -37,7 +35,14 @@ struct BatchOptions {
 template <class In, class Out, class F>
 class BatchService final : public Service<In, Out> {
  public:
-  explicit BatchService(F f, BatchOptions options = {}) : f_(std::move(f)), options_(options) {
+  /// How often a batch function is called again for an item with a transport failure.
+  struct Options {
+    std::uint32_t attempts = 3;           ///< attempts per item, > 0
+    std::chrono::milliseconds delay{50};  ///< before attempt i + 1: uniform between 0 and 2^(i-1) times this
+  };
+
+  explicit BatchService(F f) : BatchService(std::move(f), Options()) {}
+  BatchService(F f, Options options) : f_(std::move(f)), options_(options) {
     if (options_.attempts == 0) bad_option("attempts", options_.attempts, "1 or more");
     if (options_.delay.count() < 0) bad_option("delay", options_.delay.count(), "0 or more milliseconds");
   }
@@ -132,7 +137,7 @@ class BatchService final : public Service<In, Out> {
   }
 
   F f_;
-  BatchOptions options_;
+  Options options_;
   std::vector<Item> waiting_;
   Random jitter_{Seed()};
 };

@@ -21,11 +21,11 @@ namespace espalier {
 // --- Services: f(std::span<const In>) -> std::vector<Out>, equal lengths --------------------------------------------
 
 template <class F>
-concept LanguageModel = BatchFunction<F, Prompt, Completion>;
+concept LanguageModel = detail::BatchFunction<F, Prompt, Completion>;
 template <class F>
-concept Retriever = BatchFunction<F, Query, Passages>;
+concept Retriever = detail::BatchFunction<F, Query, Passages>;
 template <class F>
-concept Encoder = BatchFunction<F, EncodeRequest, Embedding>;
+concept Encoder = detail::BatchFunction<F, EncodeRequest, Embedding>;
 
 // --- Search problems ---------------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ class Proposal {
   Reason closed;  ///< not none: the branch is recorded but pruned at once (malformed text, refusal)
   float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens, NaN = unknown
   std::uint32_t tokens = 0;                                 ///< tokens of the action, 0 = unknown
-  std::vector<TokenLogprob> token_logprobs{};               ///< each of them, if asked for
+  std::vector<Completion::TokenLogprob> token_logprobs{};   ///< each of them, if asked for
 };
 
 namespace detail {
@@ -116,12 +116,14 @@ concept Environment = requires(E& env, const typename E::State& s, const typenam
   requires std::convertible_to<detail::awaited_t<decltype(detail::step(env, s, a, context))>, typename E::State>;
 };
 
+namespace detail {
+
 /// True if no function of the environment awaits anything. The search can then be a plain loop.
 template <class E>
 concept PlainEnvironment =
     Environment<E> && requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& c) {
-      requires !detail::is_task_v<decltype(detail::propose(env, s, Kind(0), std::uint32_t(1), c))>;
-      requires !detail::is_task_v<decltype(detail::step(env, s, a, c))>;
+      requires !is_task_v<decltype(propose(env, s, Kind(0), std::uint32_t(1), c))>;
+      requires !is_task_v<decltype(step(env, s, a, c))>;
     };
 
 /// A value that the engines can average: a double, or a small struct with +=, * and utility().
@@ -131,6 +133,8 @@ concept SearchValue = std::copyable<V> && std::default_initializable<V> && requi
   { b * 0.5 } -> std::convertible_to<V>;
   { utility(a) } -> std::convertible_to<double>;
 };
+
+}  // namespace detail
 
 /// What an evaluator with rollouts returns besides the value: the terminal states it reached.
 template <class State, class Value>
@@ -151,7 +155,7 @@ concept Evaluator = requires(E& e, Env& env, const typename Env::State& s, const
 /// r(terminal) -> value in the declared range. A pure function that may see gold.
 template <class R, class State>
 concept RewardFunction = requires(const R& r, const State& s) {
-  { r(s) } -> SearchValue;
+  { r(s) } -> detail::SearchValue;
 };
 
 // --- Policies ------------------------------------------------------------------------------------------------------

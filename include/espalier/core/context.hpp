@@ -18,10 +18,10 @@ class Context {
   Context(Seed seed, std::uint32_t first, Ledger* ledger, std::uint32_t kept = 0)
       : seed(seed), first(first), ledger(ledger) {
     if (!ledger->calls_left) return;
-    Costs all = ledger->total();
+    Ledger::Costs all = ledger->total();
     all.completions += kept;
     if (ledger->before) all += ledger->before->total();
-    spent_ = std::make_shared<const Costs>(all);
+    spent_ = std::make_shared<const Ledger::Costs>(all);
   }
   Seed seed;            ///< of the node: (run seed, question id, node path)
   std::uint32_t first;  ///< index of the first sample to draw, earlier samples exist already
@@ -38,14 +38,15 @@ class Context {
     return later;
   }
   /// How many more completions the budget pays for, after `more` costs on top of those when this place was reached.
-  [[nodiscard]] std::uint64_t calls_left(Costs more) const {
+  [[nodiscard]] std::uint64_t calls_left(Ledger::Costs more) const {
     if (!spent_) return std::numeric_limits<std::uint64_t>::max();
     more += *spent_;
     return ledger->calls_left(more);
   }
 
  private:
-  std::shared_ptr<const Costs> spent_;  ///< by the whole search when this place was reached, null without a budget
+  std::shared_ptr<const Ledger::Costs>
+      spent_;  ///< by the whole search when this place was reached, null without a budget
 };
 
 }  // namespace espalier

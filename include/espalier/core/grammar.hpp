@@ -24,7 +24,7 @@ namespace espalier {
 class Grammar {
  public:
   /// Throws std::invalid_argument for a tag with a mark that is not ASCII.
-  Grammar(const Protocol& protocol, const Purpose& purpose, std::uint32_t max_tokens)
+  Grammar(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint32_t max_tokens)
       : form_(detail::ReplyForm(protocol, purpose, max_tokens).form()) {}
 
   [[nodiscard]] const detail::FormPtr& form() const { return form_; }

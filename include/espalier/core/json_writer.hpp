@@ -11,9 +11,13 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always
 /// parses.
 void append_json_string(std::string& out, std::string_view text);
+
+}  // namespace detail
 
 /// Writes JSON by appending to a string. The writer puts the commas. The caller closes objects and arrays.
 class JsonWriter {
@@ -26,14 +30,14 @@ class JsonWriter {
   JsonWriter& end_array() { return close(']'); }
   JsonWriter& key(std::string_view name) {
     comma();
-    append_json_string(out_, name);
+    detail::append_json_string(out_, name);
     out_ += ':';
     first_ = true;
     return *this;
   }
   JsonWriter& value(std::string_view text) {
     comma();
-    append_json_string(out_, text);
+    detail::append_json_string(out_, text);
     return *this;
   }
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
@@ -115,15 +119,13 @@ inline bool plain_json(const char* bytes) {
   return ((word | control | quote | backslash) & each(0x80)) == 0;
 }
 
-}  // namespace detail
-
 inline void append_json_string(std::string& out, std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
   out.reserve(out.size() + text.size() + 2);
   out += '"';
   std::size_t clean = 0;  // [clean, i) needs no change
   for (std::size_t i = 0; i < text.size();) {
-    if (text.size() - i >= 8 && detail::plain_json(text.data() + i)) {
+    if (text.size() - i >= 8 && plain_json(text.data() + i)) {
       i += 8;
       continue;
     }
@@ -132,7 +134,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
       ++i;
       continue;
     }
-    const std::size_t length = detail::utf8_sequence(text, i);
+    const std::size_t length = utf8_sequence(text, i);
     if (c >= 0x80 && length) {
       i += length;
       continue;
@@ -149,5 +151,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
   out.append(text, clean);
   out += '"';
 }
+
+}  // namespace detail
 
 }  // namespace espalier

@@ -1,68 +1,106 @@
 #pragma once
 
-#include <espalier/core/unread.hpp>
+#include <espalier/core/seed.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace espalier {
 
-/// Logical costs of one purpose: what a search asked for, whoever paid.
-struct Costs {
-  std::uint64_t completions = 0;  ///< sampled texts ("calls" in the papers)
-  std::uint64_t prompt_tokens = 0;
-  std::uint64_t completion_tokens = 0;
-  std::uint64_t retrievals = 0;       ///< queries to the retriever
-  std::uint64_t unread = 0;           ///< completions that could not be read
-  std::uint64_t cut = 0;              ///< of these, the ones that max_tokens ended
-  std::uint64_t cut_read = 0;         ///< completions that max_tokens ended, and that could be read
-  std::uint64_t refused = 0;          ///< answers from memory that said "I don't know"
-  std::uint64_t repairs = 0;          ///< completions that were asked because the one before could not be read
-  std::uint64_t repaired = 0;         ///< of these, the ones that could be read
-  std::uint64_t constrained = 0;      ///< completions whose decoding a grammar constrained
-  std::uint64_t thinking_tokens = 0;  ///< of completion_tokens, those of thoughts aside, where the server counts them
-
-  Costs& operator+=(const Costs& o) {
-    for (const auto field : fields()) this->*field += o.*field;
-    return *this;
-  }
-  [[nodiscard]] bool holds(const Costs& part) const {
-    for (const auto field : fields())
-      if (this->*field < part.*field) return false;
-    return true;
-  }
-  Costs& operator-=(const Costs& o) {
-    for (const auto field : fields()) this->*field -= o.*field;
-    return *this;
-  }
-  friend bool operator==(const Costs&, const Costs&) = default;
-
- private:
-  static constexpr std::array<std::uint64_t Costs::*, 12> fields() {
-    return {&Costs::completions, &Costs::prompt_tokens, &Costs::completion_tokens, &Costs::retrievals,
-            &Costs::unread,      &Costs::cut,           &Costs::cut_read,          &Costs::refused,
-            &Costs::repairs,     &Costs::repaired,      &Costs::constrained,       &Costs::thinking_tokens};
-  }
-};
-
-/// What was spent on a question before a search of it began.
-struct Spending {
-  Spending() = default;
-  Spending(Costs costs, double seconds) : costs(costs), seconds(seconds) {}
-  Costs costs{};
-  double seconds = 0;
-};
-
 /// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks.
 class Ledger {
  public:
+  /// Logical costs of one purpose: what a search asked for, whoever paid.
+  struct Costs {
+    std::uint64_t completions = 0;  ///< sampled texts ("calls" in the papers)
+    std::uint64_t prompt_tokens = 0;
+    std::uint64_t completion_tokens = 0;
+    std::uint64_t retrievals = 0;       ///< queries to the retriever
+    std::uint64_t unread = 0;           ///< completions that could not be read
+    std::uint64_t cut = 0;              ///< of these, the ones that max_tokens ended
+    std::uint64_t cut_read = 0;         ///< completions that max_tokens ended, and that could be read
+    std::uint64_t refused = 0;          ///< answers from memory that said "I don't know"
+    std::uint64_t repairs = 0;          ///< completions that were asked because the one before could not be read
+    std::uint64_t repaired = 0;         ///< of these, the ones that could be read
+    std::uint64_t constrained = 0;      ///< completions whose decoding a grammar constrained
+    std::uint64_t thinking_tokens = 0;  ///< of completion_tokens, those of thoughts aside, where the server counts them
+
+    Costs& operator+=(const Costs& o) {
+      for (const auto field : fields()) this->*field += o.*field;
+      return *this;
+    }
+    [[nodiscard]] bool holds(const Costs& part) const {
+      for (const auto field : fields())
+        if (this->*field < part.*field) return false;
+      return true;
+    }
+    Costs& operator-=(const Costs& o) {
+      for (const auto field : fields()) this->*field -= o.*field;
+      return *this;
+    }
+    friend bool operator==(const Costs&, const Costs&) = default;
+
+   private:
+    static constexpr std::array<std::uint64_t Costs::*, 12> fields() {
+      return {&Costs::completions, &Costs::prompt_tokens, &Costs::completion_tokens, &Costs::retrievals,
+              &Costs::unread,      &Costs::cut,           &Costs::cut_read,          &Costs::refused,
+              &Costs::repairs,     &Costs::repaired,      &Costs::constrained,       &Costs::thinking_tokens};
+    }
+  };
+
+  /// A completion that could not be read, as a tree remembers it.
+  class Unread {
+   public:
+    static constexpr std::size_t kept = 200;  ///< bytes of its text at most, cut between two UTF-8 characters
+
+    /// One that was drawn under this seed and sample index. `max_tokens`: the limit that ended it, 0 = it ended by
+    /// itself.
+    Unread(std::string_view whole, std::uint64_t max_tokens, Seed seed, std::uint32_t sample)
+        : text(beginning(whole)), cut_at(max_tokens), rank_(seed.rank()), seed_(seed.value()), sample_(sample) {}
+
+    std::string text;          ///< its beginning
+    std::uint64_t cut_at = 0;  ///< max_tokens, if that limit ended it; else 0
+    bool in_thought = false;   ///< that limit ended it inside a thought
+
+    /// Nearer to the root, or of the earlier sibling or sample: an order in which time has no part. One that was read
+    /// from a file goes before all others: a file does not say where it was drawn.
+    [[nodiscard]] bool before(const Unread& other) const {
+      return std::tie(rank_, seed_, sample_, text, cut_at) <
+             std::tie(other.rank_, other.seed_, other.sample_, other.text, other.cut_at);
+    }
+    friend bool operator==(const Unread& a, const Unread& b) {
+      return a.text == b.text && a.cut_at == b.cut_at && a.in_thought == b.in_thought;
+    }
+
+   private:
+    static std::string_view beginning(std::string_view text) {
+      std::size_t size = text.size();
+      if (size > kept)
+        for (size = kept; size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80;) --size;
+      return text.substr(0, size);
+    }
+
+    std::uint64_t rank_ = 0, seed_ = 0;
+    std::uint32_t sample_ = 0;
+  };
+
+  /// What was spent on a question before a search of it began.
+  struct Spending {
+    Spending() = default;
+    Spending(Costs costs, double seconds) : costs(costs), seconds(seconds) {}
+    Costs costs{};
+    double seconds = 0;
+  };
+
   /// Counts that depend on the run and not on the search. Never compared and never written into a tree.
   struct Execution {
     std::uint64_t cached = 0;                           ///< completions that came from a journal

@@ -187,20 +187,20 @@ class Port {
   explicit Port(std::shared_ptr<detail::PortState<In, Out>> state) : state_(std::move(state)) {}
   /// Waits for the answer. Throws BackendError if the request failed.
   [[nodiscard]] detail::Waiter<In, Out> operator()(In request) const { return {state_, std::move(request)}; }
+  /// The same as a task, for gather().
+  [[nodiscard]] Task<Out> ask(In request) const { return wait(*this, std::move(request)); }
   /// The waiting requests, oldest first. Requests of a port without a backend stay here until resume().
   [[nodiscard]] std::vector<std::pair<Ticket, const In*>> pending() const { return state_->pending(); }
   [[nodiscard]] const Accounts& accounts() const { return state_->accounts(); }
 
  private:
   friend class Scheduler;
+  static Task<Out> wait(Port port, In request) {
+    Out answer = co_await port(std::move(request));
+    co_return answer;
+  }
+
   std::shared_ptr<detail::PortState<In, Out>> state_;
 };
-
-/// The same as a task, for gather().
-template <class In, class Out>
-Task<Out> ask(Port<In, Out> port, In request) {
-  Out answer = co_await port(std::move(request));
-  co_return answer;
-}
 
 }  // namespace espalier

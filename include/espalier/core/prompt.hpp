@@ -28,21 +28,21 @@ struct Sampling {
   std::string grammar = {};            ///< GBNF that a reply must follow (core/grammar.hpp), "" = none
 };
 
-/// One chat message. Role: system, user, assistant.
-struct Message {
-  std::string role;
-  std::string content;
-};
-
-/// A named piece of the message that a prompt shows: a slot's value or one rendered segment. [begin, end) in bytes.
-struct Span {
-  std::string name;
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-};
-
 /// Everything of a request except seed and sample index. Immutable, and shared by all samples of one prompt.
 struct PromptBody {
+  /// One chat message. Role: system, user, assistant.
+  struct Message {
+    std::string role;
+    std::string content;
+  };
+
+  /// A named piece of the message that a prompt shows: a slot's value or one rendered segment. [begin, end) in bytes.
+  struct Span {
+    std::string name;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+
   std::vector<Message> messages;             ///< role "" = a raw prompt. An assistant message at the end is continued
   std::vector<std::int32_t> ids = {};        ///< a raw prompt as token ids, sent instead of its text. Empty = none
   std::vector<Span> spans;                   ///< positions of slots and segments in shown()
@@ -115,19 +115,19 @@ class Prompt {
   Hash key_;
 };
 
-/// Why a completion ended.
-enum class Finish : std::uint8_t { stop, length, other };
-
-/// A token of a completion, natural log.
-struct TokenLogprob {
-  std::string text;
-  double logprob = 0;
-  friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
-};
-
 /// One sampled text. It includes the stop string that ended it.
 class Completion {
  public:
+  /// Why a completion ended.
+  enum class Finish : std::uint8_t { stop, length, other };
+
+  /// A token of a completion, natural log.
+  struct TokenLogprob {
+    std::string text;
+    double logprob = 0;
+    friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
+  };
+
   Completion() = default;
   Completion(std::string text) : text(std::move(text)) {}  // NOLINT: a text is a completion
   std::string text;

@@ -7,36 +7,36 @@
 
 namespace espalier {
 
-/// An opening and a closing mark in model text, such as `<answer>` and `</answer>`. Special cases:
-/// - no marks: the whole reply,
-/// - closing mark "\n": up to the end of the line or of the text,
-/// - no closing mark: up to the end of the text,
-/// - a bracket at the end of the opening mark: up to the matching closing bracket.
-struct Tag {
-  std::string name;  ///< its role: thought, reasoning, question, search, answer, sub_answer, queries, score, verdict,
-                     ///< choice, preference. In histories also sub_question, own_answer, information, notice
-  std::string open;
-  std::string close;
-};
-
-/// The form of a reply in the role "score": `count` numbers in [low, high], separated by commas.
-struct ScoreForm {
-  double low = 0;
-  double high = 1;
-  std::uint32_t count = 0;
-};
-
-/// One purpose of a method's prompts: the slots it shows and the tags it returns.
-struct Purpose {
-  std::string name;                  ///< "termination", "rollout" ...
-  std::vector<std::string> slots;    ///< the slots that its template must have, in order
-  std::vector<std::string> returns;  ///< names of tags, exactly one of which ends the reply. Empty = bare text
-  ScoreForm scores{};                ///< of the role "score", if the purpose returns it
-};
-
 /// What a method declares about its prompts. It travels with every prompt. Parsers, the simulated model and the report
 /// read it.
 struct Protocol {
+  /// An opening and a closing mark in model text, such as `<answer>` and `</answer>`. Special cases:
+  /// - no marks: the whole reply,
+  /// - closing mark "\n": up to the end of the line or of the text,
+  /// - no closing mark: up to the end of the text,
+  /// - a bracket at the end of the opening mark: up to the matching closing bracket.
+  struct Tag {
+    std::string name;  ///< its role: thought, reasoning, question, search, answer, sub_answer, queries, score, verdict,
+                       ///< choice, preference. In histories also sub_question, own_answer, information, notice
+    std::string open;
+    std::string close;
+  };
+
+  /// The form of a reply in the role "score": `count` numbers in [low, high], separated by commas.
+  struct ScoreForm {
+    double low = 0;
+    double high = 1;
+    std::uint32_t count = 0;
+  };
+
+  /// One purpose of a method's prompts: the slots it shows and the tags it returns.
+  struct Purpose {
+    std::string name;                  ///< "termination", "rollout" ...
+    std::vector<std::string> slots;    ///< the slots that its template must have, in order
+    std::vector<std::string> returns;  ///< names of tags, exactly one of which ends the reply. Empty = bare text
+    ScoreForm scores{};                ///< of the role "score", if the purpose returns it
+  };
+
   std::string method;
   std::vector<Purpose> purposes;
   std::vector<Tag> tags;

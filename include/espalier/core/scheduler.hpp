@@ -155,7 +155,7 @@ class Scheduler {
     std::unique_ptr<Service<In, Out>> service;
     if constexpr (std::convertible_to<Backend, std::unique_ptr<Service<In, Out>>>) service = std::move(backend);
     else {
-      static_assert(BatchFunction<Backend, In, Out>,
+      static_assert(detail::BatchFunction<Backend, In, Out>,
                     "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
       service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
     }

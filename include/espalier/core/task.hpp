@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/frame.hpp>
+#include <espalier/core/detail/frame.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -181,10 +181,12 @@ inline Task<void> gather(std::vector<Task<void>> tasks) {
   for (auto& task : tasks) task.take();
 }
 
+namespace detail {
+
 /// Runs a coroutine beside the calling one, only inside a scheduler's run. The task must live until it has ended.
 template <class T>
 void start(const Task<T>& task) {
-  detail::ready_coroutines->push_back(task.handle());
+  ready_coroutines->push_back(task.handle());
 }
 
 /// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.
@@ -195,7 +197,7 @@ class Event {
   void await_resume() const noexcept {}
   void happen() {
     happened_ = true;
-    if (waiting_) detail::ready_coroutines->push_back(std::exchange(waiting_, {}));
+    if (waiting_) ready_coroutines->push_back(std::exchange(waiting_, {}));
   }
   [[nodiscard]] bool happened() const { return happened_; }
 
@@ -210,9 +212,11 @@ Task<T> as_task(Task<T> task) {
   return task;
 }
 template <class T>
-  requires(!detail::is_task_v<T>)
+  requires(!is_task_v<T>)
 Task<T> as_task(T value) {
   co_return value;
 }
+
+}  // namespace detail
 
 }  // namespace espalier

@@ -40,9 +40,6 @@ enum class Reason : std::uint8_t {
   refused           ///< an answer from memory that says "I don't know"
 };
 
-/// How a search ended.
-enum class Ending : std::uint8_t { done, budget };
-
 /// The number by which policies compare values. Other value types provide an overload.
 constexpr double utility(double value) { return value; }
 
@@ -90,29 +87,24 @@ constexpr bool closed_at_birth(const Node<Value>& node) {
 
 }  // namespace detail
 
-/// The terminal state of one rollout from a node, and its value.
-template <class State, class Value>
-struct RolloutRecord {
-  NodeId node = no_node;
-  State state;
-  Value value{};
-};
-
-/// A kind at a node that was never grown because enough was known.
-struct Skip {
-  NodeId node = no_node;
-  Kind kind = 0;
-};
-
-/// A named text about a node, such as a judge's reason.
-struct Remark {
-  std::string name;
-  NodeId node = no_node;
-  std::string text;
-};
-
 /// Results of a whole search that do not depend on the type of its states.
 struct SearchFacts {
+  /// How a search ended.
+  enum class Ending : std::uint8_t { done, budget };
+
+  /// A kind at a node that was never grown because enough was known.
+  struct Skip {
+    NodeId node = no_node;
+    Kind kind = 0;
+  };
+
+  /// A named text about a node, such as a judge's reason.
+  struct Remark {
+    std::string name;
+    NodeId node = no_node;
+    std::string text;
+  };
+
   Ledger ledger;  ///< logical costs of the whole search, and of what was said about it later
   std::map<std::string, Ledger>
       annotation_costs{};  ///< of these: what each annotation of the finished tree cost, by its name
@@ -133,6 +125,13 @@ class Tree : public SearchFacts {
   using State = State_;
   using Action = Action_;
   using Value = Value_;
+
+  /// The terminal state of one rollout from a node, and its value.
+  struct RolloutRecord {
+    NodeId node = no_node;
+    State state;
+    Value value{};
+  };
 
   Tree() = default;
   Tree(State root, Seed seed) : seed(seed) { append(no_node, Action(), std::move(root), 0, 1); }
@@ -178,7 +177,7 @@ class Tree : public SearchFacts {
   }
 
   Seed seed{};
-  std::vector<RolloutRecord<State, Value>> rollouts;  ///< in order of evaluation of their nodes
+  std::vector<RolloutRecord> rollouts;  ///< in order of evaluation of their nodes
   std::vector<Skip> skips;
   std::map<std::string, std::vector<double>> annotations;  ///< named numbers of nodes besides their values, NaN = none
   std::vector<Remark> remarks;

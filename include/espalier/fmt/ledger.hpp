@@ -10,7 +10,7 @@
 
 namespace espalier::detail {
 
-inline std::string costs_text(const Costs& costs) {
+inline std::string costs_text(const Ledger::Costs& costs) {
   std::string text = fmt::format("completions {}, prompt tokens {}, completion tokens {}, retrievals {}",
                                  costs.completions, costs.prompt_tokens, costs.completion_tokens, costs.retrievals);
   if (costs.unread > 0) fmt::format_to(std::back_inserter(text), ", unread {}", costs.unread);
@@ -41,7 +41,7 @@ inline std::string accounts_text(const Accounts& accounts) {
 
 /// The costs of one purpose on one line.
 template <>
-struct fmt::formatter<espalier::Costs> : espalier::detail::Described<&espalier::detail::costs_text> {};
+struct fmt::formatter<espalier::Ledger::Costs> : espalier::detail::Described<&espalier::detail::costs_text> {};
 
 /// The sum of all purposes on one line, and the completions of each.
 template <>

@@ -26,8 +26,8 @@ std::string node_text(std::string_view kind, const Node<Value>& node) {
   std::string text = fmt::format("{}, visits {}", kind, node.visits);
   const auto out = std::back_inserter(text);
   if (node.visits > 0) fmt::format_to(out, ", value {}", value_text(node.mean()));
-  fmt::format_to(out, ", prior {:.4g}, {}", node.prior, output::name(node.status));
-  if (node.reason != Reason::none) fmt::format_to(out, " ({})", output::name(node.reason));
+  fmt::format_to(out, ", prior {:.4g}, {}", node.prior, output::detail::name(node.status));
+  if (node.reason != Reason::none) fmt::format_to(out, " ({})", output::detail::name(node.reason));
   return text;
 }
 template <class Value>

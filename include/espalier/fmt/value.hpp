@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace espalier {
+namespace espalier::detail {
 
 /// A value of several parts that names them: `parts(value)` gives pairs of a name and a number.
 template <class T>
@@ -18,8 +18,6 @@ concept HasParts = requires(const T& value) {
   { parts(value).begin()->first } -> std::convertible_to<std::string_view>;
   { parts(value).begin()->second } -> std::convertible_to<double>;
 };
-
-namespace detail {
 
 /// Each part's name and number.
 template <HasParts T>
@@ -37,10 +35,8 @@ std::string value_text(const T& value) {
   else return fmt::format("{:.4g}", double(utility(value)));
 }
 
-}  // namespace detail
-
-}  // namespace espalier
+}  // namespace espalier::detail
 
 /// A value of several parts on one line: "plan 0.5, search 0.25".
-template <espalier::HasParts T>
+template <espalier::detail::HasParts T>
 struct fmt::formatter<T> : espalier::detail::Described<&espalier::detail::parts_text<T>> {};

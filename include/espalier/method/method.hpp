@@ -46,7 +46,7 @@ class Ports {
   std::map<std::string, ModelPort> models;  ///< by purpose, where a purpose has its own model
 };
 
-/// What a run needs to know about a method. Register your own class in methods() (registry.hpp).
+/// What a run needs to know about a method. Register your own class (registry.hpp).
 class Method {
  public:
   Method() = default;
@@ -83,7 +83,5 @@ class Method {
   [[nodiscard]] virtual std::optional<Budget> budget_to_match() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<Product> products() const = 0;
 };
-
-using MakeMethod = std::function<std::unique_ptr<Method>()>;
 
 }  // namespace espalier::method

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/evidence.hpp>
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/budget.hpp>
 
@@ -34,7 +34,7 @@ class Path {
   /// Draws one reply for a purpose without adding a node. Slots: question, history, and `more`, which replaces slots of
   /// the same name. Nothing if the path is closed.
   template <class = void>
-  Task<std::optional<rag::Sample>> sample(std::string purpose, Slots more = Slots()) {
+  Task<std::optional<rag::Sampler::Sample>> sample(std::string purpose, Slots more = Slots()) {
     if (spent()) co_return std::nullopt;
     auto samples = co_await loop_.sampler().draw(std::move(purpose), slots(std::move(more)), 1, next());
     co_return std::move(samples.front());
@@ -42,7 +42,7 @@ class Path {
   /// The content of one reply, such as a judgement. Nothing if it cannot be read.
   template <class = void>
   Task<std::optional<rag::Reply>> consult(std::string purpose, Slots more = Slots()) {
-    std::optional<rag::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
+    std::optional<rag::Sampler::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
     co_return drawn ? drawn->reply : std::nullopt;
   }
   /// Draws one reply as a step without taking it. Closes the path if it cannot be read. `bare` is the kind for a text
@@ -116,7 +116,8 @@ class Path {
   }
   /// Adds a message to the model after the last node's text.
   void notice(std::string text) {
-    if (!closed_ && at_ != tree_.root()) tree_.state(at_) = state().with(rag::Segment(rag::Notice(std::move(text))));
+    if (!closed_ && at_ != tree_.root())
+      tree_.state(at_) = state().with(rag::Segment(rag::Segment::Notice(std::move(text))));
   }
 
   /// The documents of the last search, empty before the first one.
@@ -193,7 +194,7 @@ class Path {
   }
   bool spent() {
     if (!closed_ && budget_.spent(tree_, tree_.steps++, began_)) {
-      tree_.ending = Ending::budget;
+      tree_.ending = SearchFacts::Ending::budget;
       closed_ = true;
     }
     return closed_;

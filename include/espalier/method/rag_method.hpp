@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/answer_agreement.hpp>
-#include <espalier/method/demonstrations.hpp>
+#include <espalier/method/detail/answer_agreement.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/metric_profile.hpp>
@@ -105,7 +105,7 @@ class RagMethod : public Method {
         .add("price_out", budget_.price_out, "price per million output tokens", "0 or more");
     if (!examples_.empty())
       table_.add("shots", shots_, "worked examples before the question", "0 to " + std::to_string(most_shots()));
-    for (const Purpose& purpose : built_in_.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
       table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")
@@ -120,7 +120,7 @@ class RagMethod : public Method {
   struct Own {
     std::optional<double> temperature, top_p;
     std::optional<int> top_k, max_tokens;
-    std::optional<rag::Constrain> constrain;
+    std::optional<rag::Sampler::Constrain> constrain;
     [[nodiscard]] Sampling over(Sampling all) const {
       all.temperature = temperature.value_or(all.temperature);
       all.top_p = top_p.value_or(all.top_p);
@@ -175,7 +175,7 @@ class RagMethod : public Method {
   [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }
 
   enum class ReplyForm : std::uint8_t { tags, tools };
-  /// The values of rag::Constrain.
+  /// The values of rag::Sampler::Constrain.
   static std::vector<std::string> constrain_names() { return {"off", "on", "draft"}; }
 
   enum class Reward : std::uint8_t { f1, em, acc, agreement };
@@ -183,12 +183,12 @@ class RagMethod : public Method {
   Sampling sampling_{.temperature = 0.7};
   std::map<std::string, Own> own_;
   std::uint32_t documents_ = 3;
-  rag::Dedup dedup_ = rag::Dedup::normalised;
+  rag::Environment::Dedup dedup_ = rag::Environment::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
   bool repair_ = false;
   ReplyForm protocol_ = ReplyForm::tags;
-  rag::Constrain constrain_ = rag::Constrain::off;
+  rag::Sampler::Constrain constrain_ = rag::Sampler::Constrain::off;
   std::optional<EncoderPort> encoder_, values_;
   std::string value_head_;
 
@@ -201,7 +201,7 @@ class RagMethod : public Method {
         bad_option("with", name, "another annotation where there is no encoder");
       tree.ledger -= tree.annotation_costs[name];
       Ledger others = std::exchange(tree.ledger, Ledger());
-      if (name == "embedding") co_await annotate_agreement(*self->encoder_, &tree);
+      if (name == "embedding") co_await detail::annotate_agreement(*self->encoder_, &tree);
       else co_await self->annotate_with(name, &tree);
       others += tree.ledger;
       tree.annotation_costs[name] = std::exchange(tree.ledger, std::move(others));

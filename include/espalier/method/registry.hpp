@@ -1,8 +1,9 @@
 #pragma once
 
-#include <espalier/core/nearest.hpp>
+#include <espalier/core/detail/nearest.hpp>
 #include <espalier/method/method.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -12,12 +13,15 @@
 
 namespace espalier::method {
 
-/// The methods of this program by name: those whose faces it includes, and your own. Include <espalier/method/all.hpp>
-/// for all methods of the library.
-inline std::map<std::string, MakeMethod>& methods() {
-  static std::map<std::string, MakeMethod> all;
+namespace detail {
+
+/// The methods of this program by name.
+inline std::map<std::string, std::function<std::unique_ptr<Method>()>>& methods() {
+  static std::map<std::string, std::function<std::unique_ptr<Method>()>> all;
   return all;
 }
+
+}  // namespace detail
 
 /// Registers a method under a name. Use a namespace-scope variable, so that it runs before main():
 /// `inline const Registered<Mine> mine("mine");`
@@ -27,20 +31,22 @@ class Registered {
   /// `args` are the constructor arguments of each new Mine.
   template <class... Args>
   explicit Registered(std::string name, Args... args) {
-    methods().insert_or_assign(std::move(name), [args...] { return std::make_unique<Mine>(args...); });
+    detail::methods().insert_or_assign(std::move(name), [args...] { return std::make_unique<Mine>(args...); });
   }
 };
 
+/// The methods of this program: those whose faces it includes, and your own. Include <espalier/method/all.hpp> for all
+/// methods of the library.
 inline std::vector<std::string> method_names() {
   std::vector<std::string> names;
-  for (const auto& [name, make] : methods()) names.push_back(name);
+  for (const auto& [name, make] : detail::methods()) names.push_back(name);
   return names;
 }
 
 /// The method with this name. Throws std::invalid_argument that names the nearest one.
 inline std::unique_ptr<Method> make_method(const std::string& name) {
-  const auto method = methods().find(name);
-  if (method == methods().end())
+  const auto method = detail::methods().find(name);
+  if (method == detail::methods().end())
     throw std::invalid_argument("unknown method '" + name + "'" + espalier::detail::did_you_mean(name, method_names()));
   return method->second();
 }

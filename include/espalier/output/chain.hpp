@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/ballot.hpp>
+#include <espalier/core/detail/ballot.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>
@@ -60,11 +60,15 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
 /// How one of a question's correct chains is chosen as training data, by its number of retrievals (DecEx-RAG, Fig. 2a).
 enum class ChainChoice : std::uint8_t { best, most, least, random };
 
+namespace detail {
+
 /// The name of a choice in options and provenance.
 inline const char* name(ChainChoice choice) {
   static constexpr const char* names[] = {"best", "most", "least", "random"};
   return names[static_cast<std::size_t>(choice)];
 }
+
+}  // namespace detail
 
 /// The end of the chosen chain among those with a correct answer, that is, an exact match under the profile. Nothing if
 /// there is none or no gold. `random` is drawn with the tree's seed. Ties are broken as in best_answer.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/passage.hpp>
-#include <espalier/output/json_line.hpp>
+#include <espalier/output/detail/json_line.hpp>
 #include <espalier/rag/question.hpp>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace espalier::output {
 
+namespace detail {
+
 struct ReadOptions {
   std::size_t limit = 0;     ///< number of rows to read, 0 = all
   bool require_gold = true;  ///< a question without gold answers is an error
 };
-
-namespace detail {
 
 inline bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
@@ -75,8 +75,9 @@ class Ids {
 
 }  // namespace detail
 
-/// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}. Throws InputError.
-inline std::vector<rag::Example> read_questions(const std::string& path, const ReadOptions& options = {}) {
+/// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}. `{.limit = N}`
+/// reads N rows, and `{.require_gold = false}` takes questions without gold answers. Throws InputError.
+inline std::vector<rag::Example> read_questions(const std::string& path, const detail::ReadOptions& options = {}) {
   std::vector<rag::Example> examples;
   detail::Ids ids;
   detail::for_each_line(path, [&](const detail::JsonLine& row) {
@@ -130,7 +131,7 @@ inline Passage read_passage(const JsonLine& row) {
 }  // namespace detail
 
 /// Reads passages, one per line, with unique ids. Throws InputError.
-inline std::vector<Passage> read_passages(const std::string& path, const ReadOptions& options = {}) {
+inline std::vector<Passage> read_passages(const std::string& path, const detail::ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;
   detail::for_each_line(path, [&](const detail::JsonLine& row) {

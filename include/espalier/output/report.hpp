@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/html.hpp>
-#include <espalier/output/jsonl.hpp>
-#include <espalier/output/report_run.hpp>
-#include <espalier/output/report_summary.hpp>
+#include <espalier/output/detail/html.hpp>
+#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/output/detail/report_run.hpp>
+#include <espalier/output/detail/report_summary.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -80,7 +80,7 @@ inline void append_report_tail(std::string& out, std::uint64_t bytes) {
 /// is shown beside it, question by question. Throws InputError that names the file.
 inline void write_report(const std::filesystem::path& folder, std::string_view summary_json,
                          const std::filesystem::path& target, const std::filesystem::path& other = {}) {
-  ReportRun run(folder);
+  detail::ReportRun run(folder);
   detail::AtomicFile file(target.string());
   std::string text;
   std::uint64_t bytes = 0;
@@ -90,11 +90,12 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     text.clear();
   };
   detail::append_report_head(text, summary_json);
-  std::map<std::string, ReportQuestion> others;  // the page holds all of them, so memory can
+  std::map<std::string, detail::ReportQuestion> others;  // the page holds all of them, so memory can
   if (!other.empty()) {
     const std::string other_summary = detail::read_summary(other);
     detail::ReportSummary checked(other_summary);
-    for (ReportRun rows(other); auto question = rows.next();) others.emplace(question->id, std::move(*question));
+    for (detail::ReportRun rows(other); auto question = rows.next();)
+      others.emplace(question->id, std::move(*question));
     std::string runs;
     JsonWriter json(runs);
     json.begin_array()
@@ -116,7 +117,7 @@ inline void write_report(const std::filesystem::path& folder, std::string_view s
     detail::append_report_question(text, *question);
     if (!other.empty()) {
       const auto same = others.find(question->id);
-      detail::append_report_question(text, same == others.end() ? ReportQuestion() : same->second, "other_");
+      detail::append_report_question(text, same == others.end() ? detail::ReportQuestion() : same->second, "other_");
     }
     flush();
   }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/unicode.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/policy_form.hpp>
+#include <espalier/output/detail/policy_form.hpp>
 
 #include <optional>
 #include <string>
@@ -49,7 +49,7 @@ class SftWriter {
     for (const NodeId node : nodes) reward(node);
     json.end_array().key("answer_reward");
     reward(end_);
-    json.field("choice", output::name(options_.choice));
+    json.field("choice", detail::name(options_.choice));
     if (!purpose.empty()) json.field("purpose", purpose);
     record_.end_provenance(json);
     json.end_object();

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/unicode.hpp>
-#include <espalier/output/rare_counts.hpp>
+#include <espalier/output/detail/rare_counts.hpp>
 #include <espalier/output/tree_record.hpp>
 
 #include <map>
@@ -84,7 +84,7 @@ class TreeWriter {
     json_.end_array().key("rollouts").begin_array();
     for (const auto& rollout : tree_.rollouts) write_rollout(rollout);
     json_.end_array().key("skips").begin_array();
-    for (const Skip& skip : tree_.skips) write_skip(skip);
+    for (const SearchFacts::Skip& skip : tree_.skips) write_skip(skip);
     json_.end_array();
     write_costs("costs", tree_.ledger);
     if (!tree_.ledger.first_unread().empty()) write_first_unread();
@@ -99,7 +99,7 @@ class TreeWriter {
   }
 
  private:
-  using Rollout = RolloutRecord<rag::State, double>;
+  using Rollout = rag::Tree::RolloutRecord;
 
   [[nodiscard]] Segments own_segments(NodeId id) const {
     return tree_.state(id).transcript().since(tree_.state(tree_[id].parent).transcript());
@@ -178,7 +178,7 @@ class TreeWriter {
   }
 
   /// Kinds of an environment that are not segments are written as numbers.
-  void write_skip(const Skip& skip) {
+  void write_skip(const SearchFacts::Skip& skip) {
     json_.begin_object().field("node", skip.node).key("kind");
     if (skip.kind <= static_cast<Kind>(rag::SegmentKind::notice))
       json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
@@ -222,7 +222,7 @@ class TreeWriter {
 
   void write_remarks() {
     json_.key("remarks").begin_array();
-    for (const Remark& remark : tree_.remarks)
+    for (const SearchFacts::Remark& remark : tree_.remarks)
       json_.begin_object()
           .field("name", remark.name)
           .field("node", remark.node)

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/output/append_json.hpp>
-#include <espalier/output/json_line.hpp>
+#include <espalier/output/detail/append_json.hpp>
+#include <espalier/output/detail/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
 #include <fstream>
@@ -66,7 +66,7 @@ class TreeReader {
     tree.ledger = ledger(line_, "costs");
     if (line_.has("first_unread"))
       for (const auto& [purpose, unread] : line_.members("first_unread")) {
-        Unread one(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0);
+        Ledger::Unread one(unread.text("text"), unread.count_or("cut_at", 0), Seed(), 0);
         one.in_thought = unread.has("in_thought") && unread.as<bool>("in_thought", "true or false");
         tree.ledger.remember(purpose, std::move(one));
       }
@@ -74,7 +74,7 @@ class TreeReader {
     if (line_.has("annotations")) read_annotations(tree, line_.object("annotations"));
     for (const JsonLine& remark : line_.objects("remarks"))
       tree.remarks.push_back({remark.text("name"), node_id(tree, remark, "node"), remark.text("text")});
-    tree.ending = one_of<Ending>(line_, "status", Ending::budget);
+    tree.ending = one_of<SearchFacts::Ending>(line_, "status", SearchFacts::Ending::budget);
     return recorded;
   }
 
@@ -124,7 +124,8 @@ class TreeReader {
     for (const JsonLine& step : rollout.objects("steps")) {
       bool known = step.has("documents");
       if (known) state = state.with(rag::Segment(passages(step)));
-      else if ((known = step.has("notice"))) state = state.with(rag::Segment(rag::Notice(step.text("notice"))));
+      else if ((known = step.has("notice")))
+        state = state.with(rag::Segment(rag::Segment::Notice(step.text("notice"))));
       for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
                               rag::SegmentKind::query, rag::SegmentKind::answer, rag::SegmentKind::sub_answer,
                               rag::SegmentKind::queries}) {
@@ -151,7 +152,7 @@ class TreeReader {
         state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
       state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
       if (row.has("documents")) state = state.with(rag::Segment(passages(row)));
-      if (row.has("notice")) state = state.with(rag::Segment(rag::Notice(row.text("notice"))));
+      if (row.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(row.text("notice"))));
     }
     const auto sort = static_cast<Kind>(action.kind);
     tree.add(parent, std::move(action), std::move(state), sort, node.prior);
@@ -159,11 +160,11 @@ class TreeReader {
   static Ledger ledger(const JsonLine& row, std::string_view field) {
     Ledger read;
     for (const auto& [purpose, costs] : row.members(field)) {
-      Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
-                                    costs.count("completion_tokens"), costs.count("retrievals")};
+      Ledger::Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
+                                            costs.count("completion_tokens"), costs.count("retrievals")};
       for (const auto& [name, count] : rare_counts) {
         one.*count = costs.count_or(name, 0);
-        const bool tokens = count == &Costs::thinking_tokens;
+        const bool tokens = count == &Ledger::Costs::thinking_tokens;
         if (one.*count > (tokens ? one.completion_tokens : one.completions))
           costs.fail(name, tokens ? "is more than completion_tokens" : "is more than completions");
       }

@@ -21,6 +21,8 @@ struct TreeRecord {
   }
 };
 
+namespace detail {
+
 inline const char* name(Status status) {
   static constexpr const char* names[] = {"open", "growing", "expanded", "terminal", "pruned"};
   return names[static_cast<std::size_t>(status)];
@@ -30,7 +32,9 @@ inline const char* name(Reason reason) {
                                           "skipped", "malformed", "budget",          "refused"};
   return names[static_cast<std::size_t>(reason)];
 }
-inline const char* name(Ending ending) { return ending == Ending::done ? "done" : "budget"; }
+inline const char* name(SearchFacts::Ending ending) { return ending == SearchFacts::Ending::done ? "done" : "budget"; }
+
+}  // namespace detail
 
 /// True if the search had gold answers, which may have steered the tree. This holds even for rewards that ignore gold,
 /// such as agreement.

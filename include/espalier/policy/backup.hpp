@@ -16,6 +16,8 @@ struct MeanBackup {
   }
 };
 
+namespace detail {
+
 /// Adds the value at the leaf only. Engines that look only at new nodes use it and call sum_up() once at the end. A
 /// deep tree then costs no more than a broad one.
 struct LeafBackup {
@@ -34,6 +36,8 @@ void sum_up(Tree& tree) {
     tree[tree[id].parent].visits += tree[id].visits;
   }
 }
+
+}  // namespace detail
 
 /// The mean with a discount for each edge: an ancestor d edges above the leaf gets gamma^d times the value (ProRAG, Eq.
 /// 3).

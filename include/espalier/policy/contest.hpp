@@ -48,6 +48,8 @@ struct ContestRound {
   }
 };
 
+namespace detail {
+
 /// The rule of one contest. It is asked before each round. The candidates stand in the order in which equal means rank.
 /// It may remember the rounds before, so a contest has a rule of its own.
 template <class Rule>
@@ -56,8 +58,6 @@ concept ContestRule = std::copy_constructible<Rule> && requires(Rule& rule, cons
 };
 /// Any rule.
 using AnyContestRule = std::function<ContestRound(const std::vector<Tally>&)>;
-
-namespace detail {
 
 /// A mean is above a threshold if it is so by 1e-6, as in ThresholdSkip.
 inline bool above(double mean, double threshold) { return mean > threshold + 1e-6; }

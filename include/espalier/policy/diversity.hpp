@@ -32,8 +32,6 @@ inline std::vector<std::size_t> most_different(std::size_t n, std::size_t k,
   return chosen;
 }
 
-}  // namespace detail
-
 /// The number of byte values that occur in only one of the two texts.
 inline double charset_distance(std::string_view a, std::string_view b) {
   std::array<std::uint8_t, 256> seen{};
@@ -62,12 +60,16 @@ inline double word_distance(std::string_view a, std::string_view b) {
   return either == 0 ? 0 : 1 - static_cast<double>(both) / static_cast<double>(either);
 }
 
+}  // namespace detail
+
 /// How the samples that become children are chosen. The distance is between the texts that `text(action)` gives.
 enum class Diversity : std::uint8_t {
   none,          ///< the first samples
   charset,       ///< by the characters they use, as the published code of DecoupleRAG does
   token_jaccard  ///< by the words they use
 };
+
+namespace detail {
 
 /// Positions of the k texts that are kept, in increasing order.
 inline std::vector<std::size_t> diverse(const std::vector<std::string>& texts, std::size_t k, Diversity diversity) {
@@ -82,9 +84,11 @@ inline std::vector<std::size_t> diverse(const std::vector<std::string>& texts, s
     }
     return 0.0;
   };
-  std::vector<std::size_t> kept = detail::most_different(texts.size(), k, distance);
+  std::vector<std::size_t> kept = most_different(texts.size(), k, distance);
   std::sort(kept.begin(), kept.end());
   return kept;
 }
+
+}  // namespace detail
 
 }  // namespace espalier

@@ -47,13 +47,13 @@ class Uct {
   }
   template <class Tree>
   [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
-    const Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
+    const detail::Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
     return [&tree, exploit, scaled = scale(tree[parent])](NodeId child) { return score(exploit, scaled, tree[child]); };
   }
   /// The formula for one child, without the terms that need siblings.
   template <class Value>
   double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-    return score(Exploit(options_.first_play, options_.unvisited, parent), scale(parent), child);
+    return score(detail::Exploit(options_.first_play, options_.unvisited, parent), scale(parent), child);
   }
 
  private:
@@ -63,7 +63,7 @@ class Uct {
     return n > 1 ? options_.w * std::sqrt(std::log(n)) : 0;
   }
   template <class Value>
-  static double score(const Exploit& exploit, double scaled, const Node<Value>& child) {
+  static double score(const detail::Exploit& exploit, double scaled, const Node<Value>& child) {
     const double n = child.visits + child.pending;
     if (n == 0) return exploit.unvisited(child) + scaled;
     const double inverse = 1 / n;
@@ -110,8 +110,8 @@ class Puct {
   }
   template <class Tree>
   [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
-    const Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
-    const float priors = Exploit::priors(tree, parent).all;
+    const detail::Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
+    const float priors = detail::Exploit::priors(tree, parent).all;
     double n = visits(tree[parent]);
     if (options_.visits == Visits::children) {
       n = 0;
@@ -123,7 +123,7 @@ class Puct {
   /// The formula for one child whose prior is its share, without the terms that need siblings.
   template <class Value>
   double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-    return score(Exploit(options_.first_play, options_.unvisited, parent), scale(visits(parent)), child);
+    return score(detail::Exploit(options_.first_play, options_.unvisited, parent), scale(visits(parent)), child);
   }
 
  private:
@@ -133,7 +133,7 @@ class Puct {
   }
   [[nodiscard]] double scale(double n) const { return options_.c * std::sqrt(n); }
   template <class Value>
-  static double score(const Exploit& exploit, double scaled, const Node<Value>& child) {
+  static double score(const detail::Exploit& exploit, double scaled, const Node<Value>& child) {
     const double n = visits(child);
     const double mean = n > 0 ? exploit.total(child) / n : exploit.unvisited(child);
     return mean + scaled * static_cast<double>(child.prior) / (1 + n);

@@ -89,7 +89,7 @@ class GumbelRoot {
         living += tree[id].status != Status::pruned;
       }
       noise_ = tree.seed.purpose("gumbel");
-      priors_ = static_cast<double>(Exploit::priors(tree, Tree::root()).all);
+      priors_ = static_cast<double>(detail::Exploit::priors(tree, Tree::root()).all);
       sigma_ = (options.c_visit + most) * options.c_scale;
       wanted_ = detail::considered_visits(std::min(options.considered, living), simulations, made);
     }
@@ -112,7 +112,7 @@ class GumbelRoot {
     }
 
    private:
-    Exploit exploit_;
+    detail::Exploit exploit_;
     Seed noise_{};
     double priors_ = 0, sigma_ = 0;
     std::uint32_t wanted_ = 0;

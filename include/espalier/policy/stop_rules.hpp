@@ -12,6 +12,8 @@
 /// Stop rules: they end a search before its simulations are used up. They see only merged simulations, in index order.
 namespace espalier {
 
+namespace detail {
+
 /// Never stops a search early.
 struct NeverStop {
   template <class Tree>
@@ -19,6 +21,8 @@ struct NeverStop {
     return false;
   }
 };
+
+}  // namespace detail
 
 /// Stops when one answer has its share of all answers. An answer is the end of a rollout, or a terminal node that was
 /// evaluated without rollouts. key(state) -> text: equal for answers that say the same.

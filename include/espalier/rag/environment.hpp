@@ -12,10 +12,6 @@
 
 namespace espalier::rag {
 
-/// The text that deduplication compares: exact, or normalised as in the metrics (lower case, no punctuation, no
-/// articles).
-enum class Dedup : std::uint8_t { exact, normalised };
-
 /// The plain loop of agentic retrieval: think, then search or answer, until there is an answer. It has one kind of
 /// step, drawn from the prompt "rollout" with the slots question and history. DecEx-RAG uses it for rollouts and as its
 /// inference form. Start from it for your own searches.
@@ -23,6 +19,9 @@ class Environment {
  public:
   using State = rag::State;
   using Action = rag::Action;
+  /// The text that deduplication compares: exact, or normalised as in the metrics (lower case, no punctuation, no
+  /// articles).
+  enum class Dedup : std::uint8_t { exact, normalised };
   struct Options {
     std::uint32_t documents = 3;   ///< passages per search, > 0
     std::uint32_t max_rounds = 8;  ///< rounds on one path, then "forced_answer" is used if the method has it
@@ -70,7 +69,7 @@ class Environment {
   // --- For environments with more kinds of steps ------------------------------------------------------------------
 
   /// Question and history as slots.
-  [[nodiscard]] std::vector<std::pair<std::string, Rendering>> slots(View view) const {
+  [[nodiscard]] std::vector<std::pair<std::string, Rendering>> slots(State::View view) const {
     return {{"question", render_text(view.question().text)},
             {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
   }
@@ -82,9 +81,10 @@ class Environment {
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots,
                                            std::uint32_t n, Context context, SegmentKind bare = SegmentKind::answer,
                                            bool forced = false) const {
-    std::vector<Sample> samples = co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
+    std::vector<Sampler::Sample> samples =
+        co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
     std::vector<Proposal<Action>> proposals;
-    for (Sample& sample : samples) {
+    for (Sampler::Sample& sample : samples) {
       if (!sample.reply) {
         proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), static_cast<Kind>(bare), 1.0F,
                                Reason::malformed);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/core/detail/nearest.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/nearest.hpp>
 #include <espalier/rag/text.hpp>
 
 #include <array>
@@ -96,14 +96,14 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
 
 constexpr const MetricRules& rules_of(Profile profile) { return metric_rules[static_cast<std::size_t>(profile)]; }
 
-}  // namespace detail
-
 /// The names of all profiles, in order.
 inline std::vector<std::string> profile_names() {
   std::vector<std::string> names;
-  for (const detail::MetricRules& rules : detail::metric_rules) names.emplace_back(rules.name);
+  for (const MetricRules& rules : metric_rules) names.emplace_back(rules.name);
   return names;
 }
+
+}  // namespace detail
 
 /// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
 inline Profile profile(std::string_view name) {

@@ -84,9 +84,4 @@ inline Scores score(Profile profile, const std::optional<std::string>& predictio
   return best;
 }
 
-/// F1 alone, the usual reward. Throws like score().
-inline double f1(std::string_view prediction, const Gold& gold, Profile profile = Profile::common) {
-  return score(profile, std::string(prediction), gold).f1;
-}
-
 }  // namespace espalier::rag

@@ -10,9 +10,7 @@
 /// - '#' before "##", which begins a section of a prompt: "&#35;"
 /// - '&' before the rest of one of these references: "&amp;"
 /// So no mark can come from inside it. Ordinary text is unchanged, and restore() gives back the original bytes.
-namespace espalier::rag {
-
-namespace detail {
+namespace espalier::rag::detail {
 
 struct Reference {
   char character;
@@ -51,15 +49,13 @@ inline bool begins_mark(char c, std::string_view rest) {
   }
 }
 
-}  // namespace detail
-
 inline std::string neutralise(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!detail::begins_mark(text[i], text.substr(i + 1))) out += text[i];
+    if (!begins_mark(text[i], text.substr(i + 1))) out += text[i];
     else
-      for (const detail::Reference& reference : detail::references)
+      for (const Reference& reference : references)
         if (reference.character == text[i]) out += reference.text;
   }
   return out;
@@ -73,7 +69,7 @@ inline std::string restore(std::string_view text) {
     std::size_t taken = 1;
     char character = text[0];
     if (character == '&')
-      for (const detail::Reference& reference : detail::references)
+      for (const Reference& reference : references)
         if (text.starts_with(reference.text)) {
           taken = reference.text.size();
           character = reference.character;
@@ -84,4 +80,4 @@ inline std::string restore(std::string_view text) {
   return out;
 }
 
-}  // namespace espalier::rag
+}  // namespace espalier::rag::detail

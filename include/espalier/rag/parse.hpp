@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/core/protocol.hpp>
+#include <espalier/rag/detail/read_scores.hpp>
+#include <espalier/rag/detail/read_verdict.hpp>
 #include <espalier/rag/neutral.hpp>
-#include <espalier/rag/read_scores.hpp>
-#include <espalier/rag/read_verdict.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline void erase_all(std::string& text, std::string_view mark) {
 
 /// Finds the first complete piece between a tag's marks. Returns the positions of the closing mark and of the nearest
 /// opening mark before it, or npos twice. Brackets are balanced. A line may also end with the text.
-inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const Tag& tag) {
+inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const Protocol::Tag& tag) {
   constexpr auto none = std::string_view::npos;
   constexpr std::string_view opening = "([{", closing = ")]}";
   const std::size_t open = text.find(tag.open);
@@ -84,7 +84,7 @@ inline bool only_thinks(std::string_view reply) {
 
 /// True for a tag whose closing mark stands in the text itself: neither the end of a line nor that of the text closes
 /// it.
-inline bool closes_itself(const Tag& tag) { return !tag.close.empty() && tag.close != "\n"; }
+inline bool closes_itself(const Protocol::Tag& tag) { return !tag.close.empty() && tag.close != "\n"; }
 
 }  // namespace detail
 
@@ -98,7 +98,7 @@ inline bool closes_itself(const Tag& tag) { return !tag.close.empty() && tag.clo
 /// closing
 ///   mark of its own counts there, because the end of a line or of the text may cut a thought.
 /// Returns nothing if no tag is found, if it is empty, or if a score, verdict, preference or choice has a wrong form.
-inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Purpose& purpose) {
+inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Protocol::Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());
   Reply reply;
   const bool thought_out = detail::take_thoughts(rest, reply.thought);
@@ -106,13 +106,13 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
     if (!thought_out) return std::nullopt;
     const std::string_view line = detail::trim(rest.substr(0, rest.find('\n')));
     if (line.empty() || line.find('<') != std::string_view::npos) return std::nullopt;
-    reply.content = restore(line);
+    reply.content = detail::restore(line);
     return reply;
   }
-  const Tag* found = nullptr;
+  const Protocol::Tag* found = nullptr;
   std::size_t begin = 0, end = std::string_view::npos;
   for (const auto& role : purpose.returns) {
-    const Tag* tag = protocol.tag(role);
+    const Protocol::Tag* tag = protocol.tag(role);
     if (tag == nullptr || tag->open.empty() || (!thought_out && !detail::closes_itself(*tag))) continue;
     const auto [open, close] = detail::marked(rest, *tag);
     if (close >= end) continue;
@@ -122,7 +122,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   }
   if (found == nullptr && thought_out) {  // a whole reply is what no mark has claimed
     for (const auto& role : purpose.returns)
-      if (const Tag* tag = protocol.tag(role); tag && tag->open.empty() && !found) found = tag;
+      if (const Protocol::Tag* tag = protocol.tag(role); tag && tag->open.empty() && !found) found = tag;
     begin = 0;
     end = rest.size();
   }
@@ -132,14 +132,14 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   if (content.empty()) return std::nullopt;
   std::string before(detail::trim(rest.substr(0, begin)));
   for (const char* role : {"thought", "reasoning"})
-    if (const Tag* tag = protocol.tag(role)) {
+    if (const Protocol::Tag* tag = protocol.tag(role)) {
       detail::erase_all(before, tag->open);
       if (tag->close != "\n") detail::erase_all(before, tag->close);
     }
   if (!reply.thought.empty() && !before.empty()) reply.thought += '\n';
   reply.thought += detail::trim(before);
-  reply.thought = restore(reply.thought);
-  reply.content = restore(content);
+  reply.thought = detail::restore(reply.thought);
+  reply.content = detail::restore(content);
   reply.tag = found->name;
   if (reply.tag == "score" && !detail::read_scores(reply.content, purpose.scores)) return std::nullopt;
   if (reply.tag == "verdict" && !detail::read_verdict(reply.content)) return std::nullopt;

@@ -2,7 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
-#include <espalier/rag/copyable.hpp>
+#include <espalier/rag/detail/copyable.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <filesystem>
@@ -28,7 +28,7 @@ class PromptSet {
   /// returns a tag that the protocol does not have.
   PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts)
       : protocol_(std::move(protocol)), texts_(std::move(texts)) {
-    for (const Purpose& purpose : protocol_->purposes) {
+    for (const Protocol::Purpose& purpose : protocol_->purposes) {
       check(purpose, purpose.name);
       for (const auto& role : purpose.returns)
         if (protocol_->tag(role) == nullptr)
@@ -44,7 +44,7 @@ class PromptSet {
     PromptSet other = *this;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() != ".txt") continue;
-      const Purpose* purpose = protocol_->purpose(entry.path().stem().string());
+      const Protocol::Purpose* purpose = protocol_->purpose(entry.path().stem().string());
       if (purpose == nullptr)
         throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
       std::ifstream file(entry.path(), std::ios::binary);
@@ -58,10 +58,10 @@ class PromptSet {
   [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Texts& texts() const { return texts_; }
 
-  /// The texts between returned marks of a purpose's prompt that would be read as a reply (copyable.hpp). Throws
+  /// The texts between returned marks of a purpose's prompt that would be read as a reply (detail/copyable.hpp). Throws
   /// std::invalid_argument if there is no such purpose.
   [[nodiscard]] std::vector<std::string> copyable(std::string_view purpose, std::string_view text) const {
-    const Purpose* known = protocol_->purpose(purpose);
+    const Protocol::Purpose* known = protocol_->purpose(purpose);
     if (known == nullptr) throw std::invalid_argument("there is no prompt '" + std::string(purpose) + "'");
     return detail::copyable(text, *protocol_, *known);
   }
@@ -90,7 +90,7 @@ class PromptSet {
     }
     if (sampling.tools) out.text += tools_line(*protocol_->purpose(purpose));
     PromptBody body;
-    body.messages.push_back(Message{"user", std::move(out.text)});
+    body.messages.push_back(PromptBody::Message{"user", std::move(out.text)});
     body.spans = std::move(out.spans);
     body.purpose = std::string(purpose);
     body.protocol = protocol_;
@@ -101,10 +101,10 @@ class PromptSet {
 
  private:
   /// What stands below a prompt whose tags are asked for as calls of tools.
-  [[nodiscard]] std::string tools_line(const Purpose& purpose) const {
+  [[nodiscard]] std::string tools_line(const Protocol::Purpose& purpose) const {
     std::string line;
     for (const auto& role : purpose.returns)
-      if (const Tag* tag = protocol_->tag(role); !tag->open.empty())
+      if (const Protocol::Tag* tag = protocol_->tag(role); !tag->open.empty())
         line += (line.empty() ? "\nWrite no marks. In place of " : ", in place of ") + tag->open +
                 (tag->close == "\n" ? "" : " " + tag->close) + " call the tool " + role;
     return line.empty() ? line : line + ".\n";
@@ -118,7 +118,7 @@ class PromptSet {
         return slot;
     return slots.end();
   }
-  void check(const Purpose& purpose, const std::string& where) const {
+  void check(const Protocol::Purpose& purpose, const std::string& where) const {
     const auto text = texts_.find(purpose.name);
     if (text == texts_.end()) throw InputError(where, 0, "", "there is no text for the prompt '" + purpose.name + "'");
     for (const auto& slot : purpose.slots)

@@ -15,11 +15,11 @@ namespace espalier::rag {
 /// Text for a prompt, with the positions of its parts.
 struct Rendering {
   std::string text;
-  std::vector<Span> spans;
+  std::vector<PromptBody::Span> spans;
 
   /// Appends neutralised text under a span name.
   void add(std::string_view span, std::string_view content) {
-    const std::string safe = neutralise(content);
+    const std::string safe = detail::neutralise(content);
     spans.push_back({std::string(span), static_cast<std::uint32_t>(text.size()),
                      static_cast<std::uint32_t>(text.size() + safe.size())});
     text += safe;
@@ -27,7 +27,8 @@ struct Rendering {
   /// Appends another rendering.
   void add(const Rendering& other) {
     const auto offset = static_cast<std::uint32_t>(text.size());
-    for (const Span& span : other.spans) spans.push_back({span.name, span.begin + offset, span.end + offset});
+    for (const PromptBody::Span& span : other.spans)
+      spans.push_back({span.name, span.begin + offset, span.end + offset});
     text += other.text;
   }
 };
@@ -35,14 +36,14 @@ struct Rendering {
 /// A plain text as a slot's value.
 inline Rendering render_text(std::string_view text) {
   Rendering out;
-  out.text = neutralise(text);
+  out.text = detail::neutralise(text);
   return out;
 }
 
 /// Alternative texts, such as gold answers, as a slot's value.
-inline Rendering render_any_of(const std::vector<std::string>& texts) {
+inline Rendering render_text(const std::vector<std::string>& texts) {
   Rendering out;
-  for (const std::string& text : texts) out.text += (out.text.empty() ? "" : " / ") + neutralise(text);
+  for (const std::string& text : texts) out.text += (out.text.empty() ? "" : " / ") + detail::neutralise(text);
   return out;
 }
 
@@ -53,7 +54,7 @@ inline void render_documents(Rendering& out, const Passages& documents, const Pr
   std::size_t rank = 0;
   for (const Passage& passage : documents) {
     ++rank;
-    Span whole{"document", 0, 0};
+    PromptBody::Span whole{"document", 0, 0};
     bool titled = false;
     for (std::size_t i = 0; i < form.size();) {
       const std::string_view rest = form.substr(i);
@@ -62,11 +63,11 @@ inline void render_documents(Rendering& out, const Passages& documents, const Pr
         i += slot.size();
       };
       if (rest.starts_with("{rank}")) put("{rank}", std::to_string(rank));
-      else if (rest.starts_with("{text}")) put("{text}", neutralise(passage.text()));
+      else if (rest.starts_with("{text}")) put("{text}", detail::neutralise(passage.text()));
       else if (rest.starts_with("{title}")) {
         if (!titled) whole.begin = static_cast<std::uint32_t>(out.text.size());
         titled = true;
-        put("{title}", neutralise(passage.title()));
+        put("{title}", detail::neutralise(passage.title()));
       } else out.text += form[i++];
       if (i <= form.size() && rest.starts_with("{text}")) whole.end = static_cast<std::uint32_t>(out.text.size());
     }
@@ -82,6 +83,8 @@ inline Rendering render_documents(const Passages& documents, const Protocol& pro
   return out;
 }
 
+namespace detail {
+
 /// The role of a kind of segment in histories.
 inline const char* role(SegmentKind kind) {
   switch (kind) {
@@ -94,6 +97,8 @@ inline const char* role(SegmentKind kind) {
   }
 }
 
+}  // namespace detail
+
 /// The transcript as a history, one block per segment. The marks are those of the protocol's tag "history." + role,
 /// else those of the tag for the role, else plain words. Hidden roles of the protocol are left out. Each text stands in
 /// a span named after its kind.
@@ -102,10 +107,11 @@ inline Rendering render_history(const Transcript& transcript, const Protocol& pr
   std::size_t sub_questions = 0;
   for (const Segment* segment : transcript.segments()) {
     const SegmentKind kind = segment->kind();
-    if (std::find(protocol.hidden.begin(), protocol.hidden.end(), role(kind)) != protocol.hidden.end()) continue;
-    const Tag* own = protocol.tag(std::string("history.") + role(kind));
-    const Tag* marks = own ? own : protocol.tag(role(kind));
-    const Tag tag = marks ? *marks : Tag{role(kind), "", ""};
+    if (std::find(protocol.hidden.begin(), protocol.hidden.end(), detail::role(kind)) != protocol.hidden.end())
+      continue;
+    const Protocol::Tag* own = protocol.tag(std::string("history.") + detail::role(kind));
+    const Protocol::Tag* marks = own ? own : protocol.tag(detail::role(kind));
+    const Protocol::Tag tag = marks ? *marks : Protocol::Tag{detail::role(kind), "", ""};
     if (kind == SegmentKind::documents) {
       if (!tag.open.empty()) out.text += tag.open + "\n";
       render_documents(out, *segment->documents(), protocol);

@@ -77,7 +77,7 @@ class AnyReward {
             values = reward.group(std::span<const State>(states));
           else
             for (const State& state : states) values.push_back(reward(state));
-          return as_task(std::move(values));
+          return espalier::detail::as_task(std::move(values));
         }) {}
   template <class = void>
   [[nodiscard]] Task<std::vector<double>> group(std::span<const State> states) const {

@@ -3,9 +3,9 @@
 #include <espalier/core/context.hpp>
 #include <espalier/core/grammar.hpp>
 #include <espalier/core/scheduler.hpp>
+#include <espalier/rag/detail/repair.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/prompt_set.hpp>
-#include <espalier/rag/repair.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,22 +17,6 @@
 
 namespace espalier::rag {
 
-/// A reply and its parsed form, if it could be read.
-struct Sample {
-  ModelText raw;
-  std::optional<Reply> reply;
-  std::optional<double> logprob;               ///< sum over the tokens, if the model gave it
-  std::uint32_t tokens = 0;                    ///< of the reply; 0 = not reported
-  std::vector<TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
-};
-
-/// Whether replies are held to the grammar of their purpose.
-enum class Constrain : std::uint8_t {
-  off,   ///< they are free
-  on,    ///< they follow the grammar
-  draft  ///< they are free. One that cannot be read is shown to the model again, which gives its result in the grammar
-};
-
 /// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is drawn again up to
 /// `resample` times under new sample indices (docs page "contracts"). After that it is returned unparsed. Greedy
 /// samples are not drawn again. With `repair`, the model is first shown its reply and asked to write it again. A repair
@@ -40,6 +24,23 @@ enum class Constrain : std::uint8_t {
 /// pay for, as the context and the draw's own costs show it.
 class Sampler {
  public:
+  /// A reply and its parsed form, if it could be read.
+  struct Sample {
+    ModelText raw;
+    std::optional<Reply> reply;
+    std::optional<double> logprob;                           ///< sum over the tokens, if the model gave it
+    std::uint32_t tokens = 0;                                ///< of the reply; 0 = not reported
+    std::vector<Completion::TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
+  };
+
+  /// Whether replies are held to the grammar of their purpose.
+  enum class Constrain : std::uint8_t {
+    off,   ///< they are free
+    on,    ///< they follow the grammar
+    draft  ///< they are free. One that cannot be read is shown to the model again, which gives its result in the
+           ///< grammar
+  };
+
   struct Options {
     Sampling sampling = {};  ///< for purposes without their own entry
     std::map<std::string, Sampling, std::less<>> by_purpose = {};
@@ -96,7 +97,7 @@ class Sampler {
       if (attempt > 0) drop_unpaid(context, own, &missing);
       const std::uint32_t first = context.first + attempt * attempt_stride;
       std::vector<Task<Completion>> asked;
-      for (const std::uint32_t i : missing) asked.push_back(ask(port(purpose), Prompt(body, seed, first + i)));
+      for (const std::uint32_t i : missing) asked.push_back(port(purpose).ask(Prompt(body, seed, first + i)));
       std::vector<Completion> completions = co_await gather(std::move(asked));
       missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples);
       if ((options_.repair || drafts) && !missing.empty()) {
@@ -131,13 +132,13 @@ class Sampler {
     std::vector<Task<Completion>> asked;
     for (const std::uint32_t i : unread) {
       Prompt again(detail::repair(*body, (*samples)[i].raw.str(), chosen), seed, context.first + i);
-      asked.push_back(ask(port(body->purpose), std::move(again)));
+      asked.push_back(port(body->purpose).ask(std::move(again)));
     }
     std::vector<Completion> completions = co_await gather(std::move(asked));
     PromptBody answered = *body;
     answered.sampling = chosen;
     std::vector<std::uint32_t> left = read(std::move(completions), unread, answered, context, samples);
-    Costs& costs = (*context.ledger)[body->purpose];
+    Ledger::Costs& costs = (*context.ledger)[body->purpose];
     costs.repairs += unread.size();
     costs.repaired += unread.size() - left.size();
     co_return left;
@@ -150,7 +151,7 @@ class Sampler {
     for (std::size_t j = 0; j < asked.size(); ++j) {
       Completion& completion = completions[j];
       Sample& sample = (*samples)[asked[j]];
-      const bool cut = completion.finish == Finish::length;
+      const bool cut = completion.finish == Completion::Finish::length;
       charge(*context.ledger, body, completion);
       sample.logprob = completion.logprob;
       sample.tokens = completion.completion_tokens;
@@ -162,17 +163,17 @@ class Sampler {
         continue;
       }
       unread.push_back(asked[j]);
-      if (!body.sampling.grammar.empty() && completion.finish == Finish::stop)
+      if (!body.sampling.grammar.empty() && completion.finish == Completion::Finish::stop)
         ++context.ledger->execution.ungoverned[body.purpose];
       const auto limit = static_cast<std::uint64_t>(cut ? body.sampling.max_tokens : 0);
-      Unread one(sample.raw.str(), limit, context.seed, context.first + asked[j]);
+      Ledger::Unread one(sample.raw.str(), limit, context.seed, context.first + asked[j]);
       one.in_thought = cut && detail::only_thinks(sample.raw.str());
       context.ledger->add_unread(body.purpose, std::move(one));
     }
     return unread;
   }
   static void charge(Ledger& ledger, const PromptBody& body, const Completion& completion) {
-    Costs& costs = ledger[body.purpose];
+    Ledger::Costs& costs = ledger[body.purpose];
     ++costs.completions;
     costs.prompt_tokens += completion.prompt_tokens;
     costs.completion_tokens += completion.completion_tokens;
@@ -203,7 +204,7 @@ class Sampler {
   /// Those of all purposes that are constrained. A call of a tool has a form of its own.
   void make_grammars() {
     grammars_.clear();
-    for (const Purpose& purpose : prompts_.protocol()->purposes) {
+    for (const Protocol::Purpose& purpose : prompts_.protocol()->purposes) {
       const Sampling free = sampling(purpose.name);
       if (constrain(purpose.name) == Constrain::off || free.tools) continue;
       const Grammar grammar(*prompts_.protocol(), purpose, static_cast<std::uint32_t>(free.max_tokens));

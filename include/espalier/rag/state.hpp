@@ -14,18 +14,6 @@
 
 namespace espalier::rag {
 
-/// What a prompt builder may see: the question and the transcript. No gold answer can be reached from here.
-class View {
- public:
-  View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
-  [[nodiscard]] const Question& question() const { return *question_; }
-  [[nodiscard]] const Transcript& transcript() const { return *transcript_; }
-
- private:
-  const Question* question_;
-  const Transcript* transcript_;
-};
-
 /// An action: a segment that the model wants to add, and the thought before it.
 class Action {
  public:
@@ -44,6 +32,18 @@ class Action {
 /// A state of a search: a question's transcript and its counts. Copies share everything except the counts.
 class State {
  public:
+  /// What a prompt builder may see: the question and the transcript. No gold answer can be reached from here.
+  class View {
+   public:
+    View(const Question& question, const Transcript& transcript) : question_(&question), transcript_(&transcript) {}
+    [[nodiscard]] const Question& question() const { return *question_; }
+    [[nodiscard]] const Transcript& transcript() const { return *transcript_; }
+
+   private:
+    const Question* question_;
+    const Transcript* transcript_;
+  };
+
   State() = default;
   /// A search without gold answers, for use and evaluation.
   explicit State(Question question) : State(Example{std::move(question), {}, {}, {}, 0, {}}) {}
@@ -51,14 +51,14 @@ class State {
   explicit State(const Example& example)
       : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold, example.chain, {}})) {}
   /// The same start of a search, for which something was spent before. Budgets count it.
-  [[nodiscard]] State after(Spending spent) const {
+  [[nodiscard]] State after(Ledger::Spending spent) const {
     State other = *this;
     other.episode_ =
         std::make_shared<const Episode>(Episode{episode_->question, episode_->gold, episode_->chain, std::move(spent)});
     return other;
   }
 
-  [[nodiscard]] const Spending& spent_before() const { return episode_->spent_before; }
+  [[nodiscard]] const Ledger::Spending& spent_before() const { return episode_->spent_before; }
   [[nodiscard]] View view() const { return {episode_->question, transcript_}; }
   [[nodiscard]] const Question& question() const { return episode_->question; }
   [[nodiscard]] const Transcript& transcript() const { return transcript_; }
@@ -104,7 +104,7 @@ class State {
     Question question;
     Gold gold;
     std::vector<ChainStep> chain;
-    Spending spent_before;
+    Ledger::Spending spent_before;
   };
   std::shared_ptr<const Episode> episode_;
   Transcript transcript_;

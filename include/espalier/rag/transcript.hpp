@@ -44,19 +44,19 @@ inline const char* name(SegmentKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// A fixed message of the environment to the model.
-class Notice {
- public:
-  explicit Notice(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const std::string& str() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 /// One piece of a transcript: text of the model, documents, or a notice of the environment.
 class Segment {
  public:
+  /// A fixed message of the environment to the model.
+  class Notice {
+   public:
+    explicit Notice(std::string text) : text_(std::move(text)) {}
+    [[nodiscard]] const std::string& str() const { return text_; }
+
+   private:
+    std::string text_;
+  };
+
   Segment(SegmentKind kind, ModelText text) : kind_(kind), content_(std::move(text)) {}
   explicit Segment(Passages documents) : kind_(SegmentKind::documents), content_(std::move(documents)) {}
   explicit Segment(Notice notice) : kind_(SegmentKind::notice), content_(std::move(notice)) {}

@@ -12,8 +12,8 @@
 #include <espalier/backend/http_value.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/scoring_model.hpp>
-#include <espalier/run/batch_requests.hpp>
-#include <espalier/run/known_servers.hpp>
+#include <espalier/run/detail/batch_requests.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 #endif
 
 #include <filesystem>
@@ -39,11 +39,12 @@ class Backend {
   const Accounts* transport = nullptr;  ///< counts of the service itself, valid as long as it lives, null = none
   std::shared_ptr<const backend::detail::HttpFleet> fleet = nullptr;  ///< its servers, null = none
 };
+
+namespace detail {
+
 using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
 using EncoderBackend = Backend<EncodeRequest, Embedding>;
-
-namespace detail {
 
 /// Opens a given backend. A replay asks it nothing, so it is not opened. Throws std::invalid_argument for a replay of
 /// one without a fingerprint.
@@ -56,10 +57,7 @@ Backend<In, Out> open_given(const Given<In, Out>& given, const std::string& labe
 
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
-}  // namespace detail
-
 #ifdef ESPALIER_HAS_CURL
-namespace detail {
 
 inline backend::HttpOptions http_options(const Settings& settings) {
   backend::HttpOptions http;
@@ -78,8 +76,6 @@ inline bool is_scorer(const std::string& url) {
   return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
 }
 
-}  // namespace detail
-
 inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name,
                                                         const std::string& task, const Settings& settings) {
   backend::HttpScorerOptions options;
@@ -87,9 +83,10 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
   options.model = model_name;
   options.task = task;
   options.api_key_file = settings.servers.api_key_file;
-  options.http = detail::http_options(settings);
+  options.http = http_options(settings);
   return std::make_unique<backend::HttpScorer>(std::move(options));
 }
+
 #endif
 
 /// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
@@ -97,10 +94,10 @@ inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, 
 inline ModelBackend make_model(const std::string& source, const std::string& model_name,
                                const std::vector<std::string>& endpoints, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
-  if (!detail::is_url(source) && !endpoints.empty())
+  if (!is_url(source) && !endpoints.empty())
     bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
   if (const auto given = settings.given.models.find(source); given != settings.given.models.end())
-    return detail::open_given(given->second, model_name, settings.journal.replay);
+    return open_given(given->second, model_name, settings.journal.replay);
   if (source == "simulated") {
     sim::Model model(examples, skills);
     const Hash fingerprint = model.fingerprint();
@@ -108,10 +105,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
             true};
   }
   const bool later = source == "batch" && !settings.journal.batch_file.empty();
-  if (!detail::is_url(source) && !later)
+  if (!is_url(source) && !later)
     bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
 #ifdef ESPALIER_HAS_CURL
-  if (detail::is_scorer(source)) {
+  if (is_scorer(source)) {
     if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
     auto scorer = make_scorer(source, model_name, "", settings);
     const Hash fingerprint = scorer->fingerprint();
@@ -122,10 +119,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.model = model_name;
   options.revision = settings.model.revision;
   options.chat = settings.model.api == "chat";
-  options.server = backend::server_named(source == settings.model.url ? settings.servers.kind : "auto");
+  options.server = backend::detail::server_named(source == settings.model.url ? settings.servers.kind : "auto");
   if (!options.server && !later) {
     const std::filesystem::path folder = settings.output.folder;  // `espalier serve` has none
-    const detail::KnownServers known(folder.empty() ? folder : folder / "servers.json");
+    const KnownServers known(folder.empty() ? folder : folder / "servers.json");
     const std::string address = backend::detail::Url(source).shown();
     options.server = known.at(address);
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
@@ -135,13 +132,14 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.extra_body = settings.model.extra_body;
   options.thinking = settings.model.thinking;
   options.api_key_file = settings.servers.api_key_file;
-  options.http = detail::http_options(settings);
+  options.http = http_options(settings);
   for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::detail::read_replica(endpoint));
   if (!endpoints.empty() || settings.model.endpoints.empty())
     options.http.hedge = settings.servers.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama)
     bad_option("server", settings.servers.kind, "one with a batch API");
-  const backend::Dialect& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
+  const backend::detail::Dialect& dialect =
+      backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
@@ -163,7 +161,6 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 }
 
 #ifdef ESPALIER_HAS_CURL
-namespace detail {
 
 /// An asynchronous service as a batch function that waits for all answers.
 template <class In, class Out>
@@ -187,18 +184,15 @@ class Blocking {
   std::shared_ptr<Service<In, Out>> service_;
 };
 
-}  // namespace detail
-
 #endif
 
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
   if (settings.given.encoder)
-    return detail::open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
-  if (!detail::is_url(settings.encoder.url))
-    bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
+    return open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
+  if (!is_url(settings.encoder.url)) bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (detail::is_scorer(settings.encoder.url)) {
+  if (is_scorer(settings.encoder.url)) {
     auto hidden = make_scorer(settings.encoder.url, settings.encoder.name, "embed", settings);
     const Hash fingerprint = hidden->fingerprint();
     return {std::move(hidden), fingerprint, "encoder", true};
@@ -206,9 +200,9 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   backend::HttpEncoderOptions encoder;
   encoder.url = settings.encoder.url;
   encoder.model = settings.encoder.name;
-  encoder.profile = backend::encoder_profile(settings.encoder.profile);
+  encoder.profile = backend::EncoderProfile::named(settings.encoder.profile);
   encoder.cut = backend::detail::encoder_cut(settings.encoder.cut);
-  encoder.http = detail::http_options(settings);
+  encoder.http = http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, settings.encoder.name, true};
@@ -219,15 +213,13 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
-  if (settings.given.values)
-    return detail::open_given(*settings.given.values, settings.values.name, settings.journal.replay);
-  if (!detail::is_url(settings.values.server))
-    bad_option("value-server", settings.values.server, "the URL of a value server");
+  if (settings.given.values) return open_given(*settings.given.values, settings.values.name, settings.journal.replay);
+  if (!is_url(settings.values.server)) bad_option("value-server", settings.values.server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
   backend::HttpValueOptions values;
   values.url = settings.values.server;
   values.name = settings.values.name;
-  values.http = detail::http_options(settings);
+  values.http = http_options(settings);
   auto service = std::make_unique<backend::HttpValue>(std::move(values));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, settings.values.name, true};
@@ -235,5 +227,7 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
+
+}  // namespace detail
 
 }  // namespace espalier::run

@@ -4,9 +4,9 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/file_errors.hpp>
-#include <espalier/output/folder_lock.hpp>
-#include <espalier/run/index_folder.hpp>
+#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/output/detail/folder_lock.hpp>
+#include <espalier/run/detail/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
 #include <espalier/backend/index/detail/gzip_buffer.hpp>
@@ -30,17 +30,17 @@
 
 namespace espalier::run {
 
-/// How the vectors of an index are made.
-struct Encoding {
-  backend::AnyEncoder encoder;
-  std::string name;                 ///< the encoder's name. Queries must be encoded under the same name
-  std::string profile = "none";     ///< only for people
-  std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
-  backend::Metric metric = backend::Metric::inner_product;
-  backend::Precision precision = backend::Precision::float32;
-};
-
 struct IndexOptions {
+  /// How the vectors of an index are made.
+  struct Encoding {
+    backend::detail::AnyEncoder encoder;
+    std::string name;                 ///< the encoder's name. Queries must be encoded under the same name
+    std::string profile = "none";     ///< only for people
+    std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
+    backend::Metric metric = backend::Metric::inner_product;
+    backend::Precision precision = backend::Precision::float32;
+  };
+
   std::string corpus;  ///< JSONL file, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
@@ -95,7 +95,7 @@ inline void write_corpus(const std::string& source, const std::string& target, c
   std::istream in(&buffer);
   in.exceptions(std::ios::badbit);
   const std::uint64_t size = std::filesystem::file_size(source);
-  backend::CorpusWriter writer(target);
+  backend::MappedCorpus::Writer writer(target);
   PassageLines lines;
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
@@ -114,19 +114,20 @@ inline void write_corpus(const std::string& source, const std::string& target, c
 }
 
 /// Writes the vectors of an index.
-inline void write_vectors(const backend::MappedCorpus& corpus, const Encoding& encoding, const std::string& target,
-                          const IndexProgress& progress) {
-  backend::write_vectors(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric,
-                         encoding.precision, 512, [&](std::size_t rows) {
-                           if (progress) progress("vectors", rows, corpus.size());
-                         });
+inline void write_vectors(const backend::MappedCorpus& corpus, const IndexOptions::Encoding& encoding,
+                          const std::string& target, const IndexProgress& progress) {
+  backend::DenseFile::write(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric,
+                            encoding.precision, 512, [&](std::size_t rows) {
+                              if (progress) progress("vectors", rows, corpus.size());
+                            });
 }
 
 /// Records in the manifest how the vectors were made.
-inline void describe(IndexManifest& manifest, const Encoding& encoding, const backend::detail::CheckedFile& file) {
+inline void describe(IndexManifest& manifest, const IndexOptions::Encoding& encoding,
+                     const backend::detail::CheckedFile& file) {
   const auto text = [&](const char* field, const std::string& value) {
     std::string json;
-    append_json_string(json, value);
+    JsonWriter(json).value(value);
     manifest.set(field, json);
   };
   text("dense.encoder", encoding.name);
@@ -137,7 +138,7 @@ inline void describe(IndexManifest& manifest, const Encoding& encoding, const ba
 
 inline void build(const IndexOptions& options, const IndexProgress& progress) {
   backend::Bm25Options bm25{
-      options.lexical.k1, options.lexical.b, backend::analyzer(options.lexical.analyzer), options.threads, {}};
+      options.lexical.k1, options.lexical.b, backend::Analyzer::named(options.lexical.analyzer), options.threads, {}};
   if (options.encoding && options.encoding->name.empty())
     bad_option("encoder_name", "", "what the encoder is called, not empty");
   if (progress)
@@ -158,7 +159,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   }
 
   const std::string corpus_file = (folder / "corpus.bin").string(), bm25_file = (folder / "bm25.bin").string();
-  backend::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
+  backend::detail::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
   write_corpus(options.corpus, corpus_file, progress);
   const backend::MappedCorpus corpus(corpus_file);
   backend::detail::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
@@ -170,7 +171,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 
   IndexManifest manifest;
   std::string source;
-  append_json_string(source, std::filesystem::path(options.corpus).filename().string());
+  JsonWriter(source).value(std::filesystem::path(options.corpus).filename().string());
   manifest.set("corpus.source", source);
   manifest.set_identity("corpus", corpus.file());
   manifest.set_identity(

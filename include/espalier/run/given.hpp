@@ -5,9 +5,7 @@
 #include <espalier/core/prompt.hpp>
 
 #include <functional>
-#include <map>
 #include <optional>
-#include <string>
 
 namespace espalier::run {
 
@@ -23,15 +21,6 @@ struct Given {
   bool takes_grammar = false;  ///< a language model that can follow a grammar
   /// Called when the run begins to search, and before its probes. A finished run and a replay never call it.
   std::function<Backend<In, Out>()> open;
-};
-
-/// The backends that a program hands to a run. A setting names one in place of a URL: "given" for the retriever, the
-/// encoder and the values, and a key of `models`.
-struct GivenBackends {
-  static constexpr const char* source = "given";
-  std::map<std::string, Given<Prompt, Completion>> models;  ///< by "given", or "given:PURPOSE" for one purpose
-  std::optional<Given<Query, Passages>> retriever;
-  std::optional<Given<EncodeRequest, Embedding>> encoder, values;
 };
 
 }  // namespace espalier::run

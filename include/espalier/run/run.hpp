@@ -5,19 +5,19 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/detail/work_folder.hpp>
 #include <espalier/output/report.hpp>
-#include <espalier/output/work_folder.hpp>
-#include <espalier/run/annotate.hpp>
-#include <espalier/run/configure.hpp>
-#include <espalier/run/constrain.hpp>
-#include <espalier/run/describe.hpp>
-#include <espalier/run/harvest.hpp>
-#include <espalier/run/ordered_files.hpp>
-#include <espalier/run/outputs.hpp>
-#include <espalier/run/run_record.hpp>
-#include <espalier/run/services.hpp>
-#include <espalier/run/shard.hpp>
-#include <espalier/run/stops.hpp>
+#include <espalier/run/detail/annotate.hpp>
+#include <espalier/run/detail/configure.hpp>
+#include <espalier/run/detail/constrain.hpp>
+#include <espalier/run/detail/describe.hpp>
+#include <espalier/run/detail/harvest.hpp>
+#include <espalier/run/detail/ordered_files.hpp>
+#include <espalier/run/detail/outputs.hpp>
+#include <espalier/run/detail/run_record.hpp>
+#include <espalier/run/detail/services.hpp>
+#include <espalier/run/detail/shard.hpp>
+#include <espalier/run/detail/stops.hpp>
 #include <espalier/version.hpp>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class Run {
                                                                : expanding() ? "espalier expand"
                                                                              : "espalier answer");
     detail::ConstrainDecision constrain(settings_, *method_, prompts, folder.path());
-    detail::RunRecord record = describe(settings_, *method_, prompts);
+    detail::RunRecord record = detail::describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
     detail::EarlierRun earlier;
     bool finished_before = false;
@@ -104,7 +104,7 @@ class Run {
     settings_.servers.watch =
         std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
     const auto decided = [&](bool now) {
-      if (now) record = describe(settings_, *method_, prompts);
+      if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
     };
     decided(constrain.probe([&](std::uint64_t probes) {
@@ -118,8 +118,8 @@ class Run {
     }
 
     Scheduler scheduler;
-    Services services(scheduler, settings_, known, skills_, lexical_,
-                      detail::RunJournal(settings_, folder.path(), record.identity()));
+    detail::Services services(scheduler, settings_, known, skills_, lexical_,
+                              detail::RunJournal(settings_, folder.path(), record.identity()));
     harvest_.emplace(settings_, examples_, places_, *method_);
     detail::Summary& summary = harvest_->summary;
     summary.method = settings_.method;
@@ -166,7 +166,7 @@ class Run {
   [[nodiscard]] bool simulated() const {
     return settings_.model.url == "simulated" ||
            std::any_of(settings_.model.others.begin(), settings_.model.others.end(),
-                       [](const ModelFor& other) { return other.model == "simulated"; });
+                       [](const Settings::ModelFor& other) { return other.model == "simulated"; });
   }
   [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
   [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }

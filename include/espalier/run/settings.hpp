@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace espalier::run {
-
-/// Another model for one purpose of a method.
-struct ModelFor {
-  std::string purpose;
-  std::string model;  ///< "simulated", a URL or the name of a given one
-  std::string name;   ///< at the server
-};
 
 /// How the lexical index reads the corpus: search options, set by name as bm25.k1 ...
 struct Lexical {
@@ -28,13 +22,19 @@ struct Lexical {
   friend bool operator==(const Lexical&, const Lexical&) = default;
 };
 
-/// The settings of `espalier expand` and `espalier answer`, in groups. settings_table.hpp says of each what it means,
+/// The settings of `espalier expand` and `espalier answer`, in groups. detail/settings_table.hpp says what each means,
 /// under which name users set it, and whether it decides the trees.
 struct Settings {
   enum class Task : std::uint8_t {
     expand,   ///< grow trees with gold answers in the reward, and write data
     answer,   ///< answer without gold
     annotate  ///< add what a model says to the trees of a recorded run, and write data again
+  };
+  /// Another model for one purpose of a method.
+  struct ModelFor {
+    std::string purpose;
+    std::string model;  ///< "simulated", a URL or the name of a given one
+    std::string name;   ///< at the server
   };
   struct Model {
     std::string url = "simulated";
@@ -84,6 +84,14 @@ struct Settings {
   struct Output {
     std::string folder;
     bool overwrite = false;
+  };
+  /// The backends that a program hands to a run. A setting names one in place of a URL: "given" for the retriever, the
+  /// encoder and the values, and a key of `models`.
+  struct GivenBackends {
+    static constexpr const char* source = "given";
+    std::map<std::string, Given<Prompt, Completion>> models;  ///< by "given", or "given:PURPOSE" for one purpose
+    std::optional<Given<Query, Passages>> retriever;
+    std::optional<Given<EncodeRequest, Embedding>> encoder, values;
   };
 
   Task task = Task::expand;

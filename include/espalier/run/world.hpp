@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/jsonl.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/sim/world.hpp>
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ inline void append_question(const rag::Example& example, std::string& out) {
 
 /// Writes a generated world into a folder: questions.jsonl and corpus.jsonl, each whole or not at all. Throws
 /// InputError if they cannot be written, and std::invalid_argument for a bad option.
-inline void write_world(const std::string& folder, const sim::WorldOptions& options) {
+inline void write_world(const std::string& folder, const sim::World::Options& options) {
   const sim::World world(options);
   std::error_code error;
   std::filesystem::create_directories(folder, error);

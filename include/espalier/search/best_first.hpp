@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
       }
       if (place.depth >= options_.max_depth) continue;
       if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
@@ -78,7 +78,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
         waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 

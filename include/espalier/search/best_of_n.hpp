@@ -6,6 +6,8 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// The terminal node of highest value, the oldest of equals. no_node if none has a value.
 template <class Tree>
 NodeId best_end(const Tree& tree) {
@@ -15,6 +17,8 @@ NodeId best_end(const Tree& tree) {
       if (best == no_node || utility(tree[id].mean()) > utility(tree[best].mean())) best = id;
   return best;
 }
+
+}  // namespace detail
 
 /// Best of N: N whole paths of the policy, side by side. The end of highest value gets the annotation "selected".
 template <class Evaluate>
@@ -37,7 +41,7 @@ class BestOfN {
   template <class Tree>
   static Task<Tree> choose(Task<Tree> paths) {
     Tree tree = co_await std::move(paths);
-    if (const NodeId best = best_end(tree); best != no_node) tree.annotate("selected", best, 1);
+    if (const NodeId best = detail::best_end(tree); best != no_node) tree.annotate("selected", best, 1);
     co_return tree;
   }
   Trajectories<Evaluate> paths_;

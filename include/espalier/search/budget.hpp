@@ -57,7 +57,7 @@ struct Budget {
     if (!limited()) return 0;
     Budget limits = *this;
     limits.clock = nullptr, limits.timeout = nullptr, limits.watch = nullptr;
-    tree.ledger.calls_left = [limits, earlier = before(tree).costs](Costs all) {
+    tree.ledger.calls_left = [limits, earlier = before(tree).costs](Ledger::Costs all) {
       all += earlier;
       return limits.calls_left(all);
     };
@@ -66,32 +66,32 @@ struct Budget {
   /// Ends a tree's search. It ended by this budget if the budget left a call out.
   template <class Tree>
   static void end(Tree& tree) {
-    if (tree.ledger.refused) tree.ending = Ending::budget;
+    if (tree.ledger.refused) tree.ending = SearchFacts::Ending::budget;
   }
   /// The clock's time in seconds, 0 without a limit of seconds.
   [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
   /// The price of these costs, in the currency of the prices.
-  [[nodiscard]] double price(const Costs& costs) const {
+  [[nodiscard]] double price(const Ledger::Costs& costs) const {
     return (price_in * static_cast<double>(costs.prompt_tokens) +
             price_out * static_cast<double>(costs.completion_tokens)) /
            1e6;
   }
   /// True if `more` can be spent on top of `spent`. Checks all limits except time.
-  [[nodiscard]] bool affords(Costs spent, const Costs& more) const {
+  [[nodiscard]] bool affords(Ledger::Costs spent, const Ledger::Costs& more) const {
     spent += more;
     return (calls == 0 || spent.completions <= calls) &&
            (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
            (input_tokens == 0 || spent.prompt_tokens <= input_tokens) && (usd == 0 || price(spent) <= usd);
   }
   /// How many more completions may be asked after these costs.
-  [[nodiscard]] std::uint64_t calls_left(const Costs& all) const {
+  [[nodiscard]] std::uint64_t calls_left(const Ledger::Costs& all) const {
     if ((tokens > 0 && all.prompt_tokens + all.completion_tokens >= tokens) ||
         (input_tokens > 0 && all.prompt_tokens >= input_tokens) || (usd > 0 && price(all) >= usd))
       return 0;
     return calls > 0 ? calls - std::min(calls, all.completions) : unlimited;
   }
   /// The budget that is left after these costs, which must be below the limits.
-  [[nodiscard]] Budget after(const Costs& costs, double seconds_spent) const {
+  [[nodiscard]] Budget after(const Ledger::Costs& costs, double seconds_spent) const {
     Budget left = *this;
     if (calls > 0) left.calls -= costs.completions;
     if (tokens > 0) left.tokens -= costs.prompt_tokens + costs.completion_tokens;
@@ -102,8 +102,8 @@ struct Budget {
   }
   /// The costs of a tree, and of what its root state says was spent before it (state.spent_before() -> Spending).
   template <class Tree>
-  [[nodiscard]] static Costs costs(const Tree& tree) {
-    Costs all = tree.ledger.total();
+  [[nodiscard]] static Ledger::Costs costs(const Tree& tree) {
+    Ledger::Costs all = tree.ledger.total();
     all += before(tree).costs;
     return all;
   }
@@ -122,7 +122,7 @@ struct Budget {
 
  private:
   template <class Tree>
-  [[nodiscard]] static Spending before(const Tree& tree) {
+  [[nodiscard]] static Ledger::Spending before(const Tree& tree) {
     if constexpr (requires { tree.state(tree.root()).spent_before(); }) return tree.state(tree.root()).spent_before();
     else return {};
   }

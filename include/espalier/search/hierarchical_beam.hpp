@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/children.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
@@ -15,14 +15,6 @@
 
 namespace espalier {
 
-/// One level of a hierarchical beam.
-struct BeamLevel {
-  std::uint32_t width = 3;                ///< children of one state that are valued (B), > 0
-  std::uint32_t keep = 1;                 ///< children that go on, of all at this depth, > 0
-  std::uint32_t oversample = 1;           ///< samples drawn for each valued child, > 0
-  Diversity diversity = Diversity::none;  ///< how samples are chosen as children
-};
-
 /// Hierarchical beam search (DecoupleRAG, section 3.4). The kinds of steps take turns, and each kind is a level with
 /// its own beam: for example plans, then the queries of each kept plan. A state's level is that of its first legal
 /// kind. The best children of a level go on, ranked by `rank(kind, value)` (ties: higher prior, then older). Terminal
@@ -31,9 +23,16 @@ struct BeamLevel {
 template <class Evaluate, class Rank, class Text>
 class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Rank, Text>, Evaluate> {
  public:
+  /// The beam of one kind.
+  struct Level {
+    std::uint32_t width = 3;                ///< children of one state that are valued (B), > 0
+    std::uint32_t keep = 1;                 ///< children that go on, of all at this depth, > 0
+    std::uint32_t oversample = 1;           ///< samples drawn for each valued child, > 0
+    Diversity diversity = Diversity::none;  ///< how samples are chosen as children
+  };
   struct Options {
-    std::vector<std::pair<Kind, BeamLevel>> levels{};  ///< by kind, at least one
-    std::uint32_t max_depth = 20;                      ///< steps on one path, > 0
+    std::vector<std::pair<Kind, Level>> levels{};  ///< by kind, at least one
+    std::uint32_t max_depth = 20;                  ///< steps on one path, > 0
     Budget budget{};
   };
   /// rank(kind, value) -> double. text(action) -> string: the text that `diversity` compares.
@@ -67,7 +66,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       if (options_.budget.spent(tree, depth, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
@@ -76,7 +75,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       beam = next_beam(*env, tree, beam);
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -94,7 +93,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     place.kind = *std::ranges::begin(kinds);
     beam.push_back(std::move(place));
   }
-  [[nodiscard]] const BeamLevel& level(Kind kind) const {
+  [[nodiscard]] const Level& level(Kind kind) const {
     for (const auto& [of, level] : options_.levels)
       if (of == kind) return level;
     return options_.levels.back().second;
@@ -106,10 +105,10 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     using State = typename Env::State;
     std::vector<Task<detail::proposals_t<Env>>> asked;
     for (const Place& place : *beam) {
-      const BeamLevel& of = level(place.kind);
+      const Level& of = level(place.kind);
       const Context context(place.seed, 0, &tree->ledger);
-      asked.push_back(
-          as_task(detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
+      asked.push_back(detail::as_task(
+          detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
     }
     auto drawn = co_await gather(std::move(asked));
     std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
@@ -117,12 +116,14 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     for (std::size_t i = 0; i < beam->size(); ++i) {
       Place& place = (*beam)[i];
       detail::append(proposals[i], std::move(drawn[i]));
-      proposals[i] = chosen(dedup(std::move(proposals[i])), level(place.kind));
+      proposals[i] = chosen(detail::dedup(std::move(proposals[i])), level(place.kind));
       for (std::size_t j = 0; j < proposals[i].size(); ++j) {
         place.children.emplace_back(no_node, place.seed.child(j));
         const Context context(place.children.back().second, 0, &tree->ledger);
-        if (proposals[i][j].closed != Reason::none) steps.push_back(as_task(State(tree->state(place.node))));
-        else steps.push_back(as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
+        if (proposals[i][j].closed != Reason::none) steps.push_back(detail::as_task(State(tree->state(place.node))));
+        else
+          steps.push_back(
+              detail::as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
       }
     }
     std::vector<State> states = co_await gather(std::move(steps));
@@ -141,7 +142,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
 
   /// The proposals of one place that become children: the readable ones by diversity, and all malformed ones.
   template <class Proposals>
-  Proposals chosen(Proposals proposals, const BeamLevel& of) const {
+  Proposals chosen(Proposals proposals, const Level& of) const {
     std::vector<std::string> texts;
     std::vector<std::size_t> readable;
     for (std::size_t i = 0; i < proposals.size(); ++i)
@@ -151,7 +152,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       }
     std::vector<bool> stays(proposals.size(), true);
     for (const std::size_t i : readable) stays[i] = false;
-    for (const std::size_t i : diverse(texts, of.width, of.diversity)) stays[readable[i]] = true;
+    for (const std::size_t i : detail::diverse(texts, of.width, of.diversity)) stays[readable[i]] = true;
     Proposals some;
     for (std::size_t i = 0; i < proposals.size(); ++i)
       if (stays[i]) some.push_back(std::move(proposals[i]));

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/dedup.hpp>
+#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/contest.hpp>
+#include <espalier/search/detail/contest.hpp>
+#include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/detail/tree_search.hpp>
-#include <espalier/search/layered_growth.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class Layered {
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
       co_await stages(env, &tree, &frontier, began);
-      if (tree.ending == Ending::budget) break;
+      if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
         growth.apply(tree, keep_);
@@ -75,7 +75,7 @@ class Layered {
       frontier = std::move(next);
     }
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -83,8 +83,8 @@ class Layered {
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = Ending::budget;
-      if (tree->ending == Ending::budget) co_return;
+      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
+      if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
       co_await draw(env, tree, frontier);
       if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*env, *tree, *frontier);
@@ -114,7 +114,7 @@ class Layered {
     const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
     for (auto id = waiting.begin(); id != waiting.end(); ++id)
       if (id != kept) tree.prune(*id, Reason::budget);
-    tree.ending = Ending::budget;
+    tree.ending = SearchFacts::Ending::budget;
   }
 
   template <class Env, class Tree>
@@ -137,7 +137,7 @@ class Layered {
       const std::uint32_t have = growth.drawn(*tree, options_.width);
       if (have >= options_.width) continue;
       const Context context(growth.seed, have, &tree->ledger);
-      tasks.push_back(as_task(
+      tasks.push_back(detail::as_task(
           detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
       drawing.push_back(&growth);
     }
@@ -148,12 +148,12 @@ class Layered {
       const Growth& growth = *drawing[i];
       const State& from = tree->state(growth.node);
       detail::append(fresh[i], std::move(proposals[i]));
-      fresh[i] = dedup(std::move(fresh[i]));
+      fresh[i] = detail::dedup(std::move(fresh[i]));
       std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
       for (std::size_t j = 0; j < fresh[i].size(); ++j) {
         const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
-        if (fresh[i][j].closed != Reason::none) steps.push_back(as_task(State(from)));
-        else steps.push_back(as_task(detail::step(*env, from, fresh[i][j].action, context)));
+        if (fresh[i][j].closed != Reason::none) steps.push_back(detail::as_task(State(from)));
+        else steps.push_back(detail::as_task(detail::step(*env, from, fresh[i][j].action, context)));
       }
     }
     std::vector<State> states = co_await gather(std::move(steps));
@@ -190,13 +190,13 @@ class Layered {
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
         const Context context(seed, 0, &tree->ledger);
-        tasks.push_back(as_task(detail::evaluate(evaluate_, *env, state, context)));
+        tasks.push_back(detail::as_task(detail::evaluate(evaluate_, *env, state, context)));
         nodes.push_back(child);
       }
     }
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
     if constexpr (may_curtail)
       if (!contests.empty())
         co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());

@@ -3,9 +3,9 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/stop_rules.hpp>
+#include <espalier/search/detail/mcts_watch.hpp>
+#include <espalier/search/detail/sliding_window.hpp>
 #include <espalier/search/detail/tree_search.hpp>
-#include <espalier/search/mcts_watch.hpp>
-#include <espalier/search/sliding_window.hpp>
 
 #include <utility>
 #include <vector>
@@ -31,7 +31,7 @@ concept SearchedBy =
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
 /// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing waits
 /// for the children. So no tree depends on the order in which answers arrive.
-template <class Evaluate, class Select = Uct, class Back = MeanBackup, class Stop = NeverStop>
+template <class Evaluate, class Select = Uct, class Back = MeanBackup, class Stop = detail::NeverStop>
 class Mcts {
  public:
   using Options = MctsOptions;
@@ -48,10 +48,10 @@ class Mcts {
   template <class Env>
   using TreeOf = detail::TreeBy<Evaluate, Env>;
   template <class Env>
-  static constexpr bool plain =
-      PlainEnvironment<Env> && !detail::is_task_v<decltype(detail::evaluate(
-                                   std::declval<Evaluate&>(), std::declval<Env&>(),
-                                   std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
+  static constexpr bool plain = detail::PlainEnvironment<Env> &&
+                                !detail::is_task_v<decltype(detail::evaluate(
+                                    std::declval<Evaluate&>(), std::declval<Env&>(),
+                                    std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
 
   /// Grows a tree as a task. The environment and this engine must outlive it.
   template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
@@ -91,8 +91,8 @@ class Mcts {
       for (const Place& end : fresh) {
         if (needs_value(tree, end.node)) {
           const Context context(end.seed, 0, &tree.ledger);
-          enter_evaluation(tree, end.node, detail::evaluate(evaluate_, env, tree.state(end.node), context), back_,
-                           options_.range);
+          detail::enter_evaluation(tree, end.node, detail::evaluate(evaluate_, env, tree.state(end.node), context),
+                                   back_, options_.range);
         } else {
           enter_again(tree, end.node);
         }

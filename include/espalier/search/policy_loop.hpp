@@ -5,6 +5,8 @@
 
 namespace espalier {
 
+namespace detail {
+
 /// Values nothing. For searches that only follow a policy.
 struct NoValue {
   template <class Env>
@@ -17,11 +19,13 @@ struct NoValue {
   }
 };
 
+}  // namespace detail
+
 /// Follows the policy to its end, with one sample per step.
-class PolicyLoop : public Layered<NoValue, KeepAll, KeepAll, TopK> {
+class PolicyLoop : public Layered<detail::NoValue, KeepAll, KeepAll, TopK> {
  public:
   explicit PolicyLoop(Budget budget = Budget())
-      : Layered({.width = 1, .budget = std::move(budget)}, NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
+      : Layered({.width = 1, .budget = std::move(budget)}, detail::NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
 };
 
 }  // namespace espalier

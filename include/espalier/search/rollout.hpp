@@ -13,10 +13,14 @@
 
 namespace espalier {
 
+/// Means that rollouts use the environment of the search itself and that their steps become nodes, so a later selection
+/// of them costs nothing. Supported by Mcts.
+struct Grafted {};
+
+namespace detail {
+
 /// Means that rollouts use the environment of the search itself.
 struct SameEnvironment {};
-/// The same, and the steps of rollouts become nodes, so a later selection of them costs nothing. Supported by Mcts.
-struct Grafted {};
 
 /// One step of a rollout. For a proposal that could not be read, `state` is the state before it.
 template <class Env>
@@ -32,13 +36,15 @@ class GraftedEvaluation : public Evaluation<typename Env::State, double> {
   std::vector<std::vector<RolloutStep<Env>>> paths{};
 };
 
+}  // namespace detail
+
 /// Monte-Carlo value of a state: the mean reward of n rollouts (DecEx-RAG, Eq. 1). Each rollout takes the environment's
 /// first legal kind until a terminal state or `max_steps`. The n first steps are drawn in one proposal, so they share a
 /// prompt. A rollout whose text cannot be read does not count. If none can be read, the value is unknown.
 ///
 /// Reward: r(state) -> value. Where rollouts are judged together: r.group(span of states) -> vector of values, or a
 /// Task of it. `Policy`: another environment over the same states for the rollouts, or Grafted.
-template <class Reward, class Policy = SameEnvironment>
+template <class Reward, class Policy = detail::SameEnvironment>
 class Rollout {
  public:
   struct Options {
@@ -47,7 +53,7 @@ class Rollout {
   };
   static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
   template <class Env>
-  using Result = std::conditional_t<grafts, GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
+  using Result = std::conditional_t<grafts, detail::GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
   template <class State>
   static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
   Rollout(Options options, Reward reward, Policy policy = Policy())
@@ -59,7 +65,7 @@ class Rollout {
   template <class Env>
     requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
   Task<Result<Env>> operator()(Env& env, const typename Env::State& state, const Context& context) {
-    if constexpr (grafts || std::is_same_v<Policy, SameEnvironment>) return simulate(&env, state, context);
+    if constexpr (grafts || std::is_same_v<Policy, detail::SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
   }
 
@@ -68,13 +74,13 @@ class Rollout {
   template <class Env, class State>
   Task<std::vector<std::pair<State, double>>> some(Env& env, const State& state, const Context& context,
                                                    std::uint32_t count) {
-    if constexpr (std::is_same_v<Policy, SameEnvironment>) return rewarded(&env, state, context, count);
+    if constexpr (std::is_same_v<Policy, detail::SameEnvironment>) return rewarded(&env, state, context, count);
     else return rewarded(&policy_, state, context, count);
   }
 
  private:
   template <class Env>
-  using Path = std::vector<RolloutStep<Env>>;
+  using Path = std::vector<detail::RolloutStep<Env>>;
 
   template <class Env, class State>
   Task<Result<Env>> simulate(Env* env, State state, Context context) {
@@ -108,7 +114,7 @@ class Rollout {
                                     std::vector<Path<Env>>* paths) {
     const auto kinds = env->kinds(state);
     const Kind kind = *std::ranges::begin(kinds);
-    auto firsts = co_await as_task(detail::propose(*env, state, kind, count, context));
+    auto firsts = co_await detail::as_task(detail::propose(*env, state, kind, count, context));
     std::vector<Task<std::optional<State>>> tasks;
     paths->resize(static_cast<std::size_t>(std::ranges::distance(firsts)));
     std::uint32_t sample = 0;
@@ -125,11 +131,11 @@ class Rollout {
   /// The rewards of these ends. `ends` must outlive the task.
   template <class State>
   Task<std::vector<double>> rewards(const std::vector<State>& ends) {
-    if constexpr (grouped<State>) return as_task(reward_.group(std::span<const State>(ends)));
+    if constexpr (grouped<State>) return detail::as_task(reward_.group(std::span<const State>(ends)));
     else {
       std::vector<double> values;
       for (const State& end : ends) values.push_back(reward_(end));
-      return as_task(std::move(values));
+      return detail::as_task(std::move(values));
     }
   }
 
@@ -140,13 +146,13 @@ class Rollout {
     const Seed steps = context.seed.purpose("rollout step");
     for (std::uint32_t t = 1;; ++t) {
       const bool read = proposal.closed == Reason::none;
-      if (read) state = co_await as_task(detail::step(*env, state, proposal.action, context));
+      if (read) state = co_await detail::as_task(detail::step(*env, state, proposal.action, context));
       if constexpr (grafts) path->push_back({proposal, state});
       if (!read) co_return std::nullopt;
       const auto kinds = env->kinds(state);
       if (std::ranges::empty(kinds) || t >= options_.max_steps) co_return state;
       const Kind kind = *std::ranges::begin(kinds);
-      auto next = co_await as_task(detail::propose(*env, state, kind, 1u, context.under(steps.child(t))));
+      auto next = co_await detail::as_task(detail::propose(*env, state, kind, 1u, context.under(steps.child(t))));
       if (next.empty()) co_return state;
       proposal = std::move(next.front());
     }
@@ -178,8 +184,6 @@ struct value_of<GraftedEvaluation<Env>> {
 /// The value type that an evaluator gives for an environment.
 template <class E, class Env>
 using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
-
-}  // namespace detail
 
 /// The declared range of values. A value outside it, or NaN, is an error that names the value.
 struct ValueRange {
@@ -222,5 +226,7 @@ void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, 
     enter(result);
   }
 }
+
+}  // namespace detail
 
 }  // namespace espalier

@@ -48,7 +48,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       std::erase_if(ends, [&](const Place& end) { return tree[end.node].status != Status::open; });
       if (ends.empty()) break;
       if (options_.budget.spent(tree, tree.steps, began)) {
-        tree.ending = Ending::budget;
+        tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
@@ -56,7 +56,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
     }
     co_await value(env, &tree);
     Budget::end(tree);
-    sum_up(tree);
+    detail::sum_up(tree);
     co_return tree;
   }
 
@@ -70,7 +70,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       const auto kinds = env->kinds(from);
       const Kind kind = *std::ranges::begin(kinds);
       const Context context(end.seed, end.sample, &tree->ledger);
-      asked.push_back(as_task(detail::propose(*env, from, kind, 1u, context)));
+      asked.push_back(detail::as_task(detail::propose(*env, from, kind, 1u, context)));
     }
     auto drawn = co_await gather(std::move(asked));
     std::vector<Task<State>> steps;
@@ -80,8 +80,8 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       end.seed = end.seed.child(end.sample);
       end.sample = 0;
       const Context context(end.seed, 0, &tree->ledger);
-      if (drawn[i].empty() || drawn[i].front().closed != Reason::none) steps.push_back(as_task(State(from)));
-      else steps.push_back(as_task(detail::step(*env, from, drawn[i].front().action, context)));
+      if (drawn[i].empty() || drawn[i].front().closed != Reason::none) steps.push_back(detail::as_task(State(from)));
+      else steps.push_back(detail::as_task(detail::step(*env, from, drawn[i].front().action, context)));
     }
     std::vector<State> states = co_await gather(std::move(steps));
     for (std::size_t i = 0; i < ends->size(); ++i) {
@@ -103,11 +103,11 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       if ((*tree)[id].status != Status::terminal) continue;
       const Context context(tree->seed.child(id), 0, &tree->ledger);
       nodes.push_back(id);
-      tasks.push_back(as_task(detail::evaluate(evaluate_, *env, tree->state(id), context)));
+      tasks.push_back(detail::as_task(detail::evaluate(evaluate_, *env, tree->state(id), context)));
     }
     auto results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      enter_evaluation(*tree, nodes[i], std::move(results[i]), LeafBackup());
+      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
   }
 
   Options options_;

@@ -47,7 +47,7 @@ class Model {
     bool sure = true;
     Completion completion(text(prompt, request, sure));
     std::size_t bytes = 0;
-    for (const Message& message : prompt.body().messages) bytes += message.content.size();
+    for (const PromptBody::Message& message : prompt.body().messages) bytes += message.content.size();
     completion.prompt_tokens = static_cast<std::uint32_t>(bytes / 4 + 1);
     completion.completion_tokens = static_cast<std::uint32_t>(completion.text.size() / 4 + 1);
     if (prompt.sampling().logprobs) {

@@ -42,6 +42,8 @@ struct Skills {
   }
 };
 
+namespace detail {
+
 /// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
 /// the same reply. Of a method's prompt only the purpose, the slots and the sampling count, so a prompt that is worded
 /// anew gives the same reply too.
@@ -83,7 +85,7 @@ class Draws {
     if (!body.protocol || body.spans.empty()) return prompt.key();
     Hasher h;
     h.add(body.protocol->method).add(body.purpose).add(std::uint64_t(body.after));
-    for (const Span& span : body.spans)
+    for (const PromptBody::Span& span : body.spans)
       h.add(span.name).add(std::string_view(body.shown()).substr(span.begin, span.end - span.begin));
     h.add(body.sampling.temperature).add(body.sampling.top_p).add(std::uint64_t(body.sampling.top_k));
     if (!prompt.greedy()) h.add(prompt.seed()).add(std::uint64_t(prompt.sample()));
@@ -93,5 +95,7 @@ class Draws {
   std::uint64_t state_;
   double temperature_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::sim

@@ -17,21 +17,20 @@
 
 namespace espalier::sim {
 
-/// Options of a generated world.
-struct WorldOptions {
-  std::size_t passages = 2000;  ///< one per entity, 50 ... 10,000,000
-  std::size_t questions = 100;  ///< all different
-  std::uint64_t seed = 1;
-  unsigned max_hops = 4;  ///< longest chain, 1 ... 4
-};
-
 /// A generated knowledge graph with passages and multi-hop questions. The same options give the same bytes on every
 /// platform. Passages are made on request, and only the questions are kept. Throws std::invalid_argument for a bad
 /// option.
 class World {
  public:
-  explicit World(WorldOptions options = WorldOptions())
-      : options_(checked(options)), graph_(options.passages, options.seed) {
+  struct Options {
+    std::size_t passages = 2000;  ///< one per entity, 50 ... 10,000,000
+    std::size_t questions = 100;  ///< all different
+    std::uint64_t seed = 1;
+    unsigned max_hops = 4;  ///< longest chain, 1 ... 4
+  };
+
+  World() : World(Options()) {}
+  explicit World(Options options) : options_(checked(options)), graph_(options.passages, options.seed) {
     examples_ = detail::questions(graph_, options.questions, options.max_hops, Seed(options.seed).purpose("questions"));
   }
 
@@ -62,7 +61,7 @@ class World {
   }
 
  private:
-  static WorldOptions checked(const WorldOptions& options) {
+  static Options checked(const Options& options) {
     if (options.passages < 50 || options.passages > 10'000'000)
       bad_option("passages", options.passages, "50 ... 10000000");
     if (options.max_hops < 1 || options.max_hops > 4) bad_option("max_hops", options.max_hops, "1 ... 4");
@@ -102,7 +101,7 @@ class World {
     }
   }
 
-  WorldOptions options_;
+  Options options_;
   detail::Graph graph_;
   std::vector<rag::Example> examples_;
 };

@@ -57,6 +57,36 @@ class TwoPlayers {
     return (s.marks[0] | s.marks[1]) == 0777 || won(s.marks[0]) || won(s.marks[1]);
   }
 
+  /// One random playout per state.
+  struct Playout {
+    double operator()(TwoPlayers&, const State& s, const Context& context) const {
+      return playout(s, Random(context.seed));
+    }
+  };
+
+  /// UCT for two players with opposite interests. A move's mean counts for the player who makes it.
+  class Uct {
+   public:
+    explicit Uct(double w = std::sqrt(2.0)) : w_(w) {}
+    template <class Value>
+    [[nodiscard]] auto at(const Node<Value>& parent) const {
+      const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
+      return [scaled](const Node<Value>& child) {
+        const double n = child.visits + child.pending;
+        if (n == 0) return std::numeric_limits<double>::infinity();
+        const double inverse = 1 / n;
+        return (child.kind == 0 ? child.total : -child.total) * inverse + scaled * std::sqrt(inverse);
+      };
+    }
+    template <class Value>
+    double operator()(const Node<Value>& parent, const Node<Value>& child) const {
+      return at(parent)(child);
+    }
+
+   private:
+    double w_;
+  };
+
  private:
   /// For every set of marks: true if it holds a line.
   static constexpr std::array<bool, 512> lines = [] {
@@ -68,36 +98,6 @@ class TwoPlayers {
   }();
   static bool won(std::uint16_t marks) { return lines[marks]; }
   static bool free(const State& s, Action cell) { return !((s.marks[0] | s.marks[1]) >> cell & 1); }
-};
-
-/// One random playout per state.
-struct Playout {
-  double operator()(TwoPlayers&, const TwoPlayers::State& s, const Context& context) const {
-    return TwoPlayers::playout(s, Random(context.seed));
-  }
-};
-
-/// UCT for two players with opposite interests. A move's mean counts for the player who makes it.
-class TwoPlayerUct {
- public:
-  explicit TwoPlayerUct(double w = std::sqrt(2.0)) : w_(w) {}
-  template <class Value>
-  [[nodiscard]] auto at(const Node<Value>& parent) const {
-    const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
-    return [scaled](const Node<Value>& child) {
-      const double n = child.visits + child.pending;
-      if (n == 0) return std::numeric_limits<double>::infinity();
-      const double inverse = 1 / n;
-      return (child.kind == 0 ? child.total : -child.total) * inverse + scaled * std::sqrt(inverse);
-    };
-  }
-  template <class Value>
-  double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-    return at(parent)(child);
-  }
-
- private:
-  double w_;
 };
 
 }  // namespace espalier::toy

@@ -14,6 +14,8 @@ namespace espalier::backend {
 /// Kinds of language-model servers.
 enum class Server : std::uint8_t { other, vllm, sglang, llamacpp, llamacpp_python, ollama, openai };
 
+namespace detail {
+
 /// What a kind of server supports and what its answers mean: one row of the table in docs/servers.md. A field that a
 /// row does not allow is never sent. It is emulated (n), or the request is refused by name.
 struct Dialect {
@@ -49,8 +51,6 @@ struct Dialect {
   std::string_view grammar = {};                       ///< name of the field that constrains a reply, "" = none
   bool schemas = false;  ///< that field takes JSON schemas alone. Then the text is the member `reply`
 };
-
-namespace detail {
 
 inline constexpr std::array<Dialect, 7> dialects = {{
     {.server = Server::other, .name = "other", .owner = ""},
@@ -126,17 +126,17 @@ inline constexpr std::array<Dialect, 7> dialects = {{
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }
 
-}  // namespace detail
-
 /// The server with this name. Nothing for "auto". Throws std::invalid_argument for any other name.
 inline std::optional<Server> server_named(std::string_view name) {
   std::string names = "auto";
-  for (const Dialect& dialect : detail::dialects) {
+  for (const Dialect& dialect : dialects) {
     if (dialect.name == name) return dialect.server;
     names.append(", ").append(dialect.name);
   }
   if (name != "auto") bad_option("server", name, names);
   return std::nullopt;
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

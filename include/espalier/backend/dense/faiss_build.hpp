@@ -35,8 +35,6 @@ class FaissOnOneThread {
   int before_ = omp_get_max_threads();
 };
 
-}  // namespace detail
-
 /// Builds the index that the factory string describes. One thread builds it, so that it is the same every time. Calls
 /// progress(rows added so far) from time to time. Throws std::invalid_argument for a bad option.
 inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const FaissOptions& options,
@@ -44,7 +42,7 @@ inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const F
   constexpr std::size_t portion = 16384;
   if (options.metric == Metric::cosine)
     bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
-  const detail::FaissOnOneThread alone;
+  const FaissOnOneThread alone;
   try {
     std::unique_ptr<faiss::Index> index(
         faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(),
@@ -60,8 +58,6 @@ inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const F
     bad_option("factory", options.factory, "what faiss can build from these vectors: " + error.msg);
   }
 }
-
-namespace detail {
 
 /// Writes an index to a file. Throws InputError that names it.
 inline void save_faiss(const faiss::Index& index, const std::string& file) {

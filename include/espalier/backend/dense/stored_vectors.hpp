@@ -27,8 +27,6 @@ inline Precision precision_named(const std::string& name) {
   bad_option("vectors", name, "float32, float16");
 }
 
-}  // namespace detail
-
 /// Vectors in either precision. Reading always gives float32. Copies share one storage.
 class StoredVectors {
  public:
@@ -36,7 +34,7 @@ class StoredVectors {
       : dimension_(vectors.dimension()),
         rows_(vectors.rows()),
         values_(std::move(vectors)) {}  // NOLINT: the usual ones
-  StoredVectors(detail::Column<std::uint16_t> halves, std::size_t dimension)
+  StoredVectors(Column<std::uint16_t> halves, std::size_t dimension)
       : dimension_(dimension), rows_(halves.size() / dimension), values_(std::move(halves)) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
@@ -46,14 +44,15 @@ class StoredVectors {
   [[nodiscard]] std::span<const float> row(std::size_t i, std::vector<float>& room) const {
     if (const auto* floats = std::get_if<Vectors>(&values_)) return floats->row(i);
     room.clear();
-    for (const std::uint16_t half : std::get<1>(values_)(i * dimension_, dimension_))
-      room.push_back(detail::from_half(half));
+    for (const std::uint16_t half : std::get<1>(values_)(i * dimension_, dimension_)) room.push_back(from_half(half));
     return room;
   }
 
  private:
   std::size_t dimension_, rows_;
-  std::variant<Vectors, detail::Column<std::uint16_t>> values_;
+  std::variant<Vectors, Column<std::uint16_t>> values_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::backend

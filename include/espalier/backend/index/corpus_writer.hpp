@@ -16,9 +16,9 @@
 namespace espalier::backend {
 
 /// Writes a corpus file, passage by passage. The file appears at commit(). It needs 32 bytes per passage in memory.
-class CorpusWriter {
+class MappedCorpus::Writer {
  public:
-  explicit CorpusWriter(std::string path) : file_(std::move(path), MappedCorpus::kind, MappedCorpus::version) {
+  explicit Writer(std::string path) : file_(std::move(path), MappedCorpus::kind, MappedCorpus::version) {
     file_.begin("texts");
   }
 
@@ -53,7 +53,7 @@ class CorpusWriter {
   }
   detail::CheckedWriter file_;
   detail::CorpusHasher hasher_;
-  std::vector<PassagePlace> places_;
+  std::vector<Place> places_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> id_hashes_;
 };
 

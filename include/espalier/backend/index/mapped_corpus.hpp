@@ -14,17 +14,18 @@
 
 namespace espalier::backend {
 
-/// The position of a passage in the section "texts" of a corpus file: id, title and text, one after the other.
-struct PassagePlace {
-  std::uint64_t begin;
-  std::uint32_t id_size;
-  std::uint32_t title_size;
-};
-
 /// Passages in a file mapped into memory, read on request. Copies share the mapping. Any number of threads may read.
 /// Damage causes an InputError that names the file.
 class MappedCorpus {
  public:
+  /// The position of a passage in the section "texts" of a corpus file: id, title and text, one after the other.
+  struct Place {
+    std::uint64_t begin;
+    std::uint32_t id_size;
+    std::uint32_t title_size;
+  };
+
+  class Writer;  ///< in index/corpus_writer.hpp
   static constexpr const char* kind = "corpus";
   static constexpr std::uint32_t version = 1;
 
@@ -38,7 +39,7 @@ class MappedCorpus {
         numbers_(file_.section("id_passages")) {
     const auto hash = file_.section("hash").items<std::uint64_t>(0, 2);
     hash_ = {hash[0], hash[1]};
-    const std::uint64_t places = places_.count<PassagePlace>();  // one more than passages, for the end
+    const std::uint64_t places = places_.count<Place>();  // one more than passages, for the end
     if (places == 0 || places > ~std::uint32_t(0)) places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
     if (hashes_.count<std::uint64_t>() != size_) hashes_.fail("has a wrong size");
@@ -48,7 +49,7 @@ class MappedCorpus {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// The passage at a position below size().
   [[nodiscard]] Passage operator[](std::size_t i) const {
-    const auto place = places_.items<PassagePlace>(i, 2);
+    const auto place = places_.items<Place>(i, 2);
     const std::string_view all = texts_.text(place[0].begin, place[1].begin - place[0].begin);
     if (std::uint64_t(place[0].id_size) + place[0].title_size > all.size())
       places_.fail("names a place outside a passage");
@@ -91,7 +92,7 @@ class MappedCorpus {
   [[nodiscard]] std::uint64_t hash_at(std::size_t i) const { return hashes_.items<std::uint64_t>(i, 1)[0]; }
   [[nodiscard]] std::size_t number_at(std::size_t i) const { return numbers_.items<std::uint32_t>(i, 1)[0]; }
   [[nodiscard]] std::string_view id_at(std::size_t passage) const {
-    const PassagePlace place = places_.items<PassagePlace>(passage, 1)[0];
+    const Place place = places_.items<Place>(passage, 1)[0];
     return texts_.text(place.begin, place.id_size);
   }
 

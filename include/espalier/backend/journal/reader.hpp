@@ -13,41 +13,43 @@
 
 namespace espalier::backend {
 
-/// Selects records of a journal. An empty or 0 field does not filter.
-struct JournalFilter {
-  std::uint64_t kind = 0;   ///< a RecordKind
-  std::string source = {};  ///< model or index
-  std::string purpose = {};
-  std::uint64_t since = 0;  ///< seconds since 1970
-};
-
-/// A record with everything that the journal knows about it, for people.
-class JournalEntry {
- public:
-  JournalEntry(const detail::JournalRow& row, std::shared_ptr<const detail::RequestText> request)
-      : record(row.key, static_cast<RecordKind>(row.number(detail::JournalRow::Number::kind)), std::string(row.value)),
-        created(row.number(detail::JournalRow::Number::created)) {
-    using Number = detail::JournalRow::Number;
-    detail::RecordNote& note = record.note;
-    note.source = row.source;
-    note.purpose = row.purpose;
-    note.request = std::move(request);
-    note.seed = row.number(Number::seed);
-    note.sample = static_cast<std::uint32_t>(row.number(Number::sample));
-    note.prompt_tokens = static_cast<std::uint32_t>(row.number(Number::prompt_tokens));
-    note.completion_tokens = static_cast<std::uint32_t>(row.number(Number::completion_tokens));
-    note.attempts = static_cast<std::uint32_t>(row.number(Number::attempts));
-    note.microseconds = row.number(Number::microseconds);
-  }
-  Record record;
-  std::uint64_t created;  ///< seconds since 1970
-};
-
 /// Reads a journal's records in the order in which they were written, and checks each.
 class JournalReader {
  public:
+  /// Selects records of a journal. An empty or 0 field does not filter.
+  struct Filter {
+    std::uint64_t kind = 0;   ///< a Record::Kind
+    std::string source = {};  ///< model or index
+    std::string purpose = {};
+    std::uint64_t since = 0;  ///< seconds since 1970
+  };
+
+  /// A record with everything that the journal knows about it, for people.
+  class Entry {
+   public:
+    Entry(const detail::JournalRow& row, std::shared_ptr<const detail::RequestText> request)
+        : record(row.key, static_cast<Record::Kind>(row.number(detail::JournalRow::Number::kind)),
+                 std::string(row.value)),
+          created(row.number(detail::JournalRow::Number::created)) {
+      using Number = detail::JournalRow::Number;
+      detail::RecordNote& note = record.note;
+      note.source = row.source;
+      note.purpose = row.purpose;
+      note.request = std::move(request);
+      note.seed = row.number(Number::seed);
+      note.sample = static_cast<std::uint32_t>(row.number(Number::sample));
+      note.prompt_tokens = static_cast<std::uint32_t>(row.number(Number::prompt_tokens));
+      note.completion_tokens = static_cast<std::uint32_t>(row.number(Number::completion_tokens));
+      note.attempts = static_cast<std::uint32_t>(row.number(Number::attempts));
+      note.microseconds = row.number(Number::microseconds);
+    }
+    Record record;
+    std::uint64_t created;  ///< seconds since 1970
+  };
+
   /// Throws StoreError if the file is not a journal.
-  explicit JournalReader(std::string file, const JournalFilter& filter = {}) : file_(std::move(file)) {
+  explicit JournalReader(std::string file) : JournalReader(std::move(file), Filter()) {}
+  JournalReader(std::string file, const Filter& filter) : file_(std::move(file)) {
     rows_ = file_.prepare(std::string("SELECT ") + detail::JournalRow::columns +
                           ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request WHERE "
                           "(?1 = 0 OR kind = ?1) AND "
@@ -59,7 +61,7 @@ class JournalReader {
   }
   /// The next record, nothing at the end. Throws StoreError that names a damaged record, and may be called again.
   /// Throws StoreError that names a damaged page, and then ends.
-  std::optional<JournalEntry> next() {
+  std::optional<Entry> next() {
     if (ended_) return std::nullopt;
     ended_ = true;
     if (!file_.step(rows_.get())) return std::nullopt;
@@ -74,7 +76,7 @@ class JournalReader {
         throw StoreError(file_.name() + ": record " + row.key.hex() +
                          " is damaged: the checksum of its request does not match");
     }
-    return JournalEntry(row, std::move(request));
+    return Entry(row, std::move(request));
   }
   /// What is wrong with the file's structure, page by page, as SQLite reports it. Empty = nothing.
   std::vector<std::string> damage() {

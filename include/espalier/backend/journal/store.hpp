@@ -12,9 +12,6 @@
 
 namespace espalier::backend {
 
-/// The kind of a record. The numbers are part of the file format.
-enum class RecordKind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
-
 namespace detail {
 
 /// A request as JSON without seed and sample, shared by all samples of a prompt.
@@ -44,10 +41,13 @@ class RecordNote {
 /// One stored response: the key of the request and the bytes of the answer.
 class Record {
  public:
-  Record(Hash request, RecordKind sort, std::string bytes, detail::RecordNote about = {})
+  /// The kind of a record. The numbers are part of the file format.
+  enum class Kind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
+
+  Record(Hash request, Kind sort, std::string bytes, detail::RecordNote about = {})
       : key(request), kind(sort), value(std::move(bytes)), note(std::move(about)) {}
   Hash key;
-  RecordKind kind;
+  Kind kind;
   std::string value;
   detail::RecordNote note;
 };

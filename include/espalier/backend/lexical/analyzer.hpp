@@ -2,9 +2,9 @@
 
 #include <espalier/backend/lexical/detail/porter.hpp>
 #include <espalier/backend/lexical/detail/standard_words.hpp>
+#include <espalier/core/detail/nfkc.hpp>
+#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/nfkc.hpp>
-#include <espalier/core/unicode.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,39 +16,48 @@
 
 namespace espalier::backend {
 
-/// The terms of a text, in order, with repetitions. They share one buffer, so that a reused object needs no allocation.
-class Terms {
- public:
-  void clear() {
-    text_.clear();
-    slices_.clear();
-  }
-  void add(std::string_view term) {
-    slices_.push_back({text_.size(), term.size()});
-    text_ += term;
-  }
-  /// Adds bytes [begin, end) of a text that keep() will hand over. Do not mix it with add().
-  void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
-  void keep(std::string text) { text_ = std::move(text); }
-  [[nodiscard]] std::size_t size() const { return slices_.size(); }
-  [[nodiscard]] std::string_view operator[](std::size_t i) const {
-    return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
-  }
-
- private:
-  struct Slice {
-    std::size_t begin, size;
-  };
-  std::string text_;
-  std::vector<Slice> slices_;
-};
-
 /// Turns a text into the terms of a lexical index. The name represents the function in fingerprints, so two different
 /// functions need two names. Indexing may call it from several threads at once.
 class Analyzer {
  public:
+  /// The terms of a text, in order, with repetitions. They share one buffer, so that a reused object needs no
+  /// allocation.
+  class Terms {
+   public:
+    void clear() {
+      text_.clear();
+      slices_.clear();
+    }
+    void add(std::string_view term) {
+      slices_.push_back({text_.size(), term.size()});
+      text_ += term;
+    }
+    /// Adds bytes [begin, end) of a text that keep() will hand over. Do not mix it with add().
+    void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
+    void keep(std::string text) { text_ = std::move(text); }
+    [[nodiscard]] std::size_t size() const { return slices_.size(); }
+    [[nodiscard]] std::string_view operator[](std::size_t i) const {
+      return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
+    }
+
+   private:
+    struct Slice {
+      std::size_t begin, size;
+    };
+    std::string text_;
+    std::vector<Slice> slices_;
+  };
+
   using Function = std::function<void(std::string_view, Terms&)>;  ///< appends to terms, which are empty
   Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
+  /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions). Its name
+  /// is "simple".
+  static Analyzer simple();
+  /// Lucene's analyzer for English. It takes standard words, removes a possessive 's, lowers case, drops 33 stop words,
+  /// and applies Porter's stemmer. Its name is "english-lucene".
+  static Analyzer english_lucene();
+  /// The analyzer of this name. Throws std::invalid_argument that lists the names.
+  static Analyzer named(std::string_view name);
   [[nodiscard]] const std::string& name() const { return name_; }
   void operator()(std::string_view text, Terms& terms) const {
     terms.clear();
@@ -69,8 +78,7 @@ class Analyzer {
   Function analyze_;
 };
 
-/// `simple`: NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions).
-inline Analyzer simple_analyzer() {
+inline Analyzer Analyzer::simple() {
   return {"simple", [](std::string_view text, Terms& terms) {
             std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
             for (std::size_t i = 0; i < folded.size();) {
@@ -89,9 +97,7 @@ inline Analyzer simple_analyzer() {
           }};
 }
 
-/// `english-lucene`: Lucene's analyzer for English. It takes standard words, removes a possessive 's, lowers case,
-/// drops 33 stop words, and applies Porter's stemmer.
-inline Analyzer english_lucene_analyzer() {
+inline Analyzer Analyzer::english_lucene() {
   return {
       "english-lucene", [](std::string_view text, Terms& terms) {
         static constexpr std::string_view stop_words[] = {
@@ -109,10 +115,9 @@ inline Analyzer english_lucene_analyzer() {
       }};
 }
 
-/// The analyzer of this name. Throws std::invalid_argument that lists the names.
-inline Analyzer analyzer(std::string_view name) {
-  if (name == "simple") return simple_analyzer();
-  if (name == "english-lucene") return english_lucene_analyzer();
+inline Analyzer Analyzer::named(std::string_view name) {
+  if (name == "simple") return simple();
+  if (name == "english-lucene") return english_lucene();
   bad_option("analyzer", name, "simple, english-lucene");
 }
 

@@ -26,12 +26,14 @@ namespace espalier::backend {
 struct Bm25Options {
   double k1 = 1.2;  ///< saturation of repeated terms, >= 0
   double b = 0.75;  ///< weight of the passage length, [0, 1]
-  Analyzer analyzer = simple_analyzer();
+  Analyzer analyzer = Analyzer::simple();
   unsigned threads = 0;  ///< 0 = the number of hardware threads. Never changes a result
   /// Called with ("read", passages done, all), then ("merge", postings done, all), by one thread at a time. An
   /// exception from it stops the build.
   std::function<void(std::string_view, std::uint64_t, std::uint64_t)> progress = {};
 };
+
+namespace detail {
 
 /// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. It gives the same bytes for
 /// any number of threads.
@@ -59,17 +61,16 @@ class LexicalBuilder {
 
   template <PassageCorpus C>
   void read(const C& corpus) {
-    const std::size_t parts = (corpus.size() + part - 1) / part,
-                      workers = detail::worker_count(options_.threads, parts);
-    std::vector<detail::LexicalRunWriter> writers(workers);
+    const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
+    std::vector<LexicalRunWriter> writers(workers);
     std::vector<Hash> hashes(parts);
     lengths_.resize(corpus.size());
     runs_.resize(parts);
     std::mutex mutex;
     std::uint64_t done = 0;
-    detail::parallel_for(parts, workers, [&](std::size_t i, std::size_t worker) {
+    parallel_for(parts, workers, [&](std::size_t i, std::size_t worker) {
       const std::size_t begin = i * part, end = std::min(begin + part, corpus.size());
-      detail::LexicalRun run = writers[worker](corpus, begin, end, options_.analyzer);
+      LexicalRun run = writers[worker](corpus, begin, end, options_.analyzer);
       std::copy(run.lengths.begin(), run.lengths.end(), lengths_.begin() + static_cast<std::ptrdiff_t>(begin));
       hashes[i] = run.hash;
       const std::scoped_lock lock(mutex);
@@ -98,7 +99,7 @@ class LexicalBuilder {
 
   template <class Sink>
   void merge(Sink& sink) {
-    std::vector<detail::LexicalRunReader> readers = runs_.readers();
+    std::vector<LexicalRunReader> readers = runs_.readers();
     // A heap of the runs by their next term. For the same term, earlier passages come first.
     const auto behind = [&](std::size_t a, std::size_t b) {
       const int order = readers[a].term().compare(readers[b].term());
@@ -110,15 +111,15 @@ class LexicalBuilder {
     std::make_heap(heap.begin(), heap.end(), behind);
 
     sink.begin("postings");
-    detail::PostingListWriter list;
+    PostingListWriter list;
     std::string bytes;
     std::uint64_t done = 0, told = 0;
     while (!heap.empty()) {
       const std::string_view term = readers[heap.front()].term();  // its bytes stay where they are
       do {
         std::pop_heap(heap.begin(), heap.end(), behind);
-        detail::LexicalRunReader& reader = readers[heap.back()];
-        reader.take_postings([&](detail::Posting p) { list.add(p, norms_[p.passage]); });
+        LexicalRunReader& reader = readers[heap.back()];
+        reader.take_postings([&](Posting p) { list.add(p, norms_[p.passage]); });
         if (reader.next_term()) std::push_heap(heap.begin(), heap.end(), behind);
         else heap.pop_back();
       } while (!heap.empty() && readers[heap.front()].term() == term);
@@ -144,12 +145,12 @@ class LexicalBuilder {
     std::vector<std::uint32_t> slots(std::bit_ceil(terms_.size() + terms_.size() / 4 + 1));  // number + 1, 0 = free
     for (std::uint32_t t = 0; t < facts_.terms; ++t) {
       const auto begin = static_cast<std::size_t>(terms_[t].text), end = static_cast<std::size_t>(terms_[t + 1].text);
-      std::uint64_t i = detail::term_hash(std::string_view(text_).substr(begin, end - begin));
+      std::uint64_t i = term_hash(std::string_view(text_).substr(begin, end - begin));
       while (slots[i & (slots.size() - 1)] != 0) ++i;
       slots[i & (slots.size() - 1)] = t + 1;
     }
     sink.begin("facts");
-    sink.write(std::span<const LexicalFacts>(&facts_, 1));
+    sink.write(std::span<const LexicalIndex::Facts>(&facts_, 1));
     sink.begin("analyzer");
     sink.write(std::string_view(options_.analyzer.name()));
     sink.begin("norms");
@@ -167,8 +168,8 @@ class LexicalBuilder {
   }
 
   const Bm25Options& options_;
-  detail::RunStore runs_;
-  LexicalFacts facts_{};
+  RunStore runs_;
+  LexicalIndex::Facts facts_{};
   std::vector<std::uint32_t> lengths_;
   std::vector<float> norms_;
   std::vector<LexicalTerm> terms_;
@@ -178,7 +179,7 @@ class LexicalBuilder {
 /// Builds an index in memory.
 template <PassageCorpus C>
 LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
-  detail::IndexMemory memory;
+  IndexMemory memory;
   LexicalBuilder{options}(corpus, memory);
   return LexicalIndex(memory);
 }
@@ -188,9 +189,11 @@ LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
 template <PassageCorpus C>
 void write_lexical_index(const C& corpus, const Bm25Options& options, const std::string& path) {
   LexicalBuilder builder(options, path + ".runs");
-  detail::CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
+  CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
   builder(corpus, file);
   file.commit();
 }
+
+}  // namespace detail
 
 }  // namespace espalier::backend

@@ -18,14 +18,7 @@
 
 namespace espalier::backend {
 
-/// The first section of a lexical index, "facts".
-struct LexicalFacts {
-  std::uint64_t passages, terms, postings;
-  std::uint64_t words;  ///< of all passages, with repetitions
-  double k1, b;
-  Hash corpus;  ///< ids, titles and texts in order
-};
-static_assert(sizeof(LexicalFacts) == 64);
+namespace detail {
 
 /// A record of the section "terms". An additional one at the end marks the end of the last text and list.
 struct LexicalTerm {
@@ -36,10 +29,21 @@ struct LexicalTerm {
 };
 static_assert(sizeof(LexicalTerm) == 24);
 
+}  // namespace detail
+
 /// All that BM25 needs: which passages contain which term how often, and the weights of passage lengths. It is in
 /// memory or in a file, with the same sections. Copies share them. Any number of threads may read.
 class LexicalIndex {
  public:
+  /// The first section of a lexical index, "facts".
+  struct Facts {
+    std::uint64_t passages, terms, postings;
+    std::uint64_t words;  ///< of all passages, with repetitions
+    double k1, b;
+    Hash corpus;  ///< ids, titles and texts in order
+  };
+  static_assert(sizeof(Facts) == 64);
+
   static constexpr std::string_view kind = "bm25";
   static constexpr std::uint32_t version = 1;
 
@@ -53,10 +57,10 @@ class LexicalIndex {
         text_(source.section("text")),
         slots_(source.section("slots")),
         postings_(source.section("postings")) {
-    const LexicalFacts& f = facts();
+    const Facts& f = facts();
     const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t);
     if (f.passages >= ~std::uint32_t(0) || f.terms >= ~std::uint32_t(0) ||
-        norms_.size() != f.passages * sizeof(float) || terms_.size() != (f.terms + 1) * sizeof(LexicalTerm) ||
+        norms_.size() != f.passages * sizeof(float) || terms_.size() != (f.terms + 1) * sizeof(detail::LexicalTerm) ||
         !std::has_single_bit(slots) || slots <= f.terms)
       throw Error("a lexical index holds sections that do not fit each other");
     all_norms_ = norms_.items<float>(0, f.passages);
@@ -65,7 +69,7 @@ class LexicalIndex {
   }
   static LexicalIndex open(const std::string& path) { return LexicalIndex(detail::CheckedFile(path, kind, version)); }
 
-  [[nodiscard]] const LexicalFacts& facts() const { return facts_.items<LexicalFacts>(0, 1).front(); }
+  [[nodiscard]] const Facts& facts() const { return facts_.items<Facts>(0, 1).front(); }
   [[nodiscard]] std::uint32_t passages() const { return static_cast<std::uint32_t>(facts().passages); }
   /// The analyzer's name.
   [[nodiscard]] std::string analyzer() const {
@@ -83,7 +87,7 @@ class LexicalIndex {
     for (std::uint64_t i = 0; i < slots; ++i) {
       const std::uint32_t number = slots_.items<std::uint32_t>((hash + i) & (slots - 1), 1).front();
       if (number == 0) break;
-      const auto found = terms_.items<LexicalTerm>(number - 1, 2);
+      const auto found = terms_.items<detail::LexicalTerm>(number - 1, 2);
       if (found[1].text < found[0].text) throw Error("a lexical index holds a term that ends before it begins");
       const auto text = text_.items<char>(found[0].text, found[1].text - found[0].text);
       if (std::string_view(text.data(), text.size()) == term)

@@ -98,7 +98,7 @@ inline FormPtr number_form(double low, double high) {
 }
 
 /// The numbers of a score, separated by commas.
-inline FormPtr scores_form(const ScoreForm& form) {
+inline FormPtr scores_form(const Protocol::ScoreForm& form) {
   const FormPtr number = number_form(form.low, form.high);
   if (form.count < 2) return form.count == 0 ? nullptr : number;
   const FormPtr next = sequence({literal(","), optional(literal(" ")), number});

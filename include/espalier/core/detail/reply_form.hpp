@@ -21,10 +21,10 @@ class ReplyForm {
   /// A reply has at most about three units (see MarkFree) for four tokens: a third for the slot, and two thirds for the
   /// free text. With a block of thought, the thought has a half and the free text a sixth. A slot that is a whole
   /// reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not ASCII.
-  ReplyForm(const Protocol& protocol, const Purpose& purpose, std::uint32_t max_tokens)
+  ReplyForm(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint32_t max_tokens)
       : protocol_(protocol), purpose_(purpose), units_(std::max(6U, max_tokens / 4 * 3)) {
     for (const std::string& role : purpose.returns)
-      if (const Tag* tag = protocol.tag(role)) {
+      if (const Protocol::Tag* tag = protocol.tag(role)) {
         for (const unsigned char c : tag->open + tag->close)
           if (c >= 128)
             throw std::invalid_argument("no grammar can be made of the tag '" + role + "': its marks are not ASCII");
@@ -37,9 +37,9 @@ class ReplyForm {
     if (purpose_.returns.empty())  // a line without '<', in which `parse` sees no mark
       return meaning("line", text({"<", "\n"}, all_blanks, line_blanks, units_));
     std::vector<FormPtr> slots, ways;
-    const Tag* whole = nullptr;
+    const Protocol::Tag* whole = nullptr;
     for (const std::string& role : purpose_.returns) {
-      const Tag* tag = protocol_.tag(role);
+      const Protocol::Tag* tag = protocol_.tag(role);
       if (tag && !tag->open.empty()) slots.push_back(slot(*tag));
       else if (tag && !whole) whole = tag;
     }
@@ -56,15 +56,15 @@ class ReplyForm {
   static constexpr int depth = 4;                       ///< of brackets within a slot
   static constexpr std::string_view block = "<think>";  ///< which `parse` takes out at the beginning of a reply
 
-  static std::string closing_bracket(const Tag& tag) {
+  static std::string closing_bracket(const Protocol::Tag& tag) {
     constexpr std::string_view opening = "([{", closing = ")]}";
     const std::size_t bracket = tag.open.empty() ? opening.npos : opening.find(tag.open.back());
     return bracket != opening.npos && tag.close == closing.substr(bracket, 1) ? tag.close : "";
   }
   /// A block of thought at the beginning and free text behind it, in protocols that have one.
   [[nodiscard]] FormPtr thought() const {
-    const bool thinks =
-        std::any_of(protocol_.tags.begin(), protocol_.tags.end(), [](const Tag& tag) { return tag.open == block; });
+    const bool thinks = std::any_of(protocol_.tags.begin(), protocol_.tags.end(),
+                                    [](const Protocol::Tag& tag) { return tag.open == block; });
     if (!thinks || std::find(opens_.begin(), opens_.end(), block) != opens_.end()) return nullptr;
     std::vector<std::string> marks = stops_;
     marks.insert(marks.end(), {std::string(block), "</think>"});
@@ -79,12 +79,12 @@ class ReplyForm {
     marks.emplace_back(block);
     return meaning("thought", MarkFree(std::move(marks)).row(most));
   }
-  [[nodiscard]] FormPtr slot(const Tag& tag) const {
+  [[nodiscard]] FormPtr slot(const Protocol::Tag& tag) const {
     const FormPtr close = tag.close == "\n" ? optional(literal("\n")) : literal(tag.close);
     return sequence({literal(tag.open), content(tag), close});
   }
   /// What stands between a tag's marks, in the form that its role has.
-  [[nodiscard]] FormPtr content(const Tag& tag) const {
+  [[nodiscard]] FormPtr content(const Protocol::Tag& tag) const {
     const std::string_view spaces = tag.close == "\n" ? line_blanks : all_blanks;
     const FormPtr around = repeat(one_of(spaces), 0, blanks);
     std::vector<std::string> marks = stops_;
@@ -120,7 +120,8 @@ class ReplyForm {
                      either({sequence({words.row(never_first, most), words.tail()}), words.tail(1, never_first)})});
   }
   /// Text in which brackets are balanced.
-  [[nodiscard]] FormPtr balanced(std::vector<std::string> marks, const Tag& tag, std::string_view never_first) const {
+  [[nodiscard]] FormPtr balanced(std::vector<std::string> marks, const Protocol::Tag& tag,
+                                 std::string_view never_first) const {
     const std::string open(1, tag.open.back());
     marks.push_back(open);
     const MarkFree words(std::move(marks));
@@ -139,7 +140,7 @@ class ReplyForm {
   }
 
   const Protocol& protocol_;
-  const Purpose& purpose_;
+  const Protocol::Purpose& purpose_;
   std::vector<std::string> opens_, stops_;
   std::uint32_t units_;
 };

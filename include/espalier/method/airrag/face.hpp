@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/airrag/examples.hpp>
+#include <espalier/method/airrag/detail/examples.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/direct.hpp>
@@ -9,7 +9,7 @@
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/join.hpp>
+#include <espalier/search/detail/join.hpp>
 
 #include <limits>
 #include <memory>
@@ -116,9 +116,9 @@ class AirRagFace final : public RagMethod {
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
     gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
     if (!options_.blend) return;
-    blend_.push_back({baselines::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
-    blend_.push_back({baselines::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
-    blend_.push_back({baselines::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
+    blend_.push_back({baselines::detail::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
+    blend_.push_back({baselines::detail::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
+    blend_.push_back({baselines::detail::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
   }
 
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
@@ -137,11 +137,12 @@ class AirRagFace final : public RagMethod {
       const std::uint64_t own_seed = Seed(seed).child(i).value();
       Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began));
       co_await other.run(&path, other.defaults);
-      join(tree, std::move(path).tree());
+      espalier::detail::join(tree, std::move(path).tree());
     }
     const bool may_ask = !budget.spent(tree, tree.steps, began) && engine->choice().affordable(tree, budget);
-    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = Ending::budget;
-    else if (engine->options().until_spent && !output::complete_chains(tree).empty()) tree.ending = Ending::done;
+    if (!may_ask && (engine->choice().asks() || !self->blend_.empty())) tree.ending = SearchFacts::Ending::budget;
+    else if (engine->options().until_spent && !output::complete_chains(tree).empty())
+      tree.ending = SearchFacts::Ending::done;
     co_await engine->choice()(&tree, may_ask);
     co_return tree;
   }
@@ -150,7 +151,7 @@ class AirRagFace final : public RagMethod {
   bool q_div_ = false;
   double good_ = 0.5;
   std::unique_ptr<AirRag> gold_, label_free_;
-  std::vector<std::pair<Baseline, rag::Environment>> blend_;
+  std::vector<std::pair<baselines::detail::Baseline, rag::Environment>> blend_;
 };
 
 inline const Registered<AirRagFace> airrag("airrag", AirRagFace::Variant::full);

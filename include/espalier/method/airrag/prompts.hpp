@@ -6,6 +6,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// AirRAG's purposes, slots and tags. Documents have their own slot. Histories show queries and responses.
 inline std::shared_ptr<const Protocol> airrag_protocol() {
   static const auto protocol = std::make_shared<const Protocol>(
@@ -27,6 +29,8 @@ inline std::shared_ptr<const Protocol> airrag_protocol() {
                {"information", "queries"}});
   return protocol;
 }
+
+}  // namespace detail
 
 /// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet airrag_prompts() {
@@ -112,7 +116,7 @@ Put a number from 0 (wrong) to 1 (right) inside <score></score>.
 
 ### Judgement
 )";
-  return {airrag_protocol(), std::move(texts)};
+  return {detail::airrag_protocol(), std::move(texts)};
 }
 
 }  // namespace espalier::method

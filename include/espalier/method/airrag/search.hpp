@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/airrag/choice.hpp>
-#include <espalier/method/airrag/evaluation.hpp>
+#include <espalier/method/airrag/detail/choice.hpp>
+#include <espalier/method/airrag/detail/evaluation.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -32,7 +32,7 @@ class AirRag {
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
     if (options_.simulation == AirRagOptions::Simulation::descent) return grow<Grafted>(this, std::move(root), seed);
-    return grow<SameEnvironment>(this, std::move(root), seed);
+    return grow<espalier::detail::SameEnvironment>(this, std::move(root), seed);
   }
   /// Chooses among the candidates of a tree.
   [[nodiscard]] const detail::AirRagChoice& choice() const { return choice_; }
@@ -50,7 +50,7 @@ class AirRag {
                               .values = MctsOptions::Values::alike,
                               .solve = o.until_spent,
                               .budget = o.budget};
-    Mcts engine(options, AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
+    Mcts engine(options, detail::AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
                 Uct({.w = o.w}), detail::AirBackup(o.terminal_reward, answers));
     rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
     Budget::end(tree);
@@ -59,7 +59,7 @@ class AirRag {
   }
 
   AirRagOptions options_;
-  AirRagEnvironment environment_;
+  detail::AirRagEnvironment environment_;
   detail::AirRagJudge judge_;
   detail::AirRagChoice choice_;
   rag::AnyReward reward_;

@@ -8,6 +8,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// How often paths through a state reached an answer, and how often a good one.
 struct StateScore {
   std::uint64_t completions = 0, good = 0;
@@ -29,11 +31,13 @@ inline std::vector<StateScore> state_scores(const rag::Tree& tree, double thresh
   return scores;
 }
 
+}  // namespace detail
+
 /// Appends a row for every complete chain, good or not: its steps, each with the share of good chains through the state
 /// it led to. These rows train a process reward model.
 inline void append_state_scores(const output::TreeRecord& record, double threshold, std::string& out) {
   const rag::Tree& tree = record.tree;
-  const std::vector<StateScore> scores = state_scores(tree, threshold);
+  const std::vector<detail::StateScore> scores = detail::state_scores(tree, threshold);
   const rag::Question& question = tree.state(tree.root()).question();
   for (const NodeId end : output::complete_chains(tree)) {
     const double f1 = rag::score(rag::Profile::common, tree.state(end).answer(), tree.state(end).gold()).f1;

@@ -4,9 +4,7 @@
 
 /// Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B),
 /// and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet adaptive_rag_prompts() {
   Protocol protocol{"adaptive-rag", {}, {}};
@@ -39,11 +37,9 @@ Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   }
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline adaptive_rag() {
-  return {"adaptive-rag", detail::adaptive_rag_prompts, detail::run_adaptive_rag, {.rounds = 5, .documents = 6}};
+  return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Auto-RAG (Yu et al. 2024): the model plans and searches in a dialogue. Passages it has seen are not shown again.
 /// When its searches are used up, it writes passages itself. The published results need trained weights.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet auto_rag_prompts() {
   rag::PromptSet::Texts texts;
@@ -63,12 +61,9 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline auto_rag() {
-  return {"auto-rag", detail::auto_rag_prompts, detail::run_auto_rag, {.rounds = 10, .documents = 2},
-          false,      {.max_tokens = 200}};
+  return {"auto-rag", auto_rag_prompts, run_auto_rag, {.rounds = 10, .documents = 2}, false, {.max_tokens = 200}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet cot_prompts() {
   rag::PromptSet::Texts texts;
@@ -22,11 +20,9 @@ Task<void> run_cot(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline cot() {
-  return {"cot", detail::cot_prompts, detail::run_cot};
+  return {"cot", cot_prompts, run_cot};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <espalier/method/baselines/follow_up.hpp>
+#include <espalier/method/baselines/detail/follow_up.hpp>
 
 /// DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the
 /// model marks that it does not know. The published results need trained weights.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet deeprag_prompts() {
   rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
@@ -38,12 +36,9 @@ Task<void> run_deeprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline deeprag() {
-  return {"deeprag", detail::deeprag_prompts, detail::run_deeprag, {.rounds = 6, .documents = 3}, false,
-          {},        detail::as_follow_ups};
+  return {"deeprag", deeprag_prompts, run_deeprag, {.rounds = 6, .documents = 3}, false, {}, as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

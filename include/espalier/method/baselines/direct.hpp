@@ -1,11 +1,9 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet direct_prompts() {
   rag::PromptSet::Texts texts;
@@ -19,11 +17,9 @@ Task<void> run_direct(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline direct() {
-  return {"direct", detail::direct_prompts, detail::run_direct};
+  return {"direct", direct_prompts, run_direct};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -29,7 +29,7 @@
 
 namespace espalier::method {
 
-namespace baselines {
+namespace baselines::detail {
 
 /// All baselines.
 template <class = void>
@@ -39,14 +39,14 @@ std::vector<Baseline> all() {
           ragent(),       search_o1(), search_r1(), self_ask(),    self_rag(),  standard_rag()};
 }
 
-}  // namespace baselines
+}  // namespace baselines::detail
 
 namespace detail {
 
 /// A baseline as a run sees it. It grows the same path for `expand` and for `answer`.
 class BaselineFace final : public RagMethod {
  public:
-  explicit BaselineFace(Baseline baseline)
+  explicit BaselineFace(baselines::detail::Baseline baseline)
       : RagMethod(baseline.prompts(), examples_of(baseline)),
         baseline_(std::move(baseline)),
         options_(baseline_.defaults) {
@@ -77,7 +77,7 @@ class BaselineFace final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
-  static Examples examples_of(const Baseline& baseline) {
+  static Examples examples_of(const baselines::detail::Baseline& baseline) {
     return baselines::detail::examples(*baseline.prompts().protocol(), baseline.examples);
   }
   [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
@@ -91,13 +91,13 @@ class BaselineFace final : public RagMethod {
     co_return std::move(path).tree();
   }
 
-  Baseline baseline_;
-  BaselineOptions options_;
+  baselines::detail::Baseline baseline_;
+  baselines::detail::BaselineOptions options_;
   std::optional<rag::Environment> loop_;
 };
 
 inline const bool baselines_registered = [] {
-  for (const Baseline& one : baselines::all()) Registered<BaselineFace>(one.name, one);
+  for (const baselines::detail::Baseline& one : baselines::detail::all()) Registered<BaselineFace>(one.name, one);
   return true;
 }();
 

@@ -12,9 +12,7 @@
 /// without the tokens it is least sure of, and is written again with what was found. The model is sure if each token of
 /// the sentence has at least the probability `threshold`. Where a server gives only the sum of the log-probabilities,
 /// exp(mean log-probability) is compared, and the query is the whole sentence.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet flare_prompts() {
   Protocol protocol{"flare", {}, {}};
@@ -24,13 +22,14 @@ inline rag::PromptSet flare_prompts() {
 }
 
 /// The tokens of a reply that belong to a sentence. Empty if they are not given or do not spell it.
-inline std::vector<TokenLogprob> tokens_of(const std::string& sentence, const std::vector<TokenLogprob>& reply) {
+inline std::vector<Completion::TokenLogprob> tokens_of(const std::string& sentence,
+                                                       const std::vector<Completion::TokenLogprob>& reply) {
   std::string text;
-  for (const TokenLogprob& token : reply) text += token.text;
+  for (const Completion::TokenLogprob& token : reply) text += token.text;
   const std::size_t begin = text.find(sentence);
-  std::vector<TokenLogprob> own;
+  std::vector<Completion::TokenLogprob> own;
   std::size_t at = 0;
-  for (const TokenLogprob& token : reply) {
+  for (const Completion::TokenLogprob& token : reply) {
     if (begin != text.npos && at + token.text.size() > begin && at < begin + sentence.size()) own.push_back(token);
     at += token.text.size();
   }
@@ -47,11 +46,11 @@ inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Act
   if (std::isnan(drawn.logprob) || drawn.tokens == 0)
     throw Error(
         "flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
-  const std::vector<TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
+  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
   if (tokens.empty()) return {std::exp(static_cast<double>(drawn.logprob) / drawn.tokens), sentence};
   double least = 1;
   std::string kept;
-  for (const TokenLogprob& token : tokens) {
+  for (const Completion::TokenLogprob& token : tokens) {
     const double p = std::exp(token.logprob);
     least = std::min(least, p);
     kept += p > mask ? token.text : " ";
@@ -82,19 +81,13 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
-  return {"flare",
-          detail::flare_prompts,
-          detail::run_flare,
-          options,
-          true,
-          {},
-          detail::as_sentences,
-          "a sentence with a token of less probability is searched for and written again"};
+  return {"flare",      flare_prompts,
+          run_flare,    options,
+          true,         {},
+          as_sentences, "a sentence with a token of less probability is searched for and written again"};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

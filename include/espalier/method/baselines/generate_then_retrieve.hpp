@@ -3,9 +3,7 @@
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 
 /// Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet generate_then_retrieve_prompts() {
   Protocol protocol{"generate-then-retrieve", {}, {{"answer", "Answer:", "\n"}}, words::document};
@@ -22,14 +20,9 @@ Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline generate_then_retrieve() {
-  return {"generate-then-retrieve",
-          detail::generate_then_retrieve_prompts,
-          detail::run_generate_then_retrieve,
-          {.documents = 3}};
+  return {"generate-then-retrieve", generate_then_retrieve_prompts, run_generate_then_retrieve, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

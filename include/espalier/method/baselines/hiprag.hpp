@@ -1,12 +1,10 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
 /// two replies. The published results need trained weights.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet hiprag_prompts() {
   rag::PromptSet::Texts texts;
@@ -45,12 +43,9 @@ Task<void> run_hiprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline hiprag() {
-  return {"hiprag", detail::hiprag_prompts, detail::run_hiprag, {.rounds = 10, .documents = 3},
-          false,    {.max_tokens = 1024}};
+  return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 10, .documents = 3}, false, {.max_tokens = 1024}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

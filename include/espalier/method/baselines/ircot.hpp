@@ -1,13 +1,11 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
-#include <espalier/method/baselines/sentences.hpp>
+#include <espalier/method/baselines/detail/sentences.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// IRCoT (Trivedi et al. 2023): a chain of thought with one sentence per call. Each sentence is the next query, and the
 /// prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"sentence", {"documents", "question", "history"}, {"answer", "sub_answer"}});
@@ -52,12 +50,9 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline ircot() {
-  return {"ircot", detail::ircot_prompts, detail::run_ircot, {.rounds = 5, .documents = 6}, false,
-          {},      detail::as_sentences};
+  return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -4,9 +4,7 @@
 
 /// Iter-RetGen (Shao et al. 2023): rounds of search and answer. Each query is the question followed by the last round's
 /// output. Each prompt shows only the newest documents. The last output is the answer.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 template <class = void>
 Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
@@ -22,11 +20,9 @@ Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline iter_retgen() {
-  return {"iter-retgen", detail::standard_rag_prompts, detail::run_iter_retgen, {.rounds = 3, .documents = 3}};
+  return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 #include <sstream>
 
 /// Iterative RAG, the baseline of DecoupleRAG's paper: one call splits the question, each part is searched and
 /// answered, and one call combines the answers.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet iterative_prompts() {
   rag::PromptSet::Texts texts;
@@ -45,11 +43,9 @@ Task<void> run_iterative(Path* path, BaselineOptions options) {
   co_await path->ask("combine");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline iterative() {
-  return {"iterative", detail::iterative_prompts, detail::run_iterative, {.rounds = 5, .documents = 3}};
+  return {"iterative", iterative_prompts, run_iterative, {.rounds = 5, .documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

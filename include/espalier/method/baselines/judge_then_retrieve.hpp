@@ -1,11 +1,9 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Judge-then-retrieve: one call says whether documents are needed, and the answer is given with or without them.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline void add_two_answers(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
@@ -42,12 +40,9 @@ Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline judge_then_retrieve() {
-  return {
-      "judge-then-retrieve", detail::judge_then_retrieve_prompts, detail::run_judge_then_retrieve, {.documents = 3}};
+  return {"judge-then-retrieve", judge_then_retrieve_prompts, run_judge_then_retrieve, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer in one prompt. After the
 /// last turn comes one more reply, whose search is not executed. The published results need trained weights.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
   rag::PromptSet::Texts texts;
@@ -39,7 +37,7 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();
   if (!question.ends_with('?')) question += '?';
   for (std::uint32_t turn = 0; turn < options.rounds; ++turn) {
-    const std::optional<rag::Sample> drawn = co_await path->sample("step", Path::with("question", question));
+    const std::optional<rag::Sampler::Sample> drawn = co_await path->sample("step", Path::with("question", question));
     if (!drawn) co_return;
     if (!drawn->reply) {
       path->add(rag::SegmentKind::thought, drawn->raw.str());
@@ -59,21 +57,19 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
   if (last) path->add(last->action.kind, last->action.text, last->action.thought);
 }
 
-}  // namespace detail
-
 /// Replies and documents have at most 500 tokens each.
 template <class = void>
 Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uint32_t turns) {
   const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
-  return {std::move(name), prompts, detail::run_search_r1, options, false, {.max_tokens = 500}};
+  return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
 }
 template <class = void>
 Baseline search_r1() {
-  return search_r1_agent("search-r1", detail::search_r1_prompts, 4);
+  return search_r1_agent("search-r1", search_r1_prompts, 4);
 }
 template <class = void>
 Baseline ikea() {
-  return search_r1_agent("ikea", detail::ikea_prompts, 3);
+  return search_r1_agent("ikea", ikea_prompts, 3);
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <espalier/method/baselines/follow_up.hpp>
+#include <espalier/method/baselines/detail/follow_up.hpp>
 
 /// Self-Ask (Press et al. 2023) with a search engine: each follow-up question is searched and answered from what was
 /// found, until the final answer can be given.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet self_ask_prompts() {
   rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
@@ -32,12 +30,9 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline self_ask() {
-  return {"self-ask", detail::self_ask_prompts, detail::run_self_ask, {.rounds = 5, .documents = 3}, false,
-          {},         detail::as_follow_ups};
+  return {"self-ask", self_ask_prompts, run_self_ask, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -8,9 +8,7 @@
 /// each answer, and keeps the best by exp(mean log-probability) + relevance + support + utility / 2. The published
 /// reflection tokens are trained. Here calls replace them. Without log-probabilities that term is 0 for all answers,
 /// and the decision has the probability 0 or 1.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet self_rag_prompts() {
   Protocol protocol{
@@ -55,7 +53,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   double highest = 0;
   for (const Passage& passage : path->documents()) {
     const Passages one(1, passage);
-    const std::optional<rag::Sample> answer = co_await path->sample("answer", path->showing(one));
+    const std::optional<rag::Sampler::Sample> answer = co_await path->sample("answer", path->showing(one));
     if (!answer || !answer->reply) continue;
     Path::Slots slots = path->showing(one, Path::with("step", answer->reply->content));
     const std::optional<rag::Reply> critique = co_await path->consult("critique", std::move(slots));
@@ -71,18 +69,10 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline self_rag() {
-  return {"self-rag",
-          detail::self_rag_prompts,
-          detail::run_self_rag,
-          {.documents = 3, .threshold = 0.2},
-          true,
-          {.max_tokens = 100},
-          nullptr,
-          "probability of a needed search above which it searches"};
+  return {"self-rag", self_rag_prompts,    run_self_rag, {.documents = 3, .threshold = 0.2},
+          true,       {.max_tokens = 100}, nullptr,      "probability of a needed search above which it searches"};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

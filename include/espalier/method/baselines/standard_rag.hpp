@@ -1,11 +1,9 @@
 #pragma once
 
-#include <espalier/method/baseline.hpp>
+#include <espalier/method/detail/baseline.hpp>
 
 /// Standard RAG: one search with the question, then one call that sees what was found.
-namespace espalier::method::baselines {
-
-namespace detail {
+namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet standard_rag_prompts() {
   rag::PromptSet::Texts texts;
@@ -22,11 +20,9 @@ Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace detail
-
 template <class = void>
 Baseline standard_rag() {
-  return {"standard-rag", detail::standard_rag_prompts, detail::run_standard_rag, {.documents = 3}};
+  return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

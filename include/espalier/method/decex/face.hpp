@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/decex/examples.hpp>
-#include <espalier/method/decex/prompt_rows.hpp>
+#include <espalier/method/decex/detail/examples.hpp>
+#include <espalier/method/decex/detail/prompt_rows.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>

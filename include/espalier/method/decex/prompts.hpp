@@ -6,6 +6,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// DecEx-RAG's purposes, slots and tags (paper, appendix A.1). Two are ours: the answer that is forced at T_max, and
 /// the sub-question that follows answers which were cut.
 inline std::shared_ptr<const Protocol> decex_protocol() {
@@ -26,6 +28,8 @@ inline std::shared_ptr<const Protocol> decex_protocol() {
                                                  {"information", "<information>", "</information>"}}});
   return protocol;
 }
+
+}  // namespace detail
 
 /// The prompts in our own words, with the paper's slots and tags. PromptSet::replaced_from replaces single texts by
 /// files.
@@ -111,7 +115,7 @@ Think aloud. When you need a fact that you do not have, look it up: put a query 
 {history}
 ### Go on
 )";
-  return {decex_protocol(), std::move(texts)};
+  return {detail::decex_protocol(), std::move(texts)};
 }
 
 }  // namespace espalier::method

@@ -19,6 +19,8 @@
 /// rollouts (Eq. 1).
 namespace espalier::method {
 
+namespace detail {
+
 /// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds, or in
 /// all with `stop_at_root`, the termination prompt decides between an answer and the next sub-question. An open
 /// sub-question is answered from memory or by a search. After T_max rounds the answer is forced.
@@ -108,8 +110,6 @@ class DecExRagEnvironment {
   bool own_steps_, stop_at_root_, pruned_;
 };
 
-namespace detail {
-
 /// Cuts decisions before their executions are valued. An answer that lives and has its value has won an earlier vote.
 struct DecExRagFilter {
   DecExRagOptions options;
@@ -160,7 +160,7 @@ struct DecExRagDecide {
 };
 
 /// The rule of a contest among candidates of one kind.
-inline AnyContestRule contest_rule(const DecExRagOptions& options, Kind kind) {
+inline espalier::detail::AnyContestRule contest_rule(const DecExRagOptions& options, Kind kind) {
   using Curtail = DecExRagOptions::Curtail;
   std::optional<double> threshold;  // of own answers
   if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
@@ -188,8 +188,6 @@ struct DecExRagKeep {
   }
 };
 
-}  // namespace detail
-
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.
 template <class Reward>
 struct DecExRagValue : Rollout<Reward, rag::Environment> {
@@ -203,11 +201,13 @@ struct DecExRagValue : Rollout<Reward, rag::Environment> {
   [[nodiscard]] std::uint32_t curtails() const {
     return options.curtail == DecExRagOptions::Curtail::none || answers_only() ? 0 : options.n;
   }
-  [[nodiscard]] AnyContestRule rule(Kind kind) const { return detail::contest_rule(options, kind); }
+  [[nodiscard]] espalier::detail::AnyContestRule rule(Kind kind) const { return contest_rule(options, kind); }
   bool wants(const DecExRagEnvironment& env, const rag::State& s) const {
     return !answers_only() || env.kinds(s).empty();
   }
 };
+
+}  // namespace detail
 
 /// DecEx-RAG's search with a reward over terminal states.
 template <class Reward>
@@ -216,7 +216,7 @@ class DecExRag {
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options),
         engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
+                detail::DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
                 detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
                 detail::DecExRagKeep{options.search}) {}
 
@@ -228,8 +228,8 @@ class DecExRag {
   }
 
  private:
-  DecExRagEnvironment environment_;
-  Layered<DecExRagValue<Reward>, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
+  detail::DecExRagEnvironment environment_;
+  Layered<detail::DecExRagValue<Reward>, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
 };
 
 }  // namespace espalier::method

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/method/decouple/examples.hpp>
-#include <espalier/method/decouple/prompt_rows.hpp>
+#include <espalier/method/decouple/detail/examples.hpp>
+#include <espalier/method/decouple/detail/prompt_rows.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
 #include <espalier/method/rag_method.hpp>
@@ -20,7 +20,7 @@ namespace espalier::method::detail {
 /// Values of texts from a port that returns two numbers, such as a value server.
 inline ValueSource value_source(EncoderPort values) {
   const auto value = [](EncoderPort port, std::string text) -> Task<Dual> {
-    const Embedding numbers = co_await ask(port, EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
     if (numbers.size() != 2)
       throw Error("a value source gave " + std::to_string(numbers.size()) +
                   " numbers for a text, not a plan and a search value");
@@ -37,7 +37,7 @@ inline ValueSource head_source([[maybe_unused]] EncoderPort encoder, [[maybe_unu
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
   const auto value = [](EncoderPort port, std::shared_ptr<const backend::ValueHead> head,
                         std::string text) -> Task<Dual> {
-    const Embedding embedding = co_await ask(port, EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    const Embedding embedding = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
     const auto [plan, search] = (*head)(embedding);
     Dual dual;
     dual.plan = plan;

@@ -6,6 +6,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// DecoupleRAG's purposes, slots and tags. A judge gives two numbers: one for the plan and one for the search.
 inline std::shared_ptr<const Protocol> decouple_protocol() {
   static const auto protocol =
@@ -26,6 +28,8 @@ inline std::shared_ptr<const Protocol> decouple_protocol() {
                                                 "Doc {rank}(Title: {title}) {text}\n"});
   return protocol;
 }
+
+}  // namespace detail
 
 /// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet decouple_prompts() {
@@ -96,7 +100,7 @@ Put two numbers inside <score></score>, separated by a comma: that of the plan, 
 
 ### yes or no
 )";
-  return {decouple_protocol(), std::move(texts)};
+  return {detail::decouple_protocol(), std::move(texts)};
 }
 
 }  // namespace espalier::method

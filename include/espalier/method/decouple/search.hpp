@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/decouple/value.hpp>
+#include <espalier/method/decouple/detail/value.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts.hpp>
 
@@ -11,6 +11,8 @@
 /// DecoupleRAG (DecoupleSearch, arXiv 2510.21712) values planning and searching separately. Trees are labelled by
 /// Monte-Carlo tree search with a judge. Answers come from a hierarchical beam over plans and their queries.
 namespace espalier::method {
+
+namespace detail {
 
 /// UCT over mean search values (Eq. 3). With `divide_again` the mean is divided by N once more, as in the published
 /// code. A simulation under way counts as a visit of value -2, which lies below every value.
@@ -33,8 +35,6 @@ class DecoupleUct {
   double w_;
   bool divide_again_;
 };
-
-namespace detail {
 
 /// Ends a tree after a given number of right answers.
 class EnoughCorrect {
@@ -65,28 +65,30 @@ class DecoupleRag {
                  .solve = true,
                  .range = {-1, 1},
                  .budget = detail::showing_rag_trees(options.budget)},
-                DecoupleRagValue(options, true), DecoupleUct(options.w, options.divide_again), MeanBackup(),
-                detail::EnoughCorrect(options.stop_correct)) {}
+                detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
+                MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
-    DualTree tree = co_await engine_(environment_, std::move(root), seed);
+    detail::DualTree tree = co_await engine_(environment_, std::move(root), seed);
     co_return detail::to_rag_tree(std::move(tree));
   }
 
  private:
-  DecoupleRagEnvironment environment_;
-  Mcts<DecoupleRagValue, DecoupleUct, MeanBackup, detail::EnoughCorrect> engine_;
+  detail::DecoupleRagEnvironment environment_;
+  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, MeanBackup, detail::EnoughCorrect> engine_;
 };
+
+namespace detail {
 
 /// Answers by a beam over plans, and for each kept plan a beam over its queries (section 3.4). Of the terminal answers,
 /// the one with the highest plan value gets the annotation "selected".
 class DecoupleRagBeam {
  public:
   DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, ValueSource source = nullptr)
-      : environment_(loop, true, detail::checked(options).max_depth),
+      : environment_(loop, true, checked(options).max_depth),
         engine_({.levels = {{DecoupleRagEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
                             {DecoupleRagEnvironment::query,
                              {.width = options.B2,
@@ -94,7 +96,7 @@ class DecoupleRagBeam {
                               .oversample = options.oversample,
                               .diversity = options.diversity}}},
                  .max_depth = 2 * options.max_depth + 1,
-                 .budget = detail::showing_rag_trees(options.budget)},
+                 .budget = showing_rag_trees(options.budget)},
                 DecoupleRagValue(options, false, std::move(source)), Rank(), Text()) {}
 
   template <class = void>
@@ -107,7 +109,7 @@ class DecoupleRagBeam {
           (best == no_node || tree[id].mean().plan > tree[best].mean().plan))
         best = id;
     if (best == no_node) best = co_await force(&environment_, &tree);
-    rag::Tree out = detail::to_rag_tree(std::move(tree));
+    rag::Tree out = to_rag_tree(std::move(tree));
     if (best != no_node) out.annotate("selected", best, 1);
     co_return out;
   }
@@ -148,5 +150,7 @@ class DecoupleRagBeam {
   DecoupleRagEnvironment environment_;
   HierarchicalBeam<DecoupleRagValue, Rank, Text> engine_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -105,14 +105,15 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
       return json.begin_object().field("role", role).field("content", content);
     };
     say("system", "Solve the question with a search engine, one thought and one action at a time.").end_object();
-    say("user", rag::neutralise(question.text)).end_object();
+    say("user", rag::detail::neutralise(question.text)).end_object();
     double last_plan = 0;
     for (const NodeId id : tree.path(end)) {
       if (id == tree.root()) continue;
       const rag::Action& action = tree.action(id);
-      const Tag& tag = *protocol.tag(rag::role(action.kind));
-      const std::string thought = rag::neutralise(action.thought);
-      say("assistant", thought + (thought.empty() ? "" : "\n") + tag.open + rag::neutralise(action.text) + tag.close);
+      const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
+      const std::string thought = rag::detail::neutralise(action.thought);
+      say("assistant",
+          thought + (thought.empty() ? "" : "\n") + tag.open + rag::detail::neutralise(action.text) + tag.close);
       last_plan = tree.annotation("plan", id);
       if (values) json.field("q_value_thought", last_plan).field("value_at", output::detail::code_points(thought));
       json.end_object();

@@ -31,36 +31,30 @@ struct AdvantageOptions {
     if (!(beta >= 0)) bad_option("beta", beta, "0 or more");
     if (!(epsilon > 0)) bad_option("epsilon", epsilon, "above 0");
   }
+  /// r_step = R(c, s) + nu_1 I(s) (Eq. 5). NaN for a step without a process reward R.
+  [[nodiscard]] double step_reward(double process, bool keeps_schema) const {
+    if (rewards == Rewards::code) return 1 / (1 + std::exp(-process)) + (keeps_schema ? 1 : -2);
+    return process + (keeps_schema ? nu_step : 0);
+  }
+  /// r_out = F1 + nu_2 I(y) (Eq. 6).
+  [[nodiscard]] double outcome_reward(double f1, bool keeps_schema) const {
+    if (rewards == Rewards::code) return (f1 >= 0.2 ? 2 * f1 : 0) + (keeps_schema ? 1 : -1);
+    return f1 + (keeps_schema ? nu_outcome : 0);
+  }
 };
 
-/// r_step = R(c, s) + nu_1 I(s) (Eq. 5). NaN for a step without a process reward R.
-inline double step_reward(const AdvantageOptions& options, double process, bool keeps_schema) {
-  if (options.rewards == AdvantageOptions::Rewards::code) return 1 / (1 + std::exp(-process)) + (keeps_schema ? 1 : -2);
-  return process + (keeps_schema ? options.nu_step : 0);
-}
-
-/// r_out = F1 + nu_2 I(y) (Eq. 6).
-inline double outcome_reward(const AdvantageOptions& options, double f1, bool keeps_schema) {
-  if (options.rewards == AdvantageOptions::Rewards::code) return (f1 >= 0.2 ? 2 * f1 : 0) + (keeps_schema ? 1 : -1);
-  return f1 + (keeps_schema ? options.nu_outcome : 0);
-}
-
-/// -log sigmoid(R+ - R-), the loss of a pair of steps (Eq. 4).
-inline double ranking_loss(double chosen, double rejected) {
-  const double margin = chosen - rejected;
-  return margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
-}
-
-/// A step's reward and length.
-struct StepReward {
-  double reward = 0;         ///< by Eq. 5, NaN = not scored
-  std::uint64_t tokens = 1;  ///< tokens of the policy's own text
-};
 /// One trajectory of a group.
 struct TrajectoryReward {
+  /// A step's reward and length.
+  struct Step {
+    double reward = 0;         ///< by Eq. 5, NaN = not scored
+    std::uint64_t tokens = 1;  ///< tokens of the policy's own text
+  };
   double outcome = 0;  ///< by Eq. 6
-  std::vector<StepReward> steps{};
+  std::vector<Step> steps{};
 };
+
+namespace detail {
 
 /// Mean and standard deviation of a group of weighted values.
 class GroupNorm {
@@ -82,22 +76,24 @@ class GroupNorm {
   double sum_ = 0, squares_ = 0, weight_ = 0;
 };
 
+}  // namespace detail
+
 /// A = A_out + beta A_proc of every step of every trajectory (Eq. 7, 8). All tokens of a step share it. Steps without a
 /// score do not enter the group's statistics and have A_proc = 0.
 inline std::vector<std::vector<double>> advantages(const AdvantageOptions& options,
                                                    const std::vector<TrajectoryReward>& group) {
   const bool by_step = options.normalise == AdvantageOptions::Normalise::step;
-  GroupNorm outcomes, steps;
+  detail::GroupNorm outcomes, steps;
   for (const TrajectoryReward& one : group) {
     outcomes.add(one.outcome);
-    for (const StepReward& step : one.steps)
+    for (const TrajectoryReward::Step& step : one.steps)
       if (!std::isnan(step.reward)) steps.add(step.reward, by_step ? 1 : static_cast<double>(step.tokens));
   }
   std::vector<std::vector<double>> all;
   for (const TrajectoryReward& one : group) {
     const double outcome = outcomes(one.outcome, true, options.epsilon);
     auto& own = all.emplace_back();
-    for (const StepReward& step : one.steps)
+    for (const TrajectoryReward::Step& step : one.steps)
       own.push_back(outcome +
                     (std::isnan(step.reward) ? 0 : options.beta * steps(step.reward, by_step, options.epsilon)));
   }

@@ -12,6 +12,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// Cold-start data (ProRAG, section 3.1). A model that sees a question's gold chain with its passages and answers tells
 /// it as steps, each with a thought. The chain must name the passage of every step by its text.
 ///
@@ -34,7 +36,7 @@ class ColdStart {
   }
   template <class = void>
   static Task<void> tell(ColdStart* self, rag::Tree* tree) {
-    std::erase_if(tree->remarks, [](const Remark& remark) { return remark.name == "cold_start"; });
+    std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());
     if (!root.has_gold() || !complete(root.chain())) co_return;
     const Context context(tree->seed, 0, &tree->ledger);
@@ -48,7 +50,7 @@ class ColdStart {
       const std::string n = std::to_string(++number);
       chain.text += "Question " + n + ": ";
       chain.add("gold question", step.question);
-      chain.text += "\nPassage " + n + ": " + rag::neutralise(step.support_title + ": " + step.support_text);
+      chain.text += "\nPassage " + n + ": " + rag::detail::neutralise(step.support_title + ": " + step.support_text);
       chain.text += "\nAnswer " + n + ": ";
       chain.add("gold step", step.answer);
       chain.text += '\n';
@@ -63,6 +65,8 @@ class ColdStart {
   rag::Sampler sampler_;
 };
 
+}  // namespace detail
+
 /// Appends a row {id, history, completion, weights} for each step that the remark "cold_start" tells, the passages in
 /// the histories being those of the gold chain. A chain of h steps must be told in 2 h + 1 steps: a query and a
 /// conclusion for each, then the answer. Otherwise nothing is written, and the result is false.
@@ -70,7 +74,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
                                    std::string& out) {
   const rag::Tree& tree = record.tree;
   const auto told = std::find_if(tree.remarks.begin(), tree.remarks.end(),
-                                 [](const Remark& remark) { return remark.name == "cold_start"; });
+                                 [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
   if (told == tree.remarks.end()) return true;
   rag::State state = tree.state(tree.root());
   const std::vector<rag::ChainStep>& chain = state.chain();
@@ -81,7 +85,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
     return i + 1 == steps.size() ? answer : i % 2 == 0 ? query : sub_answer;
   };
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].role != rag::role(kind(i))) return false;
+    if (steps[i].role != rag::detail::role(kind(i))) return false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string text = kind(i) == rag::SegmentKind::answer ? state.gold().front() : steps[i].text;
     const rag::Action action(kind(i), text, steps[i].thought, "");

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/method/prorag/cold_start.hpp>
-#include <espalier/method/prorag/examples.hpp>
+#include <espalier/method/prorag/detail/examples.hpp>
+#include <espalier/method/prorag/detail/guide.hpp>
+#include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
-#include <espalier/method/prorag/guide.hpp>
-#include <espalier/method/prorag/judge.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
@@ -53,7 +53,7 @@ class ProRagFace final : public RagMethod {
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
         .add("solve", options_.solve, "do not select solved nodes again", "true, false")
         .add("group", options_.group, "trajectories per question (G)", "1 or more")
-        .add("profile", profile_, "scoring profile of the outcome", rag::profile_names())
+        .add("profile", profile_, "scoring profile of the outcome", rag::detail::profile_names())
         .add("annotate", annotate_, "what `expand` adds to a finished tree",
              {"none", "judge", "prm", "both", "cold_start"})
         .add("compare", judge_.compare, "siblings judged all in one call, or every two in a call of their own",
@@ -93,7 +93,7 @@ class ProRagFace final : public RagMethod {
     options_.force_answer = options_.solve = false;
     reward_ = paper ? Reward::em : Reward::f1;
     profile_ = paper ? rag::Profile::common : rag::Profile::prorag;
-    dedup_ = rag::Dedup::exact;
+    dedup_ = rag::Environment::Dedup::exact;
     judge_.sees_stats = !paper;
     judge_.compare = paper ? ProJudgeOptions::Compare::pairs : ProJudgeOptions::Compare::all;
     lambda_ = paper ? 2 : 0;

@@ -42,7 +42,7 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
       const std::size_t begin = output::detail::code_points(one.response), length = output::detail::code_points(text);
       one.steps.push_back({id, begin, begin + length});
       rewards.steps.push_back(
-          {step_reward(options, tree.annotation("process_reward", id), detail::well_formed(tree, id)), length});
+          {options.step_reward(tree.annotation("process_reward", id), detail::well_formed(tree, id)), length});
       one.response += text + '\n';
       one.end = id;
       if (unread) break;
@@ -52,7 +52,7 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     const rag::State& end = tree.state(one.end);
     one.f1 = rag::score(profile, end.answer(), end.gold()).f1;
     one.keeps_schema = detail::well_formed_path(tree, one.end);
-    rewards.outcome = outcome_reward(options, one.f1, one.keeps_schema);
+    rewards.outcome = options.outcome_reward(one.f1, one.keeps_schema);
     rollouts.push_back(std::move(one));
     group.push_back(std::move(rewards));
   }

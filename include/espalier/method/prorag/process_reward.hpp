@@ -46,7 +46,7 @@ class ProcessReward {
     std::vector<Seed> seeds(tree->size(), tree->seed);
     std::vector<std::uint64_t> children(tree->size());
     std::vector<NodeId> nodes;
-    std::vector<Task<std::vector<rag::Sample>>> draws;
+    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
     for (NodeId id = 1; id < tree->size(); ++id) {
       const NodeId parent = (*tree)[id].parent;
       seeds[id] = seeds[parent].child(children[parent]++);
@@ -62,7 +62,7 @@ class ProcessReward {
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], self->score(samples[i].front()));
   }
-  [[nodiscard]] double score(const rag::Sample& sample) const {
+  [[nodiscard]] double score(const rag::Sampler::Sample& sample) const {
     return rag::detail::read_scores(sample.reply->content,
                                     sampler_.prompts().protocol()->purpose("process_reward")->scores)
         ->front();

@@ -6,6 +6,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// ProRAG's purposes, slots and tags. "step" (a node's next steps) and "rollout" (trajectories) have the same text, so
 /// that each can have its own model and sampling. Only "cold_start" sees gold.
 inline std::shared_ptr<const Protocol> prorag_protocol() {
@@ -30,6 +32,8 @@ inline std::shared_ptr<const Protocol> prorag_protocol() {
   }();
   return protocol;
 }
+
+}  // namespace detail
 
 /// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet prorag_prompts() {
@@ -109,7 +113,7 @@ A thought may use only what the steps before it have found. Leave the passages o
 
 ### Steps
 )";
-  return {prorag_protocol(), std::move(texts)};
+  return {detail::prorag_protocol(), std::move(texts)};
 }
 
 }  // namespace espalier::method

@@ -27,8 +27,6 @@ inline std::uint32_t steps_of(const rag::State& state) {
   return steps;
 }
 
-}  // namespace detail
-
 /// Steps in sequence, until there is an answer or the path reaches its largest depth.
 class ProRagEnvironment {
  public:
@@ -45,11 +43,11 @@ class ProRagEnvironment {
 
   [[nodiscard]] std::span<const Kind> kinds(const State& state) const {
     static constexpr std::array<Kind, 1> step{16};
-    return std::span<const Kind>(step).first(state.answer() || detail::steps_of(state) >= options_.max_depth ? 0 : 1);
+    return std::span<const Kind>(step).first(state.answer() || steps_of(state) >= options_.max_depth ? 0 : 1);
   }
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
-    const bool last = options_.force_answer && detail::steps_of(state) + 1 >= options_.max_depth;
+    const bool last = options_.force_answer && steps_of(state) + 1 >= options_.max_depth;
     const std::string purpose = last ? "forced_answer" : options_.purpose;
     auto proposals =
         co_await loop_.draw(purpose, loop_.slots(state.view()), n, context, rag::SegmentKind::answer, last);
@@ -93,13 +91,15 @@ class ProRagValue {
     Result result = co_await self->rollouts_(*env, state, context);
     result.value = 0;
     for (const auto& [end, outcome] : result.terminals)
-      result.value += std::pow(self->gamma_, detail::steps_of(end) - detail::steps_of(state)) * outcome /
+      result.value += std::pow(self->gamma_, steps_of(end) - steps_of(state)) * outcome /
                       static_cast<double>(result.terminals.size());
     co_return result;
   }
   double gamma_;
   Rollout<rag::AnyReward, ProRagEnvironment> rollouts_;
 };
+
+}  // namespace detail
 
 /// ProRAG's trees: from its search, or groups of trajectories of its policy.
 class ProRag {
@@ -116,7 +116,7 @@ class ProRag {
                  .prior = options.prior,
                  .range = {0, 1},
                  .budget = options.budget},
-                ProRagValue(options, loop, outcome), Puct({.c = options.c, .visits = options.visits}),
+                detail::ProRagValue(options, loop, outcome), Puct({.c = options.c, .visits = options.visits}),
                 DiscountedBackup({.gamma = options.gamma})),
         group_({options.group, options.budget}, {{.n = 1}, outcome}) {}
 
@@ -136,8 +136,8 @@ class ProRag {
   }
 
   ProRagOptions::Grow grow_;
-  ProRagEnvironment nodes_, policy_;
-  Mcts<ProRagValue, Puct, DiscountedBackup> search_;
+  detail::ProRagEnvironment nodes_, policy_;
+  Mcts<detail::ProRagValue, Puct, DiscountedBackup> search_;
   Trajectories<Rollout<rag::AnyReward>> group_;
 };
 

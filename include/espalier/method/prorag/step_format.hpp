@@ -91,7 +91,7 @@ class StepFormat {
 
   /// Removes a marked piece from the front and returns it. Empty if it is missing, blank or contains a mark.
   [[nodiscard]] std::string take(std::string_view role, std::string_view& text) const {
-    const Tag* tag = protocol_->tag(role);
+    const Protocol::Tag* tag = protocol_->tag(role);
     std::string_view rest = text;
     skip_blanks(rest);
     if (!tag || tag->open.empty() || !rest.starts_with(tag->open)) return {};
@@ -102,7 +102,7 @@ class StepFormat {
     return std::string(rag::detail::trim(rest.substr(0, end)));
   }
   [[nodiscard]] bool marked(std::string_view text) const {
-    return std::any_of(protocol_->tags.begin(), protocol_->tags.end(), [&](const Tag& tag) {
+    return std::any_of(protocol_->tags.begin(), protocol_->tags.end(), [&](const Protocol::Tag& tag) {
       return (tag.open.size() > 1 && text.find(tag.open) != std::string_view::npos) ||
              (tag.close.size() > 1 && text.find(tag.close) != std::string_view::npos);
     });
@@ -122,7 +122,7 @@ class StepFormat {
     return step;
   }
   [[nodiscard]] bool take_information(std::string_view& text) const {
-    const Tag* tag = protocol_->tag("information");
+    const Protocol::Tag* tag = protocol_->tag("information");
     skip_blanks(text);
     if (!tag || !text.starts_with(tag->open)) return false;
     const std::size_t end = text.find(tag->close, tag->open.size());

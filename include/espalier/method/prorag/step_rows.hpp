@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/prorag/judge.hpp>
+#include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/output/sft.hpp>
 
@@ -54,13 +54,11 @@ struct WeightedSpan {
   double weight;
 };
 
-}  // namespace detail
-
 /// The weights of a completion (ProRAG, Eq. 1): lambda for all its marks, 1 for the rest. With lambda = 0 they are
 /// those of the published code: 5 for the marks of an answer, 3 for those of a query or conclusion, 2 for the mark that
 /// closes a thought, 1 for the one that opens it. The spans are in order and cover the completion.
-inline std::vector<detail::WeightedSpan> token_weights(std::string_view completion, const Protocol& protocol,
-                                                       double lambda = 0) {
+inline std::vector<WeightedSpan> token_weights(std::string_view completion, const Protocol& protocol,
+                                               double lambda = 0) {
   struct Weights {
     std::string_view role;
     double open, close;
@@ -68,11 +66,11 @@ inline std::vector<detail::WeightedSpan> token_weights(std::string_view completi
   constexpr std::array<Weights, 4> code{{{"answer", 5, 5}, {"search", 3, 3}, {"sub_answer", 3, 3}, {"thought", 1, 2}}};
   std::vector<std::pair<std::string_view, double>> marks;
   for (const Weights& own : code)
-    if (const Tag* tag = protocol.tag(own.role)) {
+    if (const Protocol::Tag* tag = protocol.tag(own.role)) {
       marks.emplace_back(tag->open, lambda > 0 ? lambda : own.open);
       marks.emplace_back(tag->close, lambda > 0 ? lambda : own.close);
     }
-  std::vector<detail::WeightedSpan> spans;
+  std::vector<WeightedSpan> spans;
   std::size_t written = 0;
   const auto put = [&](std::size_t bytes, double weight) {
     const std::size_t end = written + output::detail::code_points(completion.substr(0, bytes));
@@ -92,8 +90,6 @@ inline std::vector<detail::WeightedSpan> token_weights(std::string_view completi
   }
   return spans;
 }
-
-namespace detail {
 
 /// Appends a row {id, history, completion, weights, ...} for a step from a state. `provenance` writes the rest.
 template <class Provenance>
@@ -169,7 +165,7 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
   std::vector<Pair> pairs;
   for (const auto& [name, others] : tree.annotations)
     for (NodeId id = 1; id < others.size(); ++id)
-      if (name.starts_with(ProRagJudge::annotation) && !std::isnan(others[id]))
+      if (name.starts_with(detail::ProRagJudge::annotation) && !std::isnan(others[id]))
         pairs.push_back({id, &name, others[id]});
   std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.chosen < b.chosen; });
   for (const Pair& pair : pairs) {
@@ -192,8 +188,9 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
     json.field("history", rag::render_history(from.transcript(), *prompts.protocol()).text).end_object();
     side("chosen", chosen);
     side("rejected", rejected);
-    const auto why = std::find_if(tree.remarks.begin(), tree.remarks.end(),
-                                  [&](const Remark& r) { return r.name == *pair.name && r.node == chosen; });
+    const auto why = std::find_if(tree.remarks.begin(), tree.remarks.end(), [&](const SearchFacts::Remark& r) {
+      return r.name == *pair.name && r.node == chosen;
+    });
     json.key("label").begin_object().field("reason", why == tree.remarks.end() ? "" : why->text);
     json.field("chosen_reward", tree.annotation("process_reward", chosen))
         .field("rejected_reward", tree.annotation("process_reward", rejected))

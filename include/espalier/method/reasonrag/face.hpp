@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/rag_method.hpp>
-#include <espalier/method/reasonrag/examples.hpp>
+#include <espalier/method/reasonrag/detail/examples.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/method/registry.hpp>
@@ -41,7 +41,7 @@ class ReasonRagFace final : public RagMethod {
              "leaves with a reward in preference pairs: with an answer, with an answer that was not forced, or all by "
              "their own value",
              {"answers", "free", "all"})
-        .add("profile", pairs_.profile, "scoring profile of F1 in preference pairs", rag::profile_names())
+        .add("profile", pairs_.profile, "scoring profile of F1 in preference pairs", rag::detail::profile_names())
         .add("margin", pairs_.margin, "least difference of two rewards that make a preference pair", "0 or more");
   }
 

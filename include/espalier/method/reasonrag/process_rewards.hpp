@@ -57,10 +57,10 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
   const auto rewards = process_rewards(tree, options);
   const auto said = [&](NodeId id) {
     const rag::Action& action = tree.action(id);
-    const Tag* tag = prompts.protocol()->tag(rag::role(action.kind));
+    const Protocol::Tag* tag = prompts.protocol()->tag(rag::detail::role(action.kind));
     const std::string marked =
-        (tag ? tag->open + ' ' : "") + rag::neutralise(action.text) + (tag ? ' ' + tag->close : "");
-    return action.thought.empty() ? marked : rag::neutralise(action.thought) + '\n' + marked;
+        (tag ? tag->open + ' ' : "") + rag::detail::neutralise(action.text) + (tag ? ' ' + tag->close : "");
+    return action.thought.empty() ? marked : rag::detail::neutralise(action.thought) + '\n' + marked;
   };
   for (NodeId parent = 0; parent < tree.size(); ++parent) {
     std::vector<NodeId> children = tree.children(parent);

@@ -10,6 +10,8 @@
 
 namespace espalier::method {
 
+namespace detail {
+
 /// ReasonRAG's purposes, slots and tags. Only the evidence prompt sees documents. Histories show the evidence.
 inline std::shared_ptr<const Protocol> reasonrag_protocol() {
   static const auto protocol = [] {
@@ -28,8 +30,6 @@ inline std::shared_ptr<const Protocol> reasonrag_protocol() {
   }();
   return protocol;
 }
-
-namespace detail {
 
 /// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
 /// `forced` is true for an answer that must be given.
@@ -127,7 +127,7 @@ Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></
 {history}
 ### Your judgement
 )";
-  return {reasonrag_protocol(), std::move(texts)};
+  return {detail::reasonrag_protocol(), std::move(texts)};
 }
 
 }  // namespace espalier::method

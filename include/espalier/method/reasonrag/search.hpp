@@ -27,8 +27,6 @@ inline std::uint32_t reasoning_steps(const rag::State& state) {
   return steps;
 }
 
-}  // namespace detail
-
 /// Alternates reasoning and evidence until there is an answer.
 class ReasonRagEnvironment {
  public:
@@ -52,8 +50,7 @@ class ReasonRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     const bool forced = kind == reasoning && over(state) && (!last_word_ || asked(state));
-    return loop_.draw(detail::next_purpose(state, forced), detail::next_slots(state), n, context,
-                      rag::SegmentKind::answer, forced);
+    return loop_.draw(next_purpose(state, forced), next_slots(state), n, context, rag::SegmentKind::answer, forced);
   }
 
   template <class = void>
@@ -78,8 +75,6 @@ class ReasonRagEnvironment {
   bool last_word_;
 };
 
-namespace detail {
-
 /// A terminal state's reward, discounted for every step: r * decay^steps.
 class ShortPath {
  public:
@@ -100,8 +95,6 @@ class ShortPath {
   double decay_;
 };
 
-}  // namespace detail
-
 /// Values a state by a judge that sees the gold answer, or by rollouts, whose ends are worth their rewards. The judge
 /// values ends too, so that one scale steers the search. Their rewards are noted beside it.
 class ReasonRagValue {
@@ -111,7 +104,7 @@ class ReasonRagValue {
       : judged_(options.value == ReasonRagOptions::Value::judge),
         sampler_(std::move(sampler)),
         rollouts_({.n = options.n, .max_steps = 2 * options.max_rounds + 2},
-                  detail::ShortPath(std::move(reward), options.decay)) {}
+                  ShortPath(std::move(reward), options.decay)) {}
 
   template <class = void>
   Task<Result> operator()(ReasonRagEnvironment& env, const rag::State& state, const Context& context) {
@@ -125,7 +118,7 @@ class ReasonRagValue {
     std::vector<std::pair<std::string, rag::Rendering>> slots;
     slots.emplace_back("question", rag::render_text(state.question().text));
     slots.emplace_back("history", rag::render_history(state.transcript(), *reasonrag_protocol()));
-    slots.emplace_back("gold", rag::render_any_of(state.gold()));
+    slots.emplace_back("gold", rag::render_text(state.gold()));
     const auto samples = co_await self->sampler_.draw("judge", std::move(slots), 1, context);
     Result result(0);
     const bool ends = env->kinds(state).empty();
@@ -140,8 +133,10 @@ class ReasonRagValue {
   }
   bool judged_;
   rag::Sampler sampler_;
-  Rollout<detail::ShortPath> rollouts_;
+  Rollout<ShortPath> rollouts_;
 };
+
+}  // namespace detail
 
 /// ReasonRAG's search.
 class ReasonRag {
@@ -153,7 +148,7 @@ class ReasonRag {
                  .window = options.window,
                  .expand = MctsOptions::Expand::one,
                  .budget = options.budget},
-                ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c})) {}
+                detail::ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c})) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -163,8 +158,8 @@ class ReasonRag {
   }
 
  private:
-  ReasonRagEnvironment environment_;
-  Mcts<ReasonRagValue> engine_;
+  detail::ReasonRagEnvironment environment_;
+  Mcts<detail::ReasonRagValue> engine_;
 };
 
 }  // namespace espalier::method

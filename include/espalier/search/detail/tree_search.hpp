@@ -10,7 +10,8 @@ namespace espalier::detail {
 template <class Evaluate, class Env>
 using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
 
-/// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its address.
+/// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its
+/// address.
 template <class Engine, class Evaluate>
 class TreeSearch {
  public:

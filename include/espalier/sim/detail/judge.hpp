@@ -30,7 +30,7 @@ class Judge {
   /// As many numbers as the purpose declares, with two decimals: for the plan, for the newest search, and again for the
   /// plan. If an answer or a step is shown, the numbers are for that.
   [[nodiscard]] std::string scores() const {
-    const ScoreForm& scale = r_.purpose->scores;
+    const Protocol::ScoreForm& scale = r_.purpose->scores;
     std::string text;
     for (std::uint32_t i = 0; i < scale.count; ++i) {
       const double quality = by_lot("score", i) ? r_.draws.uniform("score lot", i)

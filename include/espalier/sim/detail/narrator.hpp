@@ -19,7 +19,7 @@ inline std::string narrated(const Request& request, const Prompt& prompt) {
   std::vector<std::string> answers;
   std::string told, open;
   const std::string_view text = prompt.body().shown();
-  for (const Span& span : prompt.body().spans) {
+  for (const PromptBody::Span& span : prompt.body().spans) {
     const std::string shown(text.substr(span.begin, span.end - span.begin));
     if (span.name == "gold question") {
       open = shown;

@@ -28,12 +28,12 @@ class Request {
   }
   /// True if the role has no marks. It is then the whole reply, and nothing may stand before it.
   [[nodiscard]] bool whole(std::string_view role) const {
-    const Tag* tag = protocol ? protocol->tag(role) : nullptr;
+    const Protocol::Tag* tag = protocol ? protocol->tag(role) : nullptr;
     return tag && tag->open.empty() && tag->close.empty();
   }
   /// A text in the marks of its role, or bare if there are none.
   [[nodiscard]] std::string tagged(std::string_view role, const std::string& text) const {
-    const Tag* tag = protocol && !malformed_ ? protocol->tag(role) : nullptr;
+    const Protocol::Tag* tag = protocol && !malformed_ ? protocol->tag(role) : nullptr;
     if (!tag) return text;
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
@@ -49,7 +49,7 @@ class Request {
   }
   /// A thought in its marks, if the protocol has them. It is on one line if the marks end with the line.
   [[nodiscard]] std::string thinking(std::string thought) const {
-    const Tag* tag = protocol->tag("thought");
+    const Protocol::Tag* tag = protocol->tag("thought");
     if (!tag || whole("thought")) return thought;
     if (tag->close != "\n") return tagged("thought", thought) + "\n";
     while (thought.ends_with('\n')) thought.pop_back();
@@ -68,7 +68,7 @@ class Request {
   const View view;
   const Draws draws;
   const Protocol* const protocol;
-  const Purpose* const purpose;  ///< null without a protocol
+  const Protocol::Purpose* const purpose;  ///< null without a protocol
   const std::string_view question;
 
  private:

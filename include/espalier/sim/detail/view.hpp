@@ -26,8 +26,8 @@ class View {
 
   explicit View(const PromptBody& body) {
     const std::string_view text = body.shown();
-    Span history;
-    for (const Span& span : body.spans) {
+    PromptBody::Span history;
+    for (const PromptBody::Span& span : body.spans) {
       const std::string_view shown = text.substr(span.begin, span.end - span.begin);
       const bool inside = span.begin >= history.begin && span.end <= history.end;
       if (span.name == "history") {

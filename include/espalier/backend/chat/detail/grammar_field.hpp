@@ -53,7 +53,7 @@ class GrammarField {
     }
   }
   static std::string schema(const PromptBody& body, const Dialect& dialect) {
-    if (const Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr) {
+    if (const Protocol::Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr) {
       const Grammar grammar(*body.protocol, *purpose, static_cast<std::uint32_t>(body.sampling.max_tokens));
       if (grammar.gbnf() == body.sampling.grammar) return grammar.json_schema();
     }

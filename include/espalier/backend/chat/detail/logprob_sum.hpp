@@ -17,8 +17,8 @@ namespace espalier::backend::detail {
 struct LogprobSum {
   double sum = 0;
   std::uint64_t tokens = 0;
-  std::vector<TokenLogprob> each{};  ///< empty where the reply does not name the tokens
-  bool whole = false;                ///< known to hold all tokens of the text up to its stop string, and no others
+  std::vector<Completion::TokenLogprob> each{};  ///< empty where the reply does not name the tokens
+  bool whole = false;  ///< known to hold all tokens of the text up to its stop string, and no others
 
   /// Adds a token, with its text where it is known.
   void add(double logprob, std::optional<std::string_view> text) {

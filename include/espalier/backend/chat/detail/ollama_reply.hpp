@@ -31,13 +31,15 @@ inline Completion read_ollama(simdjson::dom::element root, const Prompt& prompt,
   const bool silent = absent(written) && !reason.empty();
   if (written.get(text) && thought.empty() && !silent) throw BackendError("a reply without a text");
   if (!field<bool>(root, "done").value_or(false)) throw BackendError("a reply that is not done");
-  const Finish finish = reason == "length" ? Finish::length : reason == "stop" ? Finish::stop : Finish::other;
+  const Completion::Finish finish = reason == "length" ? Completion::Finish::length
+                                    : reason == "stop" ? Completion::Finish::stop
+                                                       : Completion::Finish::other;
   const bool wrapped = is_wrapped(prompt.body(), dialect_of(Server::ollama));
   const std::string inner = wrapped ? unwrapped(text) : "", calls = called_tools(message, prompt.body());
   if (wrapped) text = inner;
   Completion completion(with_thought(thought, text) + calls);
   completion.finish = finish;
-  if (completion.finish == Finish::stop && calls.empty())
+  if (completion.finish == Completion::Finish::stop && calls.empty())
     completion.text += missing_stop(text, prompt.body(), std::nullopt);
   const Usage usage = counts.read(root["prompt_eval_count"], root["eval_count"]);
   completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);

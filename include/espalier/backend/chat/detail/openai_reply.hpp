@@ -25,12 +25,12 @@
 namespace espalier::backend::detail {
 
 /// Why a choice ended. Servers use several names for it.
-inline Finish read_finish(simdjson::dom::element choice) {
+inline Completion::Finish read_finish(simdjson::dom::element choice) {
   const auto reason = field<std::string_view>(choice, "finish_reason").value_or("");
-  if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Finish::length;
+  if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Completion::Finish::length;
   const bool stop = reason == "stop" || reason == "tool_calls" || reason == "eos_token" || reason == "stop_sequence" ||
                     reason == "end_turn";
-  return stop ? Finish::stop : Finish::other;
+  return stop ? Completion::Finish::stop : Completion::Finish::other;
 }
 
 /// True if the value is null or missing.
@@ -71,7 +71,7 @@ inline std::string with_thought(std::string_view thought, std::string_view text)
 /// for around the text is removed too (grammar_field.hpp). If the choice says why it ended, its text may be null: the
 /// model wrote nothing, for instance because it thought until its limit. Throws BackendError (transport) if both are
 /// missing.
-inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Finish finish,
+inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Completion::Finish finish,
                              const Dialect& dialect) {
   std::string_view text, thought;
   simdjson::dom::element message = choice;
@@ -90,7 +90,7 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
   auto reported = field<std::string_view>(choice, "stop_reason");
   if (!reported) reported = field<std::string_view>(choice, "matched_stop");
   const bool end_token = field<std::int64_t>(choice, "stop_reason") || field<std::int64_t>(choice, "matched_stop");
-  if (finish == Finish::stop && !end_token && calls.empty()) out += missing_stop(text, body, reported);
+  if (finish == Completion::Finish::stop && !end_token && calls.empty()) out += missing_stop(text, body, reported);
   return out;
 }
 

@@ -13,28 +13,28 @@ namespace espalier::backend::detail {
 
 /// The tags that a prompt's reply may return as calls of tools: those with an opening mark. Empty if the prompt is not
 /// asked that way.
-inline std::vector<const Tag*> tools_of(const PromptBody& body) {
-  std::vector<const Tag*> tools;
+inline std::vector<const Protocol::Tag*> tools_of(const PromptBody& body) {
+  std::vector<const Protocol::Tag*> tools;
   if (!body.sampling.tools || !body.protocol) return tools;
-  const Purpose* purpose = body.protocol->purpose(body.purpose);
+  const Protocol::Purpose* purpose = body.protocol->purpose(body.purpose);
   if (purpose == nullptr) return tools;
   for (const std::string& role : purpose->returns)
-    if (const Tag* tag = body.protocol->tag(role); tag != nullptr && !tag->open.empty()) tools.push_back(tag);
+    if (const Protocol::Tag* tag = body.protocol->tag(role); tag != nullptr && !tag->open.empty()) tools.push_back(tag);
   return tools;
 }
 
 /// The name of a tool's only parameter, a string.
-inline std::string_view parameter_of(const Tag& tool) {
+inline std::string_view parameter_of(const Protocol::Tag& tool) {
   if (tool.name == "search") return "query";
   return tool.name;
 }
 
 /// The "tools" of a chat request: a function for each tag, named by its role.
-inline std::string tools_json(const std::vector<const Tag*>& tools) {
+inline std::string tools_json(const std::vector<const Protocol::Tag*>& tools) {
   std::string out;
   JsonWriter json(out);
   json.begin_array();
-  for (const Tag* tool : tools) {
+  for (const Protocol::Tag* tool : tools) {
     const std::string_view name = tool->name, parameter = parameter_of(*tool);
     const std::string does = name == "search" ? "Looks a query up in the documents." : "Gives the " + tool->name + ".";
     json.begin_object().field("type", "function").key("function").begin_object();
@@ -65,13 +65,13 @@ inline std::string called_tools(simdjson::dom::element message, const PromptBody
   std::string out;
   simdjson::dom::array calls;
   if (message["tool_calls"].get(calls)) return out;
-  const std::vector<const Tag*> tools = tools_of(body);
+  const std::vector<const Protocol::Tag*> tools = tools_of(body);
   for (const simdjson::dom::element call : calls) {
     simdjson::dom::element function;
     if (call["function"].get(function)) continue;
     const std::string_view name = field<std::string_view>(function, "name").value_or("");
     std::optional<std::string> argument;
-    for (const Tag* tool : tools) {
+    for (const Protocol::Tag* tool : tools) {
       if (tool->name != name) continue;
       argument = argument_of(function, parameter_of(*tool));
       if (argument) out.append(tool->open).append(*argument).append(tool->close);

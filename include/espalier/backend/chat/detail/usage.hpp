@@ -46,7 +46,7 @@ inline std::uint64_t limit_with(std::uint64_t max_tokens, std::string extra_body
 inline Usage most_usage(std::span<const Prompt> samples, int max_tokens, const std::string& extra_body) {
   const PromptBody& body = samples.front().body();
   std::uint64_t bytes = body.ids.size() + 4 * (extra_body.size() + body.sampling.extra_body.size());
-  for (const Message& message : body.messages) bytes += message.role.size() + message.content.size() + 64;
+  for (const PromptBody::Message& message : body.messages) bytes += message.role.size() + message.content.size() + 64;
   const auto limit = static_cast<std::uint64_t>(std::max(0, max_tokens));
   return most_usage(bytes, limit_with(limit_with(limit, extra_body), body.sampling.extra_body), samples.size());
 }

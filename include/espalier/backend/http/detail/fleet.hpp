@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/backend/http/detail/recent_latency.hpp>
+#include <espalier/backend/http/detail/replica.hpp>
 #include <espalier/backend/http/detail/window.hpp>
 #include <espalier/backend/http/options.hpp>
-#include <espalier/backend/http/replica.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 

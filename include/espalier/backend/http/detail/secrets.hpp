@@ -18,7 +18,7 @@ class Secrets {
   void add(const std::string& secret) {
     if (secret.empty()) return;
     std::string quoted;
-    append_json_string(quoted, secret);
+    JsonWriter(quoted).value(secret);
     secrets_.push_back(quoted.substr(1, quoted.size() - 2));
     secrets_.push_back(secret);
     std::sort(secrets_.begin(), secrets_.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });

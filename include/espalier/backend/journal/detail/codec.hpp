@@ -16,7 +16,7 @@ struct Codec;
 
 template <>
 struct Codec<Completion> {
-  static constexpr RecordKind kind = RecordKind::generation;
+  static constexpr Record::Kind kind = Record::Kind::generation;
   static constexpr std::uint8_t thought = 4;  ///< added to the flags where thinking tokens follow
   static void write(const Completion& c, ByteWriter& out) {
     out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
@@ -27,14 +27,14 @@ struct Codec<Completion> {
     out.add(*c.logprob);
     if (c.tokens.empty()) return;
     out.add_count(c.tokens.size());
-    for (const TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+    for (const Completion::TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
   }
   static Completion read(ByteReader& in) {
     Completion c(in.take_string());
     const auto finish = in.take<std::uint8_t>();
-    if (finish > static_cast<std::uint8_t>(Finish::other))
+    if (finish > static_cast<std::uint8_t>(Completion::Finish::other))
       throw Error("unknown finish reason " + std::to_string(finish));
-    c.finish = static_cast<Finish>(finish);
+    c.finish = static_cast<Completion::Finish>(finish);
     c.prompt_tokens = in.take<std::uint32_t>();
     c.completion_tokens = in.take<std::uint32_t>();
     const auto flags = in.take<std::uint8_t>();
@@ -56,7 +56,7 @@ struct Codec<Completion> {
 /// Passages are stored whole, so that a replay needs no index.
 template <>
 struct Codec<Passages> {
-  static constexpr RecordKind kind = RecordKind::retrieval;
+  static constexpr Record::Kind kind = Record::Kind::retrieval;
   static void write(const Passages& passages, ByteWriter& out) {
     out.add_count(passages.size());
     for (const Passage& p : passages) out.add(p.id()).add(p.title()).add(p.text()).add(p.score());
@@ -75,7 +75,7 @@ struct Codec<Passages> {
 
 template <>
 struct Codec<Embedding> {
-  static constexpr RecordKind kind = RecordKind::embedding;
+  static constexpr Record::Kind kind = Record::Kind::embedding;
   static void write(const Embedding& embedding, ByteWriter& out) {
     out.add_count(embedding.size());
     for (float x : embedding) out.add(x);
@@ -89,7 +89,7 @@ struct Codec<Embedding> {
 
 template <>
 struct Codec<Score> {
-  static constexpr RecordKind kind = RecordKind::score;
+  static constexpr Record::Kind kind = Record::Kind::score;
   static void write(const Score& score, ByteWriter& out) {
     out.add(score.logprob).add(score.tokens).add(score.prompt_tokens);
   }

@@ -8,15 +8,15 @@
 
 namespace espalier::backend::detail {
 
-inline const char* kind_name(RecordKind kind) {
+inline const char* kind_name(Record::Kind kind) {
   switch (kind) {
-    case RecordKind::generation:
+    case Record::Kind::generation:
       return "generation";
-    case RecordKind::retrieval:
+    case Record::Kind::retrieval:
       return "retrieval";
-    case RecordKind::embedding:
+    case Record::Kind::embedding:
       return "embedding";
-    case RecordKind::score:
+    case Record::Kind::score:
       return "score";
   }
   return "unknown";
@@ -30,7 +30,7 @@ inline void append_json(JsonWriter& json, const Completion& completion) {
   if (completion.logprob) json.field("logprob", *completion.logprob);
   if (!completion.tokens.empty()) {
     json.key("tokens").begin_array();
-    for (const TokenLogprob& token : completion.tokens)
+    for (const Completion::TokenLogprob& token : completion.tokens)
       json.begin_array().value(token.text).value(token.logprob).end_array();
     json.end_array();
   }
@@ -62,7 +62,7 @@ inline void append_json(JsonWriter& json, const Score& score) {
 }
 
 /// A record as one JSON object: request, answer and cost. Throws Error for bytes that are not an answer.
-inline std::string entry_json(const JournalEntry& entry) {
+inline std::string entry_json(const JournalReader::Entry& entry) {
   std::string out;
   JsonWriter json(out);
   const RecordNote& note = entry.record.note;
@@ -72,22 +72,22 @@ inline std::string entry_json(const JournalEntry& entry) {
       .field("source", note.source);
   json.field("purpose", note.purpose).field("created", entry.created);
   json.key("request").raw(note.request ? note.request->json : "null");
-  if (entry.record.kind == RecordKind::generation) {
+  if (entry.record.kind == Record::Kind::generation) {
     json.field("seed", note.seed).field("sample", note.sample).field("prompt_tokens", note.prompt_tokens);
     json.field("completion_tokens", note.completion_tokens).field("attempts", note.attempts);
   }
   json.field("microseconds", note.microseconds).key("response");
   switch (entry.record.kind) {
-    case RecordKind::generation:
+    case Record::Kind::generation:
       append_json(json, decode<Completion>(entry.record.value));
       break;
-    case RecordKind::retrieval:
+    case Record::Kind::retrieval:
       append_json(json, decode<Passages>(entry.record.value));
       break;
-    case RecordKind::embedding:
+    case Record::Kind::embedding:
       append_json(json, decode<Embedding>(entry.record.value));
       break;
-    case RecordKind::score:
+    case Record::Kind::score:
       append_json(json, decode<Score>(entry.record.value));
       break;
     default:

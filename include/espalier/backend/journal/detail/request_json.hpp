@@ -23,7 +23,7 @@ inline std::string request_json(const Prompt& prompt) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().key("messages").begin_array();
-  for (const Message& message : prompt.body().messages)
+  for (const PromptBody::Message& message : prompt.body().messages)
     json.begin_object().field("role", message.role).field("content", message.content).end_object();
   const Sampling& sampling = prompt.sampling();
   json.end_array()

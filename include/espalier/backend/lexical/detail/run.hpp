@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/corpus.hpp>
+#include <espalier/backend/index/detail/corpus.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
 #include <espalier/backend/lexical/detail/posting_codec.hpp>
 #include <espalier/backend/lexical/detail/term_table.hpp>
@@ -97,7 +97,7 @@ class LexicalRunWriter {
   }
 
   std::string contents_;
-  Terms terms_;
+  Analyzer::Terms terms_;
   TermTable table_;
   std::vector<Seen> seen_;      // by term
   std::vector<Entry> entries_;  // in order of passages

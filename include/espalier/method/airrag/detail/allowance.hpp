@@ -1,0 +1,76 @@
+#pragma once
+
+#include <espalier/search/budget.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+namespace espalier::method::detail {
+
+/// What a search may still spend, as seen from inside one of its simulations. A prompt of known size is taken to have
+/// as many tokens for a byte as the densest prompt of the search so far. Its reply is as long as those of the purpose
+/// with the longest ones, in the mean. The prompts of a choice are not known yet. Each is taken to cost as much as
+/// those of the dearest purpose, and as the retrieval answers whose documents it shows.
+class Allowance {
+ public:
+  /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
+  /// question before the search.
+  Allowance(const Budget& budget, const Ledger& costs, const Ledger::Spending& earlier)
+      : budget_(budget), costs_(costs), earlier_(earlier.costs) {
+    if (costs.before) costs_ += *costs.before;
+  }
+  /// True if calls can be paid for: how many, and of how many retrievals each shows the documents.
+  [[nodiscard]] bool affords(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> calls) const {
+    Ledger::Costs more = earlier_;
+    for (const auto& [n, retrievals] : calls) more += cost(n, retrievals);
+    return budget_.affords(costs_.total(), more);
+  }
+  /// True if these costs can be paid for.
+  [[nodiscard]] bool affords(Ledger::Costs more) const {
+    more += earlier_;
+    return budget_.affords(costs_.total(), more);
+  }
+  /// The costs of n calls with a prompt of so many bytes.
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, std::size_t bytes) const {
+    const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * costs_.densest));
+    return {.completions = n, .prompt_tokens = n * tokens, .completion_tokens = cost(n, 1).completion_tokens};
+  }
+  /// The costs of n calls of a purpose, each as the mean of those so far.
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose) const {
+    Ledger::Costs sum{.completions = n};
+    if (!made(purpose)) return sum;
+    const Ledger::Costs& own = costs_.by_purpose().find(purpose)->second;
+    sum.prompt_tokens = n * ((own.prompt_tokens + own.completions - 1) / own.completions);
+    sum.completion_tokens = n * ((own.completion_tokens + own.completions - 1) / own.completions);
+    return sum;
+  }
+  /// True if a call of this purpose was made.
+  [[nodiscard]] bool made(const std::string& purpose) const {
+    const auto own = costs_.by_purpose().find(purpose);
+    return own != costs_.by_purpose().end() && own->second.completions > 0;
+  }
+
+ private:
+  [[nodiscard]] Ledger::Costs cost(std::uint32_t calls, std::uint32_t retrievals) const {
+    Ledger::Costs sum;
+    sum.completions = calls;
+    for (const auto& [purpose, costs] : costs_.by_purpose()) {
+      if (costs.completions == 0) continue;
+      const std::uint64_t shown = purpose == "ra" ? std::max<std::uint64_t>(retrievals, 1) : 1;
+      const auto mean = [&](std::uint64_t all) { return shown * (all + costs.completions - 1) / costs.completions; };
+      sum.prompt_tokens = std::max(sum.prompt_tokens, calls * mean(costs.prompt_tokens));
+      sum.completion_tokens = std::max(sum.completion_tokens, calls * mean(costs.completion_tokens));
+    }
+    return sum;
+  }
+  Budget budget_;
+  Ledger costs_;
+  Ledger::Costs earlier_;
+};
+
+}  // namespace espalier::method::detail

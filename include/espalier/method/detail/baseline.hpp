@@ -1,0 +1,52 @@
+#pragma once
+
+#include <espalier/method/baselines/detail/demonstrations.hpp>
+#include <espalier/method/path.hpp>
+#include <espalier/rag/prompt_set.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace espalier::method::baselines::detail {
+
+/// Options of a baseline. Each baseline uses some of them.
+struct BaselineOptions {
+  std::uint32_t rounds = 0;       ///< searches, turns or rounds before the answer, 0 = not used
+  std::uint32_t documents = 0;    ///< passages per search, 0 = it never searches
+  std::uint32_t observation = 0;  ///< tokens of the documents of one search, at 4 bytes each, 0 = all
+  double threshold = std::numeric_limits<double>::quiet_NaN();  ///< meaning depends on the baseline, NaN = not used
+  double mask = std::numeric_limits<double>::quiet_NaN();       ///< (FLARE) tokens up to this leave the query
+};
+
+/// A published system as a program over one path.
+struct Baseline {
+  std::string name;
+  rag::PromptSet (*prompts)();
+  Task<void> (*run)(Path* path, BaselineOptions options);
+  BaselineOptions defaults = BaselineOptions();
+  bool logprobs = false;           ///< asks for log-probabilities
+  Sampling sampling = {};          ///< as published, greedy where nothing is said
+  Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
+  std::string threshold = "";      ///< what the threshold is
+};
+
+/// A protocol and its texts.
+inline rag::PromptSet prompt_set(Protocol protocol, rag::PromptSet::Texts texts) {
+  return {std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)};
+}
+
+/// Shared pieces of the baselines' prompts.
+namespace words {
+
+inline const std::string brief = "Keep the answer short: a name, a noun, a brief phrase.\n";
+inline const std::string question = "\n### Question\n{question}\n";
+inline const std::string documents = "\n### Documents\n{documents}";
+inline const std::string history = "\n### So far\n{history}";
+inline const std::string document = "Doc {rank}(Title: {title}) {text}\n";
+
+}  // namespace words
+
+}  // namespace espalier::method::baselines::detail

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <espalier/method/prorag/process_reward.hpp>
+#include <espalier/method/prorag/search.hpp>
+#include <espalier/output/chain.hpp>
+#include <espalier/search/beam.hpp>
+#include <espalier/search/policy_loop.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace espalier::method::detail {
+
+/// ProRAG's inference: the policy's own path, or steps chosen by a process reward.
+struct ProGuideOptions {
+  enum class Guide : std::uint8_t {
+    none,       ///< one path of the policy (paper)
+    best_of_n,  ///< n whole paths, of which the one with the highest mean step reward is chosen
+    beam        ///< `beam` states per depth, ranked by their newest step
+  };
+  Guide guide = Guide::none;
+  std::uint32_t n = 8;     ///< number of paths of best_of_n
+  std::uint32_t beam = 2;  ///< states kept at each depth
+
+  void check() const {
+    if (n == 0) bad_option("best_of", n, "1 or more");
+    if (beam == 0) bad_option("beam", beam, "1 or more");
+  }
+};
+
+/// Annotates the complete path with the highest mean "process_reward" with "selected", the oldest of equals. Steps
+/// without a score do not count. Paths without any score rank last.
+inline void select_by_process_reward(rag::Tree& tree) {
+  NodeId best = no_node;
+  double highest = 0;
+  for (const NodeId end : output::complete_chains(tree)) {
+    double sum = 0, steps = 0;
+    for (const NodeId id : tree.path(end))
+      if (const double reward = tree.annotation("process_reward", id); !std::isnan(reward)) sum += reward, ++steps;
+    const double mean = steps > 0 ? sum / steps : -std::numeric_limits<double>::infinity();
+    if (best != no_node && !(mean > highest)) continue;
+    best = end;
+    highest = mean;
+  }
+  if (best != no_node) tree.annotate("selected", best, 1);
+}
+
+/// Answers without gold.
+class ProRagGuide {
+ public:
+  ProRagGuide(const ProGuideOptions& guide, const ProRagOptions& options, const rag::Environment& loop)
+      : guide_(guide.guide),
+        path_(loop, {"rollout", options.answer_depth, options.force_answer}),
+        steps_(loop, {"step", options.answer_depth, options.force_answer, options.distinct}),
+        reward_(loop.sampler()),
+        policy_(options.budget),
+        paths_({guide.n, options.budget}, espalier::detail::NoValue()),
+        beam_({guide.beam, options.samples, options.answer_depth, options.budget}, ProcessReward(loop.sampler())) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    return answer(this, std::move(root), run_seed);
+  }
+
+ private:
+  template <class = void>
+  static Task<rag::Tree> answer(ProRagGuide* self, rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    if (self->guide_ == ProGuideOptions::Guide::none)
+      co_return co_await self->policy_(self->path_, std::move(root), seed);
+    rag::Tree tree;
+    if (self->guide_ == ProGuideOptions::Guide::best_of_n) {
+      tree = co_await self->paths_(self->steps_, std::move(root), seed);
+      co_await self->reward_.annotate(&tree);
+    } else {
+      tree = co_await self->beam_(self->steps_, std::move(root), seed);
+      note_own_values(tree);
+    }
+    select_by_process_reward(tree);
+    co_return tree;
+  }
+  /// Annotates each step with its own value: the total of a node minus the totals of its children.
+  static void note_own_values(rag::Tree& tree) {
+    for (NodeId id = 1; id < tree.size(); ++id) {
+      if (!tree[id].evaluated || tree[id].reason == Reason::malformed) continue;
+      double own = tree[id].total;
+      for (const NodeId child : tree.children(id)) own -= tree[child].total;
+      tree.annotate("process_reward", id, own);
+    }
+  }
+
+  ProGuideOptions::Guide guide_;
+  ProRagEnvironment path_, steps_;
+  ProcessReward reward_;
+  PolicyLoop policy_;
+  Trajectories<espalier::detail::NoValue> paths_;
+  Beam<ProcessReward> beam_;
+};
+
+}  // namespace espalier::method::detail

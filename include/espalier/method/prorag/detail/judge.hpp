@@ -1,0 +1,138 @@
+#pragma once
+
+#include <espalier/method/prorag/prompts.hpp>
+#include <espalier/method/prorag/step_format.hpp>
+#include <espalier/rag/sampler.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::method::detail {
+
+struct ProJudgeOptions {
+  enum class Compare : std::uint8_t {
+    all,   ///< one call per parent lists all its candidates and names at most one pair (published code)
+    pairs  ///< one call for every two candidates (paper)
+  };
+  Compare compare = Compare::all;
+  std::uint32_t min_visits = 3;  ///< children with fewer visits are not judged
+  bool sees_stats = false;       ///< shows each candidate's mean and visits, which reveal the outcome (published code)
+};
+
+/// A judge of siblings (ProRAG, section 3.2). The candidates are a parent's visited children that keep the schema. They
+/// are compared all at once or in pairs. The judge never sees gold. It sees outcomes only with `sees_stats`.
+///
+/// Annotates a preferred child with "preferred_over" = the other's id. If a child is preferred over several siblings,
+/// the annotations of the others are "preferred_over.2", "preferred_over.3" and so on. The parent gets "judged" = the
+/// number of its pairs, 0 if no candidate was better. The judge's reason is a remark with the annotation's name. A
+/// reply that cannot be read, or that names an unknown candidate, is ignored.
+class ProRagJudge {
+ public:
+  static constexpr std::string_view annotation = "preferred_over";
+
+  ProRagJudge(const ProJudgeOptions& options, rag::Sampler sampler) : options_(options), sampler_(std::move(sampler)) {}
+
+  /// This object must outlive the task.
+  template <class = void>
+  Task<void> operator()(rag::Tree* tree) {
+    return judge(this, tree);
+  }
+
+ private:
+  struct Asked {
+    NodeId parent = no_node;
+    Seed seed{};
+    std::vector<NodeId> candidates{};
+  };
+
+  template <class = void>
+  static Task<void> judge(ProRagJudge* self, rag::Tree* tree) {
+    const std::vector<Asked> asked = self->comparisons(*tree);
+    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
+    for (const Asked& one : asked) {
+      const Context context(one.seed, 0, &tree->ledger);
+      draws.push_back(self->sampler_.draw("judge", self->slots(*tree, one), 1, context));
+    }
+    const auto verdicts = co_await gather(std::move(draws));
+    forget(*tree);
+    for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
+  }
+  /// Removes what an earlier judge said.
+  static void forget(rag::Tree& tree) {
+    std::erase_if(tree.annotations,
+                  [](const auto& named) { return named.first.starts_with(annotation) || named.first == "judged"; });
+    std::erase_if(tree.remarks, [](const SearchFacts::Remark& remark) { return remark.name.starts_with(annotation); });
+  }
+  static void record(rag::Tree& tree, const Asked& asked, const rag::Sampler::Sample& sample) {
+    if (!sample.reply) return;
+    const rag::detail::Preference said = *rag::detail::read_preference(sample.reply->content);
+    if (said.better > asked.candidates.size() || said.worse > asked.candidates.size()) return;
+    const double before = tree.annotation("judged", asked.parent);
+    tree.annotate("judged", asked.parent, (std::isnan(before) ? 0 : before) + (said.better > 0));
+    if (said.better == 0) return;
+    const NodeId chosen = asked.candidates[said.better - 1];
+    std::string name(annotation);
+    for (int nth = 2; !std::isnan(tree.annotation(name, chosen)); ++nth)
+      name = std::string(annotation) + '.' + std::to_string(nth);
+    tree.annotate(name, chosen, asked.candidates[said.worse - 1]);
+    tree.remarks.push_back({name, chosen, sample.reply->thought});
+  }
+
+  /// What to ask, from the root down through children with enough visits.
+  [[nodiscard]] std::vector<Asked> comparisons(const rag::Tree& tree) const {
+    std::vector<Asked> asked, open{{tree.root(), tree.seed, {}}};
+    while (!open.empty()) {
+      Asked one = std::move(open.back());
+      open.pop_back();
+      std::uint64_t ordinal = 0;
+      for (const NodeId child : tree.children(one.parent)) {
+        if (tree[child].visits > 0 && well_formed(tree, child)) one.candidates.push_back(child);
+        if (tree[child].visits >= options_.min_visits) open.push_back({child, one.seed.child(ordinal), {}});
+        ++ordinal;
+      }
+      if (options_.compare == ProJudgeOptions::Compare::pairs) {
+        for (std::size_t i = 0; i < one.candidates.size(); ++i)
+          for (std::size_t j = i + 1; j < one.candidates.size(); ++j)
+            asked.push_back({one.parent, one.seed, {one.candidates[i], one.candidates[j]}});
+      } else if (one.candidates.size() >= 2) {
+        asked.push_back(std::move(one));
+      }
+    }
+    return asked;
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::Tree& tree,
+                                                                          const Asked& one) const {
+    const Protocol& protocol = *sampler_.prompts().protocol();
+    const rag::State& from = tree.state(one.parent);
+    rag::Rendering candidates;
+    for (std::size_t i = 0; i < one.candidates.size(); ++i) {
+      const auto& node = tree[one.candidates[i]];
+      candidates.text += "Candidate " + std::to_string(i + 1) + ":\n";
+      if (options_.sees_stats)
+        candidates.text += "(mean value " + shown(node.mean()) + ", visits " + std::to_string(node.visits) + ")\n";
+      const auto begin = static_cast<std::uint32_t>(candidates.text.size());
+      candidates.text += step_text(tree.action(one.candidates[i]), protocol);
+      candidates.spans.push_back({"candidate", begin, static_cast<std::uint32_t>(candidates.text.size())});
+      candidates.text += '\n';
+    }
+    std::vector<std::pair<std::string, rag::Rendering>> slots;
+    slots.emplace_back("question", rag::render_text(from.question().text));
+    slots.emplace_back("history", rag::render_history(from.transcript(), protocol));
+    slots.emplace_back("candidates", std::move(candidates));
+    return slots;
+  }
+  static std::string shown(double value) {
+    char buffer[64];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, 2).ptr};
+  }
+
+  ProJudgeOptions options_;
+  rag::Sampler sampler_;
+};
+
+}  // namespace espalier::method::detail

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <espalier/core/prompt.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::rag::detail {
+
+/// A bound of a score's range: "-1", "0.5".
+inline std::string shown_bound(double number) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
+}
+
+/// What a model has to write for a role, in words.
+inline std::string wanted_words(std::string_view role, const Protocol::ScoreForm& scores) {
+  if (role == "score") {
+    const std::string range = " from " + shown_bound(scores.low) + " to " + shown_bound(scores.high);
+    return scores.count == 1 ? "one number" + range
+                             : std::to_string(scores.count) + " numbers" + range + ", separated by commas,";
+  }
+  static constexpr std::pair<std::string_view, const char*> words[] = {
+      {"search", "one query"},
+      {"question", "one question"},
+      {"answer", "the answer, as short as it can be,"},
+      {"sub_answer", "one sentence"},
+      {"thought", "one thought"},
+      {"queries", "the queries, one a line,"},
+      {"verdict", "yes or no"},
+      {"choice", "one letter"},
+      {"preference", "the number of the better candidate, the word over and the number of the worse one (or none)"},
+      {"trajectory", "all steps"}};
+  for (const auto& [known, text] : words)
+    if (known == role) return text;
+  return std::string(role);
+}
+
+/// Where it has to stand. A tag without marks is the whole reply.
+inline std::string wanted_place(const Protocol::Tag& tag) {
+  if (tag.open.empty()) return "and nothing else";
+  if (tag.close == "\n") return "on a line after " + tag.open;
+  return (tag.close.empty() ? "after " : "inside ") + tag.open + tag.close;
+}
+
+/// The line that asks for a reply again which could not be read. It names the tags of the purpose.
+inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose& purpose) {
+  if (purpose.returns.empty()) return "Your reply could not be read. Write again: one line, without any tags.";
+  std::string marks, wanted;
+  for (const std::string& role : purpose.returns) {
+    const Protocol::Tag& tag = *protocol.tag(role);
+    if (!tag.open.empty()) marks += (marks.empty() ? "" : " or ") + tag.open + (tag.close == "\n" ? "" : tag.close);
+    wanted += (wanted.empty() ? "" : ", or ") + wanted_words(role, purpose.scores) + ' ' + wanted_place(tag);
+  }
+  const std::string missed = marks.empty() ? "could not be read" : "had no " + marks + " that could be read";
+  return "Your reply " + missed + ". Write again: " + wanted + '.';
+}
+
+/// The request that follows a reply which could not be read: the prompt, the reply and the line above. An empty reply
+/// is no message, so the line then stands at the end of the prompt.
+inline std::shared_ptr<const PromptBody> repair(const PromptBody& asked, const std::string& reply, Sampling sampling) {
+  PromptBody body = asked;
+  body.sampling = std::move(sampling);
+  std::string line = repair_line(*asked.protocol, *asked.protocol->purpose(asked.purpose));
+  if (reply.find_first_not_of(" \t\r\n") == std::string::npos) {
+    body.messages.back().content += '\n' + std::move(line);
+  } else {
+    body.messages.push_back(PromptBody::Message{"assistant", reply});
+    body.messages.push_back(PromptBody::Message{"user", std::move(line)});
+    body.after += 2;
+  }
+  return std::make_shared<const PromptBody>(std::move(body));
+}
+
+}  // namespace espalier::rag::detail

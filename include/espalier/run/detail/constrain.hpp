@@ -1,0 +1,246 @@
+#pragma once
+
+#include <espalier/method/method.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/run/backends.hpp>
+#include <espalier/run/detail/journaling.hpp>
+#include <espalier/run/detail/prompt_trial.hpp>
+#include <espalier/run/settings.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/chat/detail/server_probe.hpp>
+#include <espalier/run/detail/known_servers.hpp>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// The probes of `constrain = auto`, by purpose. They belong to no question.
+class Probes {
+ public:
+  Probes() = default;
+  /// As text() wrote them.
+  explicit Probes(const std::string& text) {
+    std::istringstream in(text);
+    std::string purpose;
+    Ledger::Costs costs;
+    while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
+      by_purpose[purpose] = costs;
+  }
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (const auto& [purpose, costs] : by_purpose)
+      out += fmt::format("{}{} {} {} {} {}", out.empty() ? "" : " ", purpose, costs.completions, costs.unread,
+                         costs.prompt_tokens, costs.completion_tokens);
+    return out;
+  }
+  std::map<std::string, Ledger::Costs> by_purpose;
+};
+
+/// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
+/// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
+/// and all of its probes are answered: up to eight completions of prompts with four questions, two at a time until
+/// nothing can change. One that cannot be decided is free, for good if the questions of this start got replies. Else a
+/// later start decides it.
+class ConstrainDecision {
+ public:
+  /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
+  /// outlive it.
+  ConstrainDecision(const Settings& settings, method::Method& method, const rag::PromptSet& prompts,
+                    std::filesystem::path folder)
+      : settings_(settings), method_(method), prompts_(prompts), folder_(std::move(folder)) {
+    const auto chosen = [&](const std::string& option) {
+      return std::any_of(settings.set.begin(), settings.set.end(),
+                         [&](const auto& one) { return one.first == option; });
+    };
+    if (settings.constrain != "auto" || settings.protocol == "tools" || chosen("constrain") || chosen("protocol"))
+      return;
+    std::map<std::string, std::string> before;
+    if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
+      before = output::detail::read_flat_json(file.string());
+    if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
+    for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
+      const std::string option = option_of(purpose.name);
+      if (chosen(option)) continue;
+      const auto old = before.find("options." + option);
+      if (old != before.end() && old->second != "null") method.options().set(option, unquoted(old->second));
+      else if (settings.task != Settings::Task::annotate &&
+               method.asks(purpose.name, settings.task == Settings::Task::answer))
+        undecided_.push_back(purpose);
+    }
+  }
+
+  /// turn(number of probes that were answered).
+  using Turn = std::function<void(std::uint64_t)>;
+  /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if there were probes.
+  bool probe(const Turn& turn) {
+    if (!undecided_.empty()) check_models();
+    std::vector<Protocol::Purpose> asked, left;
+    for (const Protocol::Purpose& purpose : undecided_) {
+      const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
+      if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
+    }
+    undecided_ = std::move(left);
+    if (!asked.empty()) ask(asked, turn);
+    return !asked.empty();
+  }
+  /// Leaves the undecided purposes free for good. Returns true if there were some.
+  bool settle() {
+    for (const Protocol::Purpose& purpose : undecided_) method_.options().set(option_of(purpose.name), "off");
+    return !std::exchange(undecided_, {}).empty();
+  }
+
+  Probes probes;
+
+ private:
+  static constexpr std::uint32_t count = 8;    ///< probes of a purpose at most
+  static constexpr std::uint32_t at_once = 2;  ///< of them side by side: none follows once it could change nothing
+
+  static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
+  static std::string unquoted(const std::string& json) {
+    return json.size() < 2 ? "" : json.substr(1, json.size() - 2);
+  }
+
+  /// Throws std::invalid_argument for bad options of a model, before a server is asked.
+  void check_models() const {
+    const auto check = [&](const std::string& source, const std::string& name, const std::string& purpose) {
+      if (settings_.given.models.count(source) == 0)
+        (void)make_model(source, name, settings_.endpoints_for(purpose), settings_, {}, {});
+    };
+    check(settings_.model.url, settings_.model.name, "");
+    for (const Settings::ModelFor& other : settings_.model.others) check(other.model, other.name, other.purpose);
+  }
+  /// The model that a purpose asks.
+  [[nodiscard]] Settings::ModelFor source(const std::string& purpose) const {
+    for (const Settings::ModelFor& other : settings_.model.others)
+      if (other.purpose == purpose) return other;
+    return {"", settings_.model.url, settings_.model.name};
+  }
+  /// Nothing if its server cannot be reached. A replay knows what was asked from its journal alone.
+  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
+                                                  [[maybe_unused]] const Turn& turn) {
+    if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
+      return given->second.takes_grammar;
+#ifdef ESPALIER_HAS_CURL
+    if (!is_url(model.model) || is_scorer(model.model)) return false;
+    if (settings_.journal.replay) return true;
+    const auto [it, fresh] = takes_.try_emplace(model.model);
+    if (fresh)
+      if (const auto server = server_at(model.model, turn))
+        it->second = !backend::detail::dialect_of(*server).grammar.empty();
+    return it->second;
+#else
+    return false;
+#endif
+  }
+#ifdef ESPALIER_HAS_CURL
+  /// The kind of a server. Nothing if it cannot be reached.
+  [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url, const Turn& turn) const {
+    if (const auto named = backend::detail::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
+      return *named;
+    const KnownServers known(folder_ / "servers.json");
+    const std::string address = backend::detail::Url(url).shown();
+    if (const auto kept = known.at(address)) return *kept;
+    const backend::HttpOptions options = http_options(settings_);
+    backend::HttpClient client;
+    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
+    const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings_.servers.api_key_file);
+    const backend::detail::ServerProbe asked(client, std::move(fleet), key, options);
+    try {
+      while (!asked.found()) {
+        client.run_once(std::chrono::milliseconds(50));
+        turn(0);
+      }
+    } catch (const BackendError&) {
+      return std::nullopt;  // the run itself will say so
+    }
+    known.keep(address, *asked.found());
+    return *asked.found();
+  }
+#endif
+  void ask(const std::vector<Protocol::Purpose>& purposes, const Turn& turn) {
+    Scheduler scheduler;
+    std::vector<Ledger> ledgers(purposes.size());
+    const auto tell = [&] {
+      std::uint64_t done = 0;
+      for (const Ledger& ledger : ledgers) done += ledger.total().completions;
+      turn(done);
+    };
+    scheduler.on_turn(tell);
+    const RunJournal journal(settings_, folder_, "probes");
+    const auto port = [&](const Settings::ModelFor& model) {
+      auto made =
+          journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
+      return scheduler.model(std::move(made.service), settings_.execution.in_flight);
+    };
+    const bool main = std::any_of(purposes.begin(), purposes.end(), [&](const Protocol::Purpose& purpose) {
+      return source(purpose.name).purpose.empty();
+    });
+    const auto nothing = [](std::span<const Prompt> asked) { return std::vector<std::string>(asked.size()); };
+    const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
+    method::Ports ports(main ? port(source("")) : scheduler.model(nothing), scheduler.retriever(no_passages));
+    for (const Protocol::Purpose& purpose : purposes)
+      if (const Settings::ModelFor own = source(purpose.name); !own.purpose.empty())
+        ports.models.insert_or_assign(purpose.name, port(own));
+    const rag::Sampler sampler = method_.sampler(ports, prompts_).drawing_once();
+    std::vector<bool> answered(purposes.size(), true);
+    for (std::uint32_t asked = 0; asked < count; asked += at_once) {
+      std::vector<std::size_t> open;  // purposes whose next probes can change the decision
+      for (std::size_t i = 0; i < purposes.size(); ++i)
+        if (answered[i] && most_readable(ledgers[i].total()) >= settings_.constrain_below) open.push_back(i);
+      std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
+      for (const std::size_t i : open)
+        for (std::uint32_t n = asked; n < asked + at_once; ++n)
+          draws.push_back(sampler.draw(purposes[i].name, sample_slots(purposes[i], *prompts_.protocol(), n), 1,
+                                       Context(Seed(1), n, &ledgers[i])));
+      const auto replies = scheduler.run_all(std::move(draws));
+      for (std::size_t k = 0; k < replies.size(); ++k)
+        if (!arrived(replies[k])) answered[open[k / at_once]] = false;
+      tell();
+    }
+    for (std::size_t i = 0; i < purposes.size(); ++i) {
+      if (!answered[i]) {
+        undecided_.push_back(purposes[i]);
+        continue;
+      }
+      const Ledger::Costs costs = probes.by_purpose[purposes[i].name] = ledgers[i].total();
+      const bool constrained = most_readable(costs) < settings_.constrain_below;
+      method_.options().set(option_of(purposes[i].name), constrained ? "on" : "off");
+    }
+  }
+  /// The share of readable replies if all further probes could be read.
+  static double most_readable(const Ledger::Costs& costs) {
+    return 1 - static_cast<double>(costs.unread) / static_cast<double>(count);
+  }
+  /// False for a failure of the model. Throws any other one.
+  template <class T>
+  static bool arrived(const Outcome<T>& reply) {
+    if (reply.ok()) return true;
+    try {
+      std::rethrow_exception(reply.error());
+    } catch (const BackendError&) {
+      return false;
+    }
+  }
+
+  const Settings& settings_;
+  method::Method& method_;
+  const rag::PromptSet& prompts_;
+  std::filesystem::path folder_;
+  std::vector<Protocol::Purpose> undecided_;
+  std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
+};
+
+}  // namespace espalier::run::detail

@@ -1,0 +1,206 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/dense_file.hpp>
+#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/settings.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// DIR/index.json: the parts of an index, each a checked file `DIR/<part>.bin` with its identity. It is written last,
+/// so the folder of an unfinished build is not an index.
+class IndexManifest {
+ public:
+  IndexManifest() { set("format", "1"); }
+
+  static IndexManifest read(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / name;
+    if (!std::filesystem::exists(file))
+      throw InputError(folder.string(), 0, "",
+                       fmt::format("is not the folder of a finished index: it has no {}", name));
+    IndexManifest manifest;
+    manifest.fields_ = output::detail::read_flat_json(file.string());
+    if (manifest.fields_["format"] != "1")
+      throw InputError(file.string(), 0, "format", "is not 1, which this version reads: build the index again");
+    return manifest;
+  }
+  void write(const std::filesystem::path& folder) const {
+    std::string out;
+    output::detail::append_flat_json(out,
+                                     std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
+    output::detail::AtomicFile file((folder / name).string());
+    file.write(out + '\n');
+    file.commit();
+  }
+
+  [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
+  /// Sets a field of a part, "part.name", to a JSON value.
+  void set(const std::string& field, std::string json) { fields_[field] = std::move(json); }
+  void set_identity(const std::string& part, const backend::detail::CheckedFile& file) {
+    set(part + ".identity", identity(file));
+  }
+  [[nodiscard]] bool is_of(const std::string& part, const backend::detail::CheckedFile& file) const {
+    const auto found = fields_.find(part + ".identity");
+    return found != fields_.end() && found->second == identity(file);
+  }
+  [[nodiscard]] std::string json(const std::string& field) const {
+    const auto found = fields_.find(field);
+    return found == fields_.end() ? "null" : found->second;
+  }
+
+  static constexpr const char* name = "index.json";
+
+ private:
+  static std::string identity(const backend::detail::CheckedFile& file) {
+    return '"' + Hash{0, file.identity()}.hex().substr(16) + '"';
+  }
+  std::map<std::string, std::string> fields_;
+};
+
+/// An opened index folder: a corpus and its indexes. Its files are mapped into memory, so it opens at once and
+/// processes share it. Throws InputError for anything missing, damaged or from another build.
+class IndexFolder {
+ public:
+  explicit IndexFolder(std::filesystem::path folder)
+      : folder_(std::move(folder)),
+        manifest_(IndexManifest::read(folder_)),
+        corpus_(part<backend::MappedCorpus>("corpus")),
+        lexical_(part<backend::LexicalIndex>("bm25")) {
+    if (lexical_.facts().corpus != corpus_.hash() || lexical_.passages() != corpus_.size())
+      throw InputError(folder_.string(), 0, "", "holds a BM25 index of another corpus: build the index again");
+  }
+
+  [[nodiscard]] const backend::MappedCorpus& corpus() const { return corpus_; }
+  [[nodiscard]] const IndexManifest& manifest() const { return manifest_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
+  /// The options with which the BM25 index was built.
+  [[nodiscard]] Lexical lexical() const { return {lexical_.facts().k1, lexical_.facts().b, lexical_.analyzer()}; }
+  [[nodiscard]] backend::Bm25 bm25(unsigned threads = 0) const {
+    return backend::Bm25(corpus_, lexical_, backend::Analyzer::named(lexical_.analyzer()), threads);
+  }
+
+  /// The vectors of the passages. Throws std::invalid_argument if the index was built without an encoder.
+  [[nodiscard]] backend::DenseFile dense() const {
+    if (!manifest_.has("dense"))
+      throw std::invalid_argument(
+          fmt::format("option 'index': {} was built without --encoder: it has no vectors", folder_.string()));
+    backend::DenseFile vectors = part<backend::DenseFile>("dense");
+    if (vectors.rows() != corpus_.size())
+      throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
+    return vectors;
+  }
+  /// Throws std::invalid_argument if queries are encoded by another encoder. A `name` "" without a fingerprint =
+  /// unknown.
+  void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
+    const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
+    std::string asked;
+    JsonWriter(asked).value(name);
+    if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
+      return;
+    bad_option("encoder_name", name,
+               fmt::format("{} with profile {} and the cut and revision that made the vectors of {}", built,
+                           manifest_.json("dense.profile"), folder_.string()));
+  }
+  /// Identity of what a run reads from it.
+  [[nodiscard]] std::string hash(bool dense) const {
+    return dense ? Hasher().add(corpus_.hash()).add(this->dense().index().fingerprint()).finish().hex()
+                 : corpus_.hash().hex();
+  }
+
+  /// Opens the file of a part. It must be the file that the build wrote.
+  [[nodiscard]] backend::detail::CheckedFile file(const std::string& part, std::string_view kind,
+                                                  std::uint32_t version) const {
+    const std::string path = (folder_ / (part + ".bin")).string();
+    backend::detail::CheckedFile opened(path, kind, version);
+    if (!manifest_.is_of(part, opened))
+      throw InputError(path, 0, "",
+                       fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
+    return opened;
+  }
+  /// Reads every byte of every part. Throws at the first damage.
+  void verify() const {
+    file("corpus", backend::MappedCorpus::kind, backend::MappedCorpus::version).verify();
+    file("bm25", backend::LexicalIndex::kind, backend::LexicalIndex::version).verify();
+    if (manifest_.has("dense")) file("dense", backend::DenseFile::kind, backend::DenseFile::version).verify();
+  }
+
+ private:
+  template <class Part>
+  [[nodiscard]] Part part(const std::string& name) const {
+    return Part(file(name, Part::kind, Part::version));
+  }
+
+  std::filesystem::path folder_;
+  IndexManifest manifest_;
+  backend::MappedCorpus corpus_;
+  backend::LexicalIndex lexical_;
+};
+
+/// The default BM25 options: those of the settings' index folder, if there is one.
+inline Lexical lexical_of(const Settings& settings) {
+  return settings.retriever.index.empty() ? Lexical() : IndexFolder(settings.retriever.index).lexical();
+}
+
+/// Throws std::invalid_argument if the settings' index folder was built with other options than the run wants.
+inline void check_index(const Settings& settings, const Lexical& wanted) {
+  if (settings.retriever.index.empty()) return;
+  if (!settings.retriever.corpus.empty())
+    throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
+  const Lexical built = lexical_of(settings);
+  if (wanted == built) return;
+  const auto shown = [](const Lexical& lexical) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object().field("analyzer", lexical.analyzer).field("k1", lexical.k1).field("b", lexical.b).end_object();
+    return text;
+  };
+  throw std::invalid_argument(
+      fmt::format("option 'index': {} was built with {}, the run asks for {}: build another index",
+                  settings.retriever.index, shown(built), shown(wanted)));
+}
+
+/// A description of an index as a JSON object.
+inline std::string describe(const IndexFolder& index) {
+  const backend::Bm25 bm25 = index.bm25();
+  const backend::LexicalIndex::Facts& facts = bm25.index().facts();
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().field("folder", index.path().string());
+  json.key("corpus").begin_object().key("source").raw(index.manifest().json("corpus.source"));
+  json.field("passages", index.corpus().size()).field("hash", index.corpus().hash().hex());
+  json.field("bytes", std::filesystem::file_size(index.path() / "corpus.bin")).end_object();
+  json.key("bm25").begin_object().field("analyzer", bm25.index().analyzer()).field("k1", facts.k1).field("b", facts.b);
+  json.field("terms", facts.terms).field("postings", facts.postings).field("words", facts.words);
+  json.field("fingerprint", bm25.fingerprint().hex());
+  json.field("bytes", std::filesystem::file_size(index.path() / "bm25.bin")).end_object();
+  if (index.manifest().has("dense")) {
+    const backend::DenseFile vectors = index.dense();
+    json.key("dense").begin_object();
+    for (const char* field : {"encoder", "profile", "fingerprint"})
+      json.key(field).raw(index.manifest().json(std::string("dense.") + field));
+    json.field("metric", backend::detail::metric_names[std::size_t(vectors.metric())])
+        .field("dimension", vectors.dimension());
+    json.field("vectors", backend::detail::precision_names[std::size_t(vectors.precision())]);
+    json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();
+  }
+  json.end_object();
+  return out;
+}
+
+}  // namespace espalier::run::detail

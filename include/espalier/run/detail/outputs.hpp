@@ -1,0 +1,130 @@
+#pragma once
+
+#include <espalier/core/hash.hpp>
+#include <espalier/output/detail/flat_json.hpp>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// Identity of a file's bytes. Throws InputError if it cannot be read.
+inline Hash hash_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError(path, 0, "", "cannot be read");
+  Hasher hasher;
+  std::string block(std::size_t(1) << 20, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+    hasher.add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  return hasher.finish();
+}
+
+/// The size of a file and when it was last written to, in nanoseconds since 1970, both as JSON; nothing if it is not
+/// there.
+struct FileState {
+  std::string bytes, modified;
+  static std::optional<FileState> of(const std::filesystem::path& file) {
+    struct stat found{};
+    if (::stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+    return FileState{std::to_string(found.st_size),
+                     std::to_string(std::int64_t(found.st_mtim.tv_sec) * 1'000'000'000 + found.st_mtim.tv_nsec)};
+  }
+};
+
+/// Notes that the outputs are not the search's alone: running again would not make them.
+inline void mark_annotated(output::detail::FlatFields& fields) {
+  std::erase_if(fields, [](const auto& field) { return field.first == "annotated"; });
+  fields.insert(fields.begin(), {"annotated", "true"});
+}
+
+/// Notes the files in a folder among the fields of a run.json: outputs.NAME.bytes, .hash and .modified. What was noted
+/// of files of these names before goes.
+inline void note_outputs(output::detail::FlatFields& fields, const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const std::string name = "outputs." + file.filename().string() + '.';
+    std::erase_if(fields, [&](const auto& field) { return field.first.starts_with(name); });
+    const FileState state = FileState::of(file).value();
+    fields.emplace_back(name + "bytes", state.bytes);
+    fields.emplace_back(name + "hash", '"' + hash_file(file.string()).hex() + '"');
+    fields.emplace_back(name + "modified", state.modified);
+  }
+}
+
+/// The outputs of a run that are not as its run.json notes them, in its order. A file that nobody has written to since
+/// is not read again.
+inline std::vector<std::string> changed_outputs(const std::filesystem::path& folder,
+                                                const output::detail::FlatFields& fields) {
+  constexpr std::string_view group = "outputs.", size = ".bytes";
+  std::vector<std::string> changed;
+  for (auto field = fields.begin(); field != fields.end(); ++field) {
+    if (!field->first.starts_with(group) || !field->first.ends_with(size) || fields.end() - field < 3) continue;
+    const std::string name = field->first.substr(group.size(), field->first.size() - group.size() - size.size());
+    const auto state = FileState::of(folder / name);
+    const bool same = state && state->bytes == field[0].second &&
+                      (state->modified == field[2].second ||
+                       '"' + hash_file((folder / name).string()).hex() + '"' == field[1].second);
+    if (!same) changed.push_back(name);
+  }
+  return changed;
+}
+
+/// What an earlier process left of a run.
+struct EarlierRun {
+  std::optional<std::string> summary;  ///< of a run that ended without an open question; its outputs are all there
+  std::vector<std::string> changed;    ///< outputs of a run that ended which are not as it left them
+  bool annotated = false;              ///< the outputs are not the search's alone
+
+  /// Throws InputError if an output was changed that can only be made again without its annotations, or for want of a
+  /// journal not at all.
+  void check_mendable(const std::filesystem::path& folder, bool journal) const {
+    if (changed.empty() || (journal && !annotated)) return;
+    throw InputError(
+        (folder / changed.front()).string(), 0, "",
+        fmt::format("is not as {}; --overwrite does the run again{}",
+                    annotated ? "`annotate` left it" : "the run left it, and there is no journal to make it again from",
+                    annotated ? ", to be annotated again" : ""));
+  }
+  /// Throws InputError if that output was changed.
+  void check_whole(const std::filesystem::path& folder, const std::string& output) const {
+    if (std::find(changed.begin(), changed.end(), output) != changed.end())
+      throw InputError((folder / output).string(), 0, "",
+                       "is not as the run left it: do the run again, which makes this file again");
+  }
+
+  /// In a folder that holds such a run or nothing. Throws InputError.
+  static EarlierRun in(const std::filesystem::path& folder) {
+    EarlierRun run;
+    if (!std::filesystem::exists(folder / "run.json")) return run;
+    const output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
+    run.annotated =
+        std::any_of(fields.begin(), fields.end(), [](const auto& field) { return field.first == "annotated"; });
+    run.changed = changed_outputs(folder, fields);
+    const std::filesystem::path summary = folder / "summary.json";
+    if (!run.changed.empty() || !std::filesystem::exists(summary)) return run;
+    try {
+      if (output::detail::read_flat_json(summary.string()).at("open") != "0") return run;
+      std::ifstream in(summary, std::ios::binary);
+      run.summary.emplace(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    } catch (const InputError&) {  // of a version that noted no outputs
+      run.changed.emplace_back("summary.json");
+    } catch (const std::out_of_range&) {
+      run.changed.emplace_back("summary.json");
+    }
+    return run;
+  }
+};
+
+}  // namespace espalier::run::detail

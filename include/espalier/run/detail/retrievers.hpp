@@ -1,0 +1,175 @@
+#pragma once
+
+#include <espalier/backend/bm25.hpp>
+#include <espalier/backend/dense_file.hpp>
+#include <espalier/backend/hybrid.hpp>
+#include <espalier/core/batch_service.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/run/backends.hpp>
+#include <espalier/run/detail/index_folder.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/http_reranker.hpp>
+#include <espalier/backend/http_retriever.hpp>
+#endif
+#ifdef ESPALIER_HAS_FAISS
+#include <espalier/backend/faiss.hpp>
+#endif
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// The file of vectors or the faiss index in the settings, "" = none.
+inline std::string retriever_file(const Settings& settings) {
+  for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
+    if (settings.retriever.source.starts_with(kind)) return settings.retriever.source.substr(kind.size());
+  return "";
+}
+
+/// A faiss index over the corpus. The settings' encoder encodes the queries.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
+                                   [[maybe_unused]] std::vector<Passage> corpus) {
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+  Blocking<EncodeRequest, Embedding> encode(
+      std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
+  backend::VectorRetriever<backend::FaissIndex> index(
+      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::detail::FaissAccess::either),
+      std::move(encode));
+  const Hash fingerprint = index.fingerprint();
+  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
+          true};
+#else
+  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
+#endif
+}
+
+/// The passages of the settings' corpus, in memory.
+inline std::vector<Passage> read_corpus(const Settings& settings) {
+  return settings.retriever.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.retriever.corpus);
+}
+
+/// BM25 over the index folder, or over the corpus.
+inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
+  backend::Bm25 index =
+      settings.retriever.index.empty()
+          ? backend::Bm25(read_corpus(settings), {lexical.k1, lexical.b, backend::Analyzer::named(lexical.analyzer)})
+          : IndexFolder(settings.retriever.index).bm25();
+  const Hash fingerprint = index.fingerprint();
+  return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
+}
+
+#ifdef ESPALIER_HAS_CURL
+
+/// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
+template <class Corpus>
+RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
+  Blocking<EncodeRequest, Embedding> encode(
+      std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
+  using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
+  Dense index(std::move(corpus), vectors.index(), std::move(encode));
+  const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
+  return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
+}
+
+#endif
+
+/// Exact search over the vectors of the index folder, or of a file, with the settings' encoder.
+inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
+                                   [[maybe_unused]] const std::string& file) {
+#ifdef ESPALIER_HAS_CURL
+  EncoderBackend encoder = make_encoder(settings);
+  if (file.empty()) {
+    const IndexFolder index(settings.retriever.index);
+    const backend::DenseFile vectors = index.dense();
+    index.check_encoder(settings.encoder.name, encoder.fingerprint);
+    return make_dense(index.corpus(), vectors, std::move(encoder));
+  }
+  const backend::DenseFile vectors(file);
+  if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
+    bad_option("encoder_name", settings.encoder.name, fmt::format("the encoder, with the profile, that made {}", file));
+  return settings.retriever.index.empty()
+             ? make_dense(read_corpus(settings), vectors, std::move(encoder))
+             : make_dense(IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
+#else
+  throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// The client of the settings' retrieval server.
+inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpRetrieverOptions options;
+  options.url = settings.retriever.source;
+  options.name = settings.retriever.name;
+  options.protocol = backend::detail::retrieval_protocol(settings.retriever.protocol);
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, "remote", true};
+#else
+  throw MissingPart("the client for retrieval servers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// A retriever whose best passages the settings' reranker orders again.
+inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
+                                 [[maybe_unused]] const Settings& settings) {
+#ifdef ESPALIER_HAS_CURL
+  backend::HttpRerankerOptions options;
+  options.url = settings.retriever.reranker;
+  options.model = settings.retriever.reranker_name;
+  options.api_key_file = settings.servers.api_key_file;
+  options.http = http_options(settings);
+  auto service = std::make_unique<backend::HttpReranker>(std::move(options));
+  const Hash fingerprint = Hasher()
+                               .add(std::string_view("reranked"))
+                               .add(*retriever.fingerprint)
+                               .add(service->fingerprint())
+                               .add(std::uint64_t(settings.retriever.rerank_depth))
+                               .finish();
+  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service),
+                                              settings.retriever.rerank_depth),
+          fingerprint, fmt::format("{}, reranked", retriever.label), true};
+#else
+  throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
+#endif
+}
+
+/// The settings' retriever without a reranker. A local one searches the index folder or the corpus.
+inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
+  if (settings.given.retriever)
+    return open_given(*settings.given.retriever, settings.retriever.name, settings.journal.replay);
+  const std::size_t colon = settings.retriever.source.find(':');
+  const std::string kind = settings.retriever.source.substr(0, colon), file = retriever_file(settings);
+  const bool vectors = !file.empty() || (colon == std::string::npos && !settings.retriever.index.empty());
+  if (settings.retriever.source == "bm25") return make_bm25(settings, lexical);
+  if (settings.retriever.source.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
+  if (kind == "dense" && vectors) return make_dense(settings, file);
+  if (kind == "hybrid" && vectors) {
+    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file);
+    const Hash fingerprint =
+        Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
+    std::vector<backend::Hybrid::Part> parts;
+    parts.push_back(std::move(lexically.service));
+    parts.push_back(std::move(densely.service));
+    return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
+  }
+  if (!is_url(settings.retriever.source))
+    bad_option("retriever", settings.retriever.source,
+               "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that "
+               "starts with http:// or https://");
+  return make_remote(settings);
+}
+
+inline RetrieverBackend make_retriever(const Settings& settings, const Lexical& lexical) {
+  RetrieverBackend first = make_first_retriever(settings, lexical);
+  return settings.retriever.reranker.empty() ? std::move(first) : reranked(std::move(first), settings);
+}
+
+}  // namespace espalier::run::detail

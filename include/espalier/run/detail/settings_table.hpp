@@ -1,0 +1,207 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/run/settings.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// Where the value of a setting is kept, by its type.
+using SettingField =
+    std::variant<std::string*, bool*, double*, int*, std::uint32_t*, std::uint64_t*, std::vector<std::string>*,
+                 std::vector<Settings::ModelFor>*, std::vector<std::pair<std::string, std::string>>*>;
+
+/// One setting of a run. The command's options, Python's keywords and the pages of the docs are made from these rows.
+struct Setting {
+  std::string_view name;  ///< Python's keyword
+  SettingField field;
+  std::string_view option;  ///< the command's option, "" = none
+  std::string_view value;   ///< what stands for its value in help
+  std::string_view record;  ///< its name in run.json. "" = an execution option, which changes no tree
+  std::string_view help;
+  std::vector<std::string_view> choices = {};  ///< all allowed values, empty = anything of its type
+};
+
+/// Settings that belong together.
+struct SettingGroup {
+  std::string_view name;
+  std::vector<Setting> settings;
+};
+
+/// The settings of a run, with the fields of `s`, which must outlive the table.
+inline std::vector<SettingGroup> settings_table(Settings& s) {
+  return {
+      {"search",
+       {{"method", &s.method, "method", "METHOD", "method", "which method searches"},
+        {"preset",
+         &s.preset,
+         "preset",
+         "",
+         "options",
+         "options as the method's paper or its published code has them",
+         {"paper", "code"}},
+        {"protocol",
+         &s.protocol,
+         "protocol",
+         "",
+         "options",
+         "how replies name their action: tags in their text, or calls of the chat API's tools",
+         {"tags", "tools"}},
+        {"set", &s.set, "set", "OPTION=VALUE", "options", "a search option; `espalier options` lists them"},
+        {"constrain",
+         &s.constrain,
+         "constrain",
+         "",
+         "options",
+         "whether replies follow a grammar; auto: those of purposes that the model cannot write otherwise",
+         {"auto", "off", "always", "draft"}},
+        {"constrain_below", &s.constrain_below, "constrain-below", "SHARE", "options",
+         "auto: the readable share of a purpose's probes below which it is constrained"},
+        {"seed", &s.seed, "seed", "S", "seed", "seed of the run"},
+        {"questions", &s.questions, "questions", "FILE", "inputs.questions",
+         "JSON lines with id, question, golden_answers"},
+        {"limit", &s.limit, "limit", "N", "limit", "the number of questions, the first ones of the file; 0 = all"},
+        {"shard", &s.shard, "shard", "I/N", "shard",
+         "part I of N of the questions (1/N to N/N), after --limit; `espalier merge` joins the parts"},
+        {"prompts", &s.prompts, "prompts", "DIR", "inputs.prompts",
+         "folder of prompts to use instead of the built-in ones"},
+        {"trees", &s.trees, "", "FILE", "", "trees.jsonl of the recorded run, for `annotate`"},
+        {"with", &s.with, "", "NAME", "", "what `annotate` adds"}}},
+      {"model",
+       {{"model", &s.model.url, "model", "MODEL", "model.name",
+         "simulated, the URL of an OpenAI-compatible server, or in process gguf:FILE[?slots=N&context=N&threads=N] and "
+         "hf:FOLDER[?device=NAME&batch=N]"},
+        {"model_name", &s.model.name, "model-name", "NAME", "model.name", "the model's name at the server"},
+        {"model_revision", &s.model.revision, "model-revision", "REVISION", "model.revision",
+         "revision of its weights; part of the journal's keys"},
+        {"models", &s.model.others, "model-for", "PURPOSE=MODEL[,NAME]", "model.for",
+         "another model for one purpose, such as rollout; may be repeated"},
+        {"endpoints", &s.model.endpoints, "endpoint", "[PURPOSE=]URL[*WEIGHT]", "",
+         "a further server with that model, or with a purpose's own; may be repeated; the model's own URL weighs 1"},
+        {"api",
+         &s.model.api,
+         "api",
+         "",
+         "model.api",
+         "which interface of the server is asked",
+         {"chat", "completions"}},
+        {"extra_body", &s.model.extra_body, "extra-body", "JSON", "model.extra_body",
+         "JSON object merged into every request to a model; part of the journal's keys"},
+        {"thinking", &s.model.thinking, "thinking", "on|off|N", "model.thinking",
+         "whether a reasoning model thinks, or its most tokens per thought (the model's default)"}}},
+      {"retriever",
+       {{"corpus", &s.retriever.corpus, "corpus", "FILE", "inputs.corpus",
+         "JSON lines with id, title, contents; not needed with a retrieval server"},
+        {"index", &s.retriever.index, "index", "DIR", "inputs.index",
+         "folder of `espalier index build`, in place of the corpus"},
+        {"retriever", &s.retriever.source, "retriever", "NAME|URL", "retriever.kind",
+         "bm25, dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL"},
+        {"retriever_name", &s.retriever.name, "retriever-name", "NAME", "retriever.name",
+         "what a retrieval server searches; part of the journal's keys"},
+        {"retriever_protocol",
+         &s.retriever.protocol,
+         "retriever-protocol",
+         "",
+         "",
+         "which interface the retrieval server has",
+         {"search-r1", "rerank", "pyserini", "elasticsearch"}},
+        {"reranker", &s.retriever.reranker, "reranker", "URL", "retriever.reranker",
+         "URL of a reranker, /rerank or /score, for what was retrieved"},
+        {"reranker_name", &s.retriever.reranker_name, "reranker-name", "NAME", "retriever.reranker",
+         "its model's name at the server"},
+        {"rerank_depth", &s.retriever.rerank_depth, "rerank-depth", "N", "retriever.rerank_depth",
+         "passages that the reranker sees"}}},
+      {"encoder and values",
+       {{"encoder", &s.encoder.url, "encoder", "URL", "",
+         "an embeddings server: for dense, faiss, value heads, choices by embedding"},
+        {"encoder_name", &s.encoder.name, "encoder-name", "NAME", "encoder.name", "the encoder's name at its server"},
+        {"encoder_profile", &s.encoder.profile, "encoder-profile", "NAME", "encoder.profile",
+         "prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm"},
+        {"encoder_cut",
+         &s.encoder.cut,
+         "encoder-cut",
+         "",
+         "encoder.cut",
+         "how texts are cut to that length",
+         {"none", "vllm", "llamacpp"}},
+        {"value_server", &s.values.server, "value-server", "URL", "value.name",
+         "URL of a server that gives plan and search values (decouple)"},
+        {"value_name", &s.values.name, "value-name", "NAME", "value.name",
+         "name of the model behind the value server; part of the journal's keys"},
+        {"value_head", &s.values.head, "value-head", "FILE", "inputs.value_head",
+         "trained head over the encoder's embeddings (decouple)"}}},
+      {"servers",
+       {{"server", &s.servers.kind, "server", "SORT", "",
+         "the model server's sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other; auto asks it"},
+        {"native_n", &s.servers.native_n, "native-n", "", "",
+         "a server of another sort knows `n`: samples of one prompt share a request"},
+        {"stream", &s.servers.stream, "stream", "", "",
+         "replies come in chunks, for gateways that cut silent connections"},
+        {"ca_file", &s.servers.ca_file, "ca-file", "FILE", "", "PEM file of trusted authorities (else SSL_CERT_FILE)"},
+        {"proxy", &s.servers.proxy, "proxy", "URL", "", "address of a proxy to all servers (that of the environment)"},
+        {"api_key_file", &s.servers.api_key_file, "api-key-file", "FILE", "",
+         "file with the servers' key (else the variable OPENAI_API_KEY)"},
+        {"timeout", &s.servers.timeout, "timeout", "S", "", "seconds per attempt"},
+        {"deadline", &s.servers.deadline, "deadline", "S", "", "seconds per request with all its attempts"},
+        {"attempts", &s.servers.attempts, "attempts", "N", "",
+         "attempts per request, 0 = as many as the deadline allows"},
+        {"contact", &s.servers.contact, "contact", "S", "",
+         "say so when a server has not replied for so many seconds, 0 = never"},
+        {"hedge", &s.servers.hedge, "hedge", "P", "",
+         "copy requests slower than this quantile of the recent ones to a second endpoint, such as 0.95"}}},
+      {"journal",
+       {{"journal_file", &s.journal.file, "journal", "FILE", "",
+         "file that keeps the responses, shared with other runs (journal.sqlite in the run's folder)"},
+        {"journal", &s.journal.keep, "no-journal", "", "", "without a journal a run that was stopped starts over"},
+        {"batch_file", &s.journal.batch_file, "", "FILE", "",
+         "file for the requests to models called \"batch\", which are answered later"},
+        {"replay", &s.journal.replay, "replay", "", "", "answer from the journal alone"}}},
+      {"execution",
+       {{"in_flight", &s.execution.in_flight, "in-flight", "N", "", "outstanding requests, or the largest batch"},
+        {"open_questions", &s.execution.open_questions, "open-questions", "N", "",
+         "trees that grow at once, 0 = 4 times --in-flight"}}},
+      {"output",
+       {{"out", &s.output.folder, "out", "DIR", "",
+         "folder of the run; run again with the same options, it goes on where it was stopped"},
+        {"overwrite", &s.output.overwrite, "overwrite", "", "",
+         "start over where options, inputs or seed have changed; keeps the journal"}}}};
+}
+
+/// The present value of a setting as JSON. Lists are shown as they begin, empty.
+inline std::string setting_json(const Setting& setting) {
+  std::string out;
+  JsonWriter json(out);
+  std::visit(
+      [&](const auto* field) {
+        using T = std::decay_t<decltype(*field)>;
+        if constexpr (std::is_same_v<T, std::string> || std::is_arithmetic_v<T>) json.value(*field);
+        else json.begin_array().end_array();
+      },
+      setting.field);
+  return out;
+}
+
+/// Throws std::invalid_argument that names the first setting with a value that is not allowed.
+inline void check_choices(Settings settings) {
+  for (const SettingGroup& group : settings_table(settings))
+    for (const Setting& setting : group.settings) {
+      if (setting.choices.empty()) continue;
+      const std::string& chosen = *std::get<std::string*>(setting.field);
+      const bool none = chosen.empty() && setting.name == "preset";
+      if (!none && std::find(setting.choices.begin(), setting.choices.end(), chosen) == setting.choices.end())
+        bad_option(setting.name, chosen, fmt::format("{}", fmt::join(setting.choices, ", ")));
+    }
+}
+
+}  // namespace espalier::run::detail

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <espalier/search/detail/place.hpp>
+#include <espalier/search/mcts_options.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <ranges>
+
+namespace espalier::detail {
+
+/// A child and its place among the siblings.
+struct Sibling {
+  NodeId node = no_node;
+  std::uint64_t ordinal = 0;
+};
+
+inline Place below(const Place& place, const Sibling& child) {
+  return {child.node, place.seed.child(child.ordinal), place.depth + 1};
+}
+
+/// The child with the highest score, the oldest of equals. no_node if all are pruned or solved.
+template <class Tree, class Score>
+Sibling best_by(const Tree& tree, NodeId parent, Score score) {
+  Sibling best;
+  double best_score = 0;
+  std::uint64_t ordinal = 0;
+  for (NodeId child = tree[parent].first_child; child != no_node; child = tree[child].next_sibling, ++ordinal) {
+    const auto& node = tree[child];
+    if (node.status == Status::pruned || node.solved) continue;
+    const double s = score(child);
+    if (best.node != no_node && !(s > best_score)) continue;
+    best = {child, ordinal};
+    best_score = s;
+  }
+  return best;
+}
+/// The child that a policy selects.
+template <class Select, class Tree>
+Sibling best_child(const Select& select, const Tree& tree, NodeId parent) {
+  constexpr bool sees_siblings = requires { select.at(tree, parent); };
+  if constexpr (requires { select.at(tree[parent]); }) {
+    bool alone = !sees_siblings;
+    if constexpr (requires { select.alone(tree[parent]); }) alone = select.alone(tree[parent]);
+    if (alone)
+      return best_by(tree, parent,
+                     [&tree, score = select.at(tree[parent])](NodeId child) { return score(tree[child]); });
+  }
+  if constexpr (sees_siblings) return best_by(tree, parent, select.at(tree, parent));
+  else return best_by(tree, parent, [&](NodeId child) { return select(tree[parent], tree[child]); });
+}
+
+/// Counts a choice among two or more children that are all visited, and whether it followed the highest mean.
+template <class Tree>
+void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
+  const auto mean = [&](NodeId id) { return utility(tree[id].total) / (tree[id].visits + tree[id].pending); };
+  std::size_t others = 0;
+  bool explored = false;
+  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
+    if (tree[id].status == Status::pruned || tree[id].solved || id == chosen) continue;
+    if (tree[id].visits + tree[id].pending == 0) return;
+    ++others;
+    explored = explored || mean(id) > mean(chosen);
+  }
+  if (others == 0 || tree[chosen].visits + tree[chosen].pending == 0) return;
+  ++tree.choices;
+  tree.explored += explored;
+}
+
+/// True if a node that may grow must grow before a simulation passes it.
+template <class Value>
+bool grows_first(const MctsOptions& options, const Node<Value>& node) {
+  if (options.widen_k == 0) return true;
+  const double visits = node.visits + node.pending;
+  return node.drawn < std::max(1.0, std::floor(options.widen_k * std::pow(visits, options.widen_alpha)));
+}
+
+/// Marks a node that cannot grow as terminal.
+template <class Env, class Tree>
+void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& place) {
+  auto& node = tree[place.node];
+  if (node.status != Status::open || node.drawn > 0) return;
+  if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node))))
+    node.status = Status::terminal;
+}
+
+/// True if a node must get its own value before anything below it, and no simulation is fetching that.
+template <class Tree>
+bool value_first(const MctsOptions& options, const Tree& tree, const Place& place) {
+  using Values = MctsOptions::Values;
+  const auto& node = tree[place.node];
+  const bool own = options.values == Values::leaf || (options.values == Values::each && node.parent != no_node);
+  return own && !node.evaluated && node.pending == 0 && node.status != Status::growing;
+}
+
+/// Follows the policy to a node that may grow, must be valued or has no child to select, and marks terminal nodes on
+/// the way. Counts choices if `noted`.
+template <bool noted, class Select, class Env, class Tree>
+Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& tree, Place place) {
+  for (;;) {
+    settle_kind(options, env, tree, place);
+    const auto& node = tree[place.node];
+    if (node.status == Status::growing || node.first_child == no_node) return place;
+    if (value_first(options, tree, place)) return place;
+    if (node.status == Status::open && grows_first(options, node)) return place;
+    const Sibling child = best_child(select, tree, place.node);
+    if (child.node == no_node) return place;
+    if constexpr (noted) note_choice(tree, place.node, child.node);
+    place = below(place, child);
+  }
+}
+
+/// True if a node has children that are not pruned and all of those are solved.
+template <class Tree>
+bool children_solved(const Tree& tree, NodeId parent) {
+  bool living = false;
+  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
+    if (tree[id].status == Status::pruned) continue;
+    if (!tree[id].solved) return false;
+    living = true;
+  }
+  return living;
+}
+template <class Tree>
+bool has_living_child(const Tree& tree, NodeId parent) {
+  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
+    if (tree[id].status != Status::pruned) return true;
+  return false;
+}
+
+/// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
+/// solved or it has none and has its value.
+template <class Tree>
+void mark_solved(Tree& tree, NodeId id) {
+  for (; id != no_node; id = tree[id].parent) {
+    auto& node = tree[id];
+    if (node.status == Status::pruned) continue;
+    if (node.status == Status::open || node.status == Status::growing) return;
+    if (!children_solved(tree, id) && (has_living_child(tree, id) || !node.evaluated)) return;
+    node.solved = true;
+  }
+}
+
+}  // namespace espalier::detail

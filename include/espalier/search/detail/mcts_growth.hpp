@@ -1,0 +1,117 @@
+#pragma once
+
+#include <espalier/search/detail/mcts_descent.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace espalier::detail {
+
+/// The number of samples that a node with these kinds draws in total.
+template <class Kinds>
+std::uint32_t samples_of(const MctsOptions& options, const Kinds& kinds) {
+  return static_cast<std::uint32_t>(std::ranges::distance(kinds)) * options.width;
+}
+
+/// Says which of the children that a simulation adds it values. It is asked about each of them in their order.
+class Valued {
+  using Values = MctsOptions::Values;
+
+ public:
+  explicit Valued(const MctsOptions& options) : values_(options.values) {}
+  template <class Proposal>
+  bool operator()(const Proposal& proposal) {
+    if (proposal.closed != Reason::none) return false;
+    if (first_) return values_ == Values::all || (values_ == Values::alike && proposal.kind == *first_);
+    first_ = proposal.kind;
+    return true;
+  }
+
+ private:
+  Values values_;
+  std::optional<Kind> first_{};
+};
+
+/// Calls draw(kind, n, context) for the next samples of a node that may grow. Counts them as drawn, and marks the node
+/// as expanded if no more will follow.
+template <class Env, class Tree, class Draw>
+void for_each_ask(const MctsOptions& options, Env& env, Tree& tree, const Place& place, Ledger* ledger, Draw draw) {
+  const auto kinds = env.kinds(tree.state(place.node));
+  const std::uint32_t drawn = tree[place.node].drawn;
+  const bool all = options.expand == MctsOptions::Expand::all;
+  const std::uint32_t total = samples_of(options, kinds), each = options.width;
+  const std::uint32_t after = all ? total : drawn + 1;
+  tree[place.node].drawn = static_cast<std::uint16_t>(std::min<std::uint32_t>(after, 65535));
+  tree[place.node].status = after >= total ? Status::expanded : Status::open;
+  const bool in_turn = options.widen_k > 0;
+  std::uint32_t grafted = drawn;  // samples already there, which with `all` belong to the first kind
+  const std::uint32_t next = in_turn ? drawn % (total / each) : drawn / each,
+                      sample = in_turn ? drawn / (total / each) : drawn % each;
+  std::uint32_t position = 0;
+  for (const Kind kind : kinds) {
+    if (all) {
+      const std::uint32_t have = std::min(std::exchange(grafted, 0), each);
+      if (have < each) draw(kind, each - have, Context(place.seed, have, ledger));
+    } else if (position++ == next) draw(kind, 1u, Context(place.seed, sample, ledger));
+  }
+}
+
+/// The child that equals a proposal. If there is none, no_node with the ordinal that a new child would have.
+template <class Tree, class Proposal>
+Sibling find(const Tree& tree, NodeId parent, const Proposal& proposal) {
+  Sibling found;
+  for (NodeId child = tree[parent].first_child; child != no_node; child = tree[child].next_sibling, ++found.ordinal)
+    if (proposal.closed == Reason::none && !closed_at_birth(tree[child]) && tree[child].kind == proposal.kind &&
+        tree.action(child) == proposal.action) {
+      found.node = child;
+      break;
+    }
+  return found;
+}
+
+/// Adds a child for a proposal. `weight` is its share among the siblings.
+template <class Tree, class Proposal>
+NodeId add(const Prior& prior, Tree& tree, NodeId parent, Proposal&& proposal, float weight,
+           typename Tree::State state) {
+  const float logprob = proposal.logprob;
+  const std::uint32_t tokens = proposal.tokens;
+  const NodeId id = tree.add(parent, std::forward<Proposal>(proposal).action, std::move(state), proposal.kind, weight);
+  if (proposal.closed != Reason::none) tree.prune(id, proposal.closed);
+  else prior.note(tree, id, logprob, tokens);
+  return id;
+}
+
+/// Adds the steps of a node's rollouts as nodes without visits. They count as samples of the first kind, which rollouts
+/// draw. A node that has grown in the meantime keeps its own children.
+template <class Env, class Tree, class Paths>
+void graft(const MctsOptions& options, Env& env, Tree& tree, const Place& from, Paths& paths) {
+  if (tree[from.node].status != Status::open || tree[from.node].drawn > 0) return;
+  std::vector<NodeId> grown;
+  for (auto& path : paths) {
+    Place place = from;
+    for (auto& [proposal, state] : path) {
+      if (place.depth >= options.max_depth) break;
+      const auto kinds = env.kinds(tree.state(place.node));
+      const std::uint32_t total = samples_of(options, kinds);
+      if (options.widen_k > 0 && total > options.width)
+        bad_option("widen_k", options.widen_k, "0 where rollouts of one kind of several are grafted");
+      auto& parent = tree[place.node];
+      if (parent.drawn == 0) grown.push_back(place.node);
+      parent.drawn = static_cast<std::uint16_t>(std::min<std::uint32_t>(parent.drawn + 1, options.width));
+      if (parent.drawn >= total) parent.status = Status::expanded;
+      const float weight = options.prior.weight(proposal, options.prior.as_proposed() ? 1 : total);
+      const bool read = proposal.closed == Reason::none;
+      Sibling child = find(tree, place.node, proposal);
+      if (child.node != no_node) tree[child.node].prior += weight;
+      else child.node = add(options.prior, tree, place.node, std::move(proposal), weight, std::move(state));
+      if (!read) break;
+      place = below(place, child);
+    }
+  }
+  for (const NodeId node : grown) options.prior.share(tree, node);
+}
+
+}  // namespace espalier::detail
