@@ -1,4 +1,4 @@
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>

@@ -116,9 +116,9 @@ class AirRagFace final : public RagMethod {
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
     gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
     if (!options_.blend) return;
-    blend_.push_back({baselines::detail::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
-    blend_.push_back({baselines::detail::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
-    blend_.push_back({baselines::detail::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
+    blend_.push_back({baselines::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
+    blend_.push_back({baselines::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
+    blend_.push_back({baselines::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
   }
 
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
@@ -151,7 +151,7 @@ class AirRagFace final : public RagMethod {
   bool q_div_ = false;
   double good_ = 0.5;
   std::unique_ptr<AirRag> gold_, label_free_;
-  std::vector<std::pair<baselines::detail::Baseline, rag::Environment>> blend_;
+  std::vector<std::pair<baselines::Baseline, rag::Environment>> blend_;
 };
 
 inline const Registered<AirRagFace> airrag("airrag", AirRagFace::Variant::full);

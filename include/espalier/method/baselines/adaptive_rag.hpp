@@ -37,9 +37,13 @@ Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   }
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline adaptive_rag() {
-  return {"adaptive-rag", adaptive_rag_prompts, run_adaptive_rag, {.rounds = 5, .documents = 6}};
+  return {"adaptive-rag", detail::adaptive_rag_prompts, detail::run_adaptive_rag, {.rounds = 5, .documents = 6}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Auto-RAG (Yu et al. 2024): the model plans and searches in a dialogue. Passages it has seen are not shown again.
 /// When its searches are used up, it writes passages itself. The published results need trained weights.
@@ -61,9 +61,14 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline auto_rag() {
-  return {"auto-rag", auto_rag_prompts, run_auto_rag, {.rounds = 10, .documents = 2}, false, {.max_tokens = 200}};
+  return {"auto-rag", detail::auto_rag_prompts, detail::run_auto_rag, {.rounds = 10, .documents = 2},
+          false,      {.max_tokens = 200}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

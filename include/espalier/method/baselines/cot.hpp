@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
 namespace espalier::method::baselines::detail {
@@ -20,9 +20,13 @@ Task<void> run_cot(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline cot() {
-  return {"cot", cot_prompts, run_cot};
+  return {"cot", detail::cot_prompts, detail::run_cot};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

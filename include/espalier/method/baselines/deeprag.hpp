@@ -36,9 +36,14 @@ Task<void> run_deeprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline deeprag() {
-  return {"deeprag", deeprag_prompts, run_deeprag, {.rounds = 6, .documents = 3}, false, {}, as_follow_ups};
+  return {"deeprag", detail::deeprag_prompts, detail::run_deeprag, {.rounds = 6, .documents = 3}, false,
+          {},        detail::as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

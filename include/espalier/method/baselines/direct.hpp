@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
 namespace espalier::method::baselines::detail {
@@ -17,9 +17,13 @@ Task<void> run_direct(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline direct() {
-  return {"direct", direct_prompts, run_direct};
+  return {"direct", detail::direct_prompts, detail::run_direct};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

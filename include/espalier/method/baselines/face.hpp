@@ -46,7 +46,7 @@ namespace detail {
 /// A baseline as a run sees it. It grows the same path for `expand` and for `answer`.
 class BaselineFace final : public RagMethod {
  public:
-  explicit BaselineFace(baselines::detail::Baseline baseline)
+  explicit BaselineFace(baselines::Baseline baseline)
       : RagMethod(baseline.prompts(), examples_of(baseline)),
         baseline_(std::move(baseline)),
         options_(baseline_.defaults) {
@@ -77,7 +77,7 @@ class BaselineFace final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
-  static Examples examples_of(const baselines::detail::Baseline& baseline) {
+  static Examples examples_of(const baselines::Baseline& baseline) {
     return baselines::detail::examples(*baseline.prompts().protocol(), baseline.examples);
   }
   [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
@@ -91,13 +91,13 @@ class BaselineFace final : public RagMethod {
     co_return std::move(path).tree();
   }
 
-  baselines::detail::Baseline baseline_;
-  baselines::detail::BaselineOptions options_;
+  baselines::Baseline baseline_;
+  baselines::BaselineOptions options_;
   std::optional<rag::Environment> loop_;
 };
 
 inline const bool baselines_registered = [] {
-  for (const baselines::detail::Baseline& one : baselines::detail::all()) Registered<BaselineFace>(one.name, one);
+  for (const baselines::Baseline& one : baselines::detail::all()) Registered<BaselineFace>(one.name, one);
   return true;
 }();
 

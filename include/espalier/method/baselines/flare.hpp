@@ -81,13 +81,21 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
-  return {"flare",      flare_prompts,
-          run_flare,    options,
-          true,         {},
-          as_sentences, "a sentence with a token of less probability is searched for and written again"};
+  return {"flare",
+          detail::flare_prompts,
+          detail::run_flare,
+          options,
+          true,
+          {},
+          detail::as_sentences,
+          "a sentence with a token of less probability is searched for and written again"};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

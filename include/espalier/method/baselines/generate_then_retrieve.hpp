@@ -20,9 +20,16 @@ Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline generate_then_retrieve() {
-  return {"generate-then-retrieve", generate_then_retrieve_prompts, run_generate_then_retrieve, {.documents = 3}};
+  return {"generate-then-retrieve",
+          detail::generate_then_retrieve_prompts,
+          detail::run_generate_then_retrieve,
+          {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

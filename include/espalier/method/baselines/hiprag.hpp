@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
 /// two replies. The published results need trained weights.
@@ -43,9 +43,14 @@ Task<void> run_hiprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline hiprag() {
-  return {"hiprag", hiprag_prompts, run_hiprag, {.rounds = 10, .documents = 3}, false, {.max_tokens = 1024}};
+  return {"hiprag", detail::hiprag_prompts, detail::run_hiprag, {.rounds = 10, .documents = 3},
+          false,    {.max_tokens = 1024}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/method/baselines/baseline.hpp>
 #include <espalier/method/baselines/detail/sentences.hpp>
-#include <espalier/method/detail/baseline.hpp>
 
 /// IRCoT (Trivedi et al. 2023): a chain of thought with one sentence per call. Each sentence is the next query, and the
 /// prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
@@ -50,9 +50,14 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline ircot() {
-  return {"ircot", ircot_prompts, run_ircot, {.rounds = 5, .documents = 6}, false, {}, as_sentences};
+  return {"ircot", detail::ircot_prompts, detail::run_ircot, {.rounds = 5, .documents = 6}, false,
+          {},      detail::as_sentences};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -20,9 +20,13 @@ Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline iter_retgen() {
-  return {"iter-retgen", standard_rag_prompts, run_iter_retgen, {.rounds = 3, .documents = 3}};
+  return {"iter-retgen", detail::standard_rag_prompts, detail::run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 #include <sstream>
 
@@ -43,9 +43,13 @@ Task<void> run_iterative(Path* path, BaselineOptions options) {
   co_await path->ask("combine");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline iterative() {
-  return {"iterative", iterative_prompts, run_iterative, {.rounds = 5, .documents = 3}};
+  return {"iterative", detail::iterative_prompts, detail::run_iterative, {.rounds = 5, .documents = 3}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -13,9 +13,14 @@ Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await run_self_ask(path, options);
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline iterdrag() {
-  return {"iterdrag", self_ask_prompts, run_iterdrag, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
+  return {"iterdrag", detail::self_ask_prompts, detail::run_iterdrag, {.rounds = 5, .documents = 3}, false,
+          {},         detail::as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Judge-then-retrieve: one call says whether documents are needed, and the answer is given with or without them.
 namespace espalier::method::baselines::detail {
@@ -40,9 +40,14 @@ Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline judge_then_retrieve() {
-  return {"judge-then-retrieve", judge_then_retrieve_prompts, run_judge_then_retrieve, {.documents = 3}};
+  return {
+      "judge-then-retrieve", detail::judge_then_retrieve_prompts, detail::run_judge_then_retrieve, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

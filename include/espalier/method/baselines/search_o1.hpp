@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Search-o1 (Li et al. 2025): a reasoning model that may search while it thinks. A separate call (Reason-in-Documents)
 /// condenses what was found before it enters the reasoning. RAgent, the plain agent of the same paper, shows the
@@ -87,15 +87,19 @@ Task<void> run_ragent(Path* path, BaselineOptions options) {
 
 inline Sampling search_o1_sampling() { return {.temperature = 0.7, .top_p = 0.8, .top_k = 20}; }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline search_o1() {
   const BaselineOptions options{.rounds = 10, .documents = 10};
-  return {"search-o1", search_o1_prompts, run_search_o1, options, false, search_o1_sampling()};
+  return {"search-o1", detail::search_o1_prompts, detail::run_search_o1, options, false, detail::search_o1_sampling()};
 }
 template <class = void>
 Baseline ragent() {
   const BaselineOptions options{.rounds = 5, .documents = 10};
-  return {"ragent", ragent_prompts, run_ragent, options, false, search_o1_sampling()};
+  return {"ragent", detail::ragent_prompts, detail::run_ragent, options, false, detail::search_o1_sampling()};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer in one prompt. After the
 /// last turn comes one more reply, whose search is not executed. The published results need trained weights.
@@ -63,13 +63,17 @@ Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uin
   const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
   return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
 }
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline search_r1() {
-  return search_r1_agent("search-r1", search_r1_prompts, 4);
+  return detail::search_r1_agent("search-r1", detail::search_r1_prompts, 4);
 }
 template <class = void>
 Baseline ikea() {
-  return search_r1_agent("ikea", ikea_prompts, 3);
+  return detail::search_r1_agent("ikea", detail::ikea_prompts, 3);
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

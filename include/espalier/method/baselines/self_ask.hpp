@@ -30,9 +30,14 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline self_ask() {
-  return {"self-ask", self_ask_prompts, run_self_ask, {.rounds = 5, .documents = 3}, false, {}, as_follow_ups};
+  return {"self-ask", detail::self_ask_prompts, detail::run_self_ask, {.rounds = 5, .documents = 3}, false,
+          {},         detail::as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

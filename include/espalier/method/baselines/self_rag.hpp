@@ -69,10 +69,20 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline self_rag() {
-  return {"self-rag", self_rag_prompts,    run_self_rag, {.documents = 3, .threshold = 0.2},
-          true,       {.max_tokens = 100}, nullptr,      "probability of a needed search above which it searches"};
+  return {"self-rag",
+          detail::self_rag_prompts,
+          detail::run_self_rag,
+          {.documents = 3, .threshold = 0.2},
+          true,
+          {.max_tokens = 100},
+          nullptr,
+          "probability of a needed search above which it searches"};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 /// Standard RAG: one search with the question, then one call that sees what was found.
 namespace espalier::method::baselines::detail {
@@ -20,9 +20,13 @@ Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
+}  // namespace espalier::method::baselines::detail
+
+namespace espalier::method::baselines {
+
 template <class = void>
 Baseline standard_rag() {
-  return {"standard-rag", standard_rag_prompts, run_standard_rag, {.documents = 3}};
+  return {"standard-rag", detail::standard_rag_prompts, detail::run_standard_rag, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines::detail
+}  // namespace espalier::method::baselines

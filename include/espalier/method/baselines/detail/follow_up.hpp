@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/baseline.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
 namespace espalier::method::baselines::detail {
 

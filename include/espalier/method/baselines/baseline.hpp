@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace espalier::method::baselines::detail {
+namespace espalier::method::baselines {
 
 /// Options of a baseline. Each baseline uses some of them.
 struct BaselineOptions {
@@ -27,11 +27,15 @@ struct Baseline {
   rag::PromptSet (*prompts)();
   Task<void> (*run)(Path* path, BaselineOptions options);
   BaselineOptions defaults = BaselineOptions();
-  bool logprobs = false;           ///< asks for log-probabilities
-  Sampling sampling = {};          ///< as published, greedy where nothing is said
-  Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
-  std::string threshold = "";      ///< what the threshold is
+  bool logprobs = false;                   ///< asks for log-probabilities
+  Sampling sampling = {};                  ///< as published, greedy where nothing is said
+  detail::Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
+  std::string threshold = "";              ///< what the threshold is
 };
+
+}  // namespace espalier::method::baselines
+
+namespace espalier::method::baselines::detail {
 
 /// A protocol and its texts.
 inline rag::PromptSet prompt_set(Protocol protocol, rag::PromptSet::Texts texts) {
