@@ -118,19 +118,19 @@ void bind_http(py::module_& m) {
       "of a request. `thinking`: on, off, or the most tokens of a thought. After `contact` seconds without a reply the "
       "logger 'espalier' warns; 0 = never.");
 
-  retriever.def(py::init([](std::string url, std::string name, const std::string& protocol, std::uint32_t rerank_depth,
+  retriever.def(py::init([](std::string url, std::string name, const std::string& api, std::uint32_t rerank_depth,
                             std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
                             double contact) -> HttpRetriever {
                   backend::HttpRetrieverOptions options;
                   options.url = std::move(url);
                   options.name = std::move(name);
-                  options.protocol = backend::detail::retrieval_protocol(protocol);
+                  options.api = backend::detail::retrieval_api(api);
                   options.rerank_depth = rerank_depth;
                   options.batch = batch;
                   options.http = http_options(in_flight, timeout, deadline, attempts);
                   return make<HttpRetriever, backend::HttpRetriever>(std::move(options), contact);
                 }),
-                py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("protocol") = "search-r1",
+                py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("api") = "search-r1",
                 py::arg("rerank_depth") = 100, py::arg("batch") = 16, in_flight_arg, timeout_arg, deadline_arg,
                 attempts_arg, contact_arg,
                 "`name` says what is searched, corpus and index; it is part of the journal's key.");

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Every part that needs the standard library alone: engines, policies, the RAG layer, the five methods, rewards,
+/// Every part that needs the standard library alone: engines, policies, RAG, the five methods, the baselines, rewards,
 /// answers, training data, and the simulated world. What needs a library is included one by one:
 /// <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for runs is
 /// <espalier/method/decex/face.hpp> and so on.

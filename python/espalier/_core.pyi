@@ -349,7 +349,7 @@ class HttpRetriever(Retriever):
         url: str,
         name: str = ...,
         *,
-        protocol: str = ...,
+        api: str = ...,
         rerank_depth: int = ...,
         batch: int = ...,
         in_flight: int = ...,

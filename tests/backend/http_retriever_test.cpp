@@ -125,7 +125,7 @@ TEST_CASE("Search-R1's reranking server is told both depths and its plain docume
     return Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"};
   });
   HttpRetrieverOptions chosen = options(server);
-  chosen.protocol = HttpRetrieverOptions::Protocol::rerank;
+  chosen.api = HttpRetrieverOptions::Api::rerank;
   chosen.rerank_depth = 20;
   HttpRetriever retriever(chosen);
   CHECK(test::ask(retriever, {Query("q", 3)})[0].value().at(0).text() == "x");
@@ -143,7 +143,7 @@ TEST_CASE("Pyserini's server is asked by GET, a query a request") {
   });
   HttpRetrieverOptions chosen = options(server);
   chosen.url = server.url("/v1/wiki/search?k1=0.9&b=0.4");
-  chosen.protocol = HttpRetrieverOptions::Protocol::pyserini;
+  chosen.api = HttpRetrieverOptions::Api::pyserini;
   chosen.http.max_in_flight = 1;
   HttpRetriever retriever(chosen);
   const auto outcomes = test::ask(retriever, {Query("who & when? \xC3\xA9", 3), Query("r", 3)});
@@ -164,7 +164,7 @@ TEST_CASE("Elasticsearch answers a batch of searches") {
   });
   HttpRetrieverOptions chosen = options(server);
   chosen.url = server.url("/wiki/_msearch");
-  chosen.protocol = HttpRetrieverOptions::Protocol::elasticsearch;
+  chosen.api = HttpRetrieverOptions::Api::elasticsearch;
   HttpRetriever retriever(chosen);
   const auto outcomes = test::ask(retriever, {Query("a\nb", 3), Query("c", 3)});
   same(outcomes[0].value().at(0), "e1", "T", "x", 7.5);

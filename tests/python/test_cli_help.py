@@ -66,7 +66,7 @@ def test_completion_knows_every_command(capsys, shell: str):
     script = capsys.readouterr().out
     for leaf in LEAVES.values():
         assert leaf.prog.rsplit(" ", 1)[1] in script
-    assert "retriever-protocol" in script
+    assert "retriever-api" in script
 
 
 def test_bash_completes_commands_options_choices_and_folders(capsys, tmp_path: Path):

@@ -187,8 +187,8 @@ def test_pyserini_is_asked_by_get() -> None:
         return {"candidates": [{"docid": "d1", "score": 2.5, "doc": {"contents": "T\nx"}}]}
 
     with server(reply) as url:
-        found = esp.HttpRetriever(f"{url}/v1/wiki/search", protocol="pyserini")([esp.Query("a b", 1)])[0]
+        found = esp.HttpRetriever(f"{url}/v1/wiki/search", api="pyserini")([esp.Query("a b", 1)])[0]
     assert found == [esp.Passage("d1", "T", "x", 2.5)]
     assert paths == ["/v1/wiki/search?query=a%20b&hits=1"]
-    with pytest.raises(ValueError, match="protocol"):
-        esp.HttpRetriever("http://127.0.0.1:1", protocol="gopher")
+    with pytest.raises(ValueError, match="api"):
+        esp.HttpRetriever("http://127.0.0.1:1", api="gopher")

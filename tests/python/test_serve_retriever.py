@@ -1,4 +1,4 @@
-"""`espalier serve retriever`: Search-R1's protocol, its limits, its end."""
+"""`espalier serve retriever`: Search-R1's interface, its limits, its end."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def check(test: Callable[[Client], Awaitable[None]], model: Any = lengths, **oth
     asyncio.run(run())
 
 
-def test_the_value_protocol():
+def test_the_value_servers():
     async def test(client: Client) -> None:
         status, reply, _ = await client.post("/value", {"texts": ["ab", "abc"]})
         assert (status, reply) == (200, {"plan": [0.2, 0.3], "search": [-0.2, -0.3]})

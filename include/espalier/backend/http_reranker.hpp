@@ -23,12 +23,13 @@ namespace espalier::backend {
 /// SGLang). Or a language model whose next token says whether a text fits, behind SGLang's /v1/score or vLLM's
 /// /generative_scoring.
 struct HttpRerankerOptions {
-  std::string url = "http://127.0.0.1:8000/rerank";  ///< its path decides the protocol. Without a path /rerank is added
-  std::string model = {};                            ///< the model's name at the server, not empty
-  std::string revision = {};                         ///< of the model's weights, for the fingerprint, "" = none
-  std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key. Unset or "" = no key
-  std::string api_key_file = {};                     ///< file with the key, takes precedence over api_key_env
-  std::vector<std::int64_t> label_token_ids = {};    ///< for a language model: the score is the share of the first
+  std::string url =
+      "http://127.0.0.1:8000/rerank";              ///< its path decides the interface. Without a path /rerank is added
+  std::string model = {};                          ///< the model's name at the server, not empty
+  std::string revision = {};                       ///< of the model's weights, for the fingerprint, "" = none
+  std::string api_key_env = "OPENAI_API_KEY";      ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                   ///< file with the key, takes precedence over api_key_env
+  std::vector<std::int64_t> label_token_ids = {};  ///< for a language model: the score is the share of the first
   HttpOptions http = {};
 };
 
@@ -119,7 +120,7 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
   }
 
   HttpRerankerOptions options_;
-  bool pairs_ = false;  ///< the protocol of /score
+  bool pairs_ = false;  ///< the interface /score
   detail::JsonReader json_;
   std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };

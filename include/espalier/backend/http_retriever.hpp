@@ -24,8 +24,8 @@ namespace espalier::backend {
 
 /// A retriever behind a server.
 struct HttpRetrieverOptions {
-  /// The protocol of a retrieval server. Replies are read in any of the known forms.
-  enum class Protocol : std::uint8_t {
+  /// The interface of a retrieval server. Replies are read in any of the known forms.
+  enum class Api : std::uint8_t {
     search_r1,     ///< POST {"queries", "topk", "return_scores"}: Search-R1, ProRAG, verl, DecoupleSearch
     rerank,        ///< the same with "topk_retrieval" and "topk_rerank": Search-R1's reranking server
     pyserini,      ///< GET ...?query=&hits=: Pyserini's and Anserini's REST server, /v1/INDEX/search
@@ -33,7 +33,7 @@ struct HttpRetrieverOptions {
   };
   std::string url = "http://127.0.0.1:8000/retrieve";  ///< without a path /retrieve is added
   std::string name = {};                               ///< of corpus and index, for the fingerprint, not empty
-  Protocol protocol = Protocol::search_r1;
+  Api api = Api::search_r1;
   std::uint32_t rerank_depth = 100;  ///< passages that the reranking server retrieves, at least as many as wanted, >= 1
   std::size_t batch = 16;            ///< largest number of queries in one message, >= 1
   HttpOptions http = {};
@@ -42,12 +42,12 @@ struct HttpRetrieverOptions {
 namespace detail {
 
 /// Throws std::invalid_argument for an unknown name.
-inline HttpRetrieverOptions::Protocol retrieval_protocol(const std::string& name) {
-  if (name == "search-r1") return HttpRetrieverOptions::Protocol::search_r1;
-  if (name == "rerank") return HttpRetrieverOptions::Protocol::rerank;
-  if (name == "pyserini") return HttpRetrieverOptions::Protocol::pyserini;
-  if (name == "elasticsearch") return HttpRetrieverOptions::Protocol::elasticsearch;
-  bad_option("protocol", name, "search-r1, rerank, pyserini, elasticsearch");
+inline HttpRetrieverOptions::Api retrieval_api(const std::string& name) {
+  if (name == "search-r1") return HttpRetrieverOptions::Api::search_r1;
+  if (name == "rerank") return HttpRetrieverOptions::Api::rerank;
+  if (name == "pyserini") return HttpRetrieverOptions::Api::pyserini;
+  if (name == "elasticsearch") return HttpRetrieverOptions::Api::elasticsearch;
+  bad_option("api", name, "search-r1, rerank, pyserini, elasticsearch");
 }
 
 }  // namespace detail
@@ -62,7 +62,7 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (options_.rerank_depth < 1) bad_option("rerank_depth", options_.rerank_depth, ">= 1");
     const detail::Url url(options_.url);
-    const bool added = options_.protocol == Protocol::search_r1 || options_.protocol == Protocol::rerank;
+    const bool added = options_.api == Api::search_r1 || options_.api == Api::rerank;
     const std::string path = url.path().size() > 1 || !added ? url.path() : "/retrieve";
     address_ = url.with_path(path).text();
     endpoint_ = std::make_shared<const detail::HttpEndpoint>(detail::Url(address_), "", options_.http);
@@ -70,26 +70,25 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
     hasher.add(std::string_view("http retriever")).add(options_.name);
-    if (options_.protocol == Protocol::rerank)
-      hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
+    if (options_.api == Api::rerank) hasher.add(std::string_view("rerank")).add(std::uint64_t(options_.rerank_depth));
     return hasher.finish();
   }
 
  private:
-  using Protocol = HttpRetrieverOptions::Protocol;
+  using Api = HttpRetrieverOptions::Api;
 
   [[nodiscard]] bool joins(std::span<const Query> group, const Query& next) const override {
-    return options_.protocol != Protocol::pyserini && group.size() < options_.batch && group.front().k == next.k;
+    return options_.api != Api::pyserini && group.size() < options_.batch && group.front().k == next.k;
   }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Query> group, std::string& body) override {
     const Query& first = group.front();
-    if (options_.protocol == Protocol::pyserini) {
+    if (options_.api == Api::pyserini) {
       const std::string parameters = "query=" + percent_encoded(first.text) + "&hits=" + std::to_string(first.k);
       const bool more = address_.find('?') != std::string::npos;
       return std::make_shared<const detail::HttpEndpoint>(detail::Url(address_ + (more ? "&" : "?") + parameters), "",
                                                           options_.http);
     }
-    if (options_.protocol == Protocol::elasticsearch) {
+    if (options_.api == Api::elasticsearch) {
       for (const Query& query : group) {
         body += "{}\n";
         JsonWriter json(body);  // a line each
@@ -110,7 +109,7 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
     json.begin_object().key("queries").begin_array();
     for (const Query& query : group) json.value(query.text);
     json.end_array().field("topk", first.k).field("return_scores", true);
-    if (options_.protocol == Protocol::rerank)
+    if (options_.api == Api::rerank)
       json.field("topk_retrieval", std::max(first.k, options_.rerank_depth)).field("topk_rerank", first.k);
     else if (group.size() == 1) json.field("query", first.text).field("top_k", first.k);
     json.end_object();

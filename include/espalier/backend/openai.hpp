@@ -27,7 +27,7 @@
 
 namespace espalier::backend {
 
-/// Options of a language model behind a server with OpenAI's or Ollama's protocol.
+/// Options of a language model behind a server with OpenAI's or Ollama's interface.
 struct OpenAiOptions {
   std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /chat/completions
   std::vector<detail::Replica> replicas = {};    ///< more servers with the same model

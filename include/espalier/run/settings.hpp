@@ -50,7 +50,7 @@ struct Settings {
     std::string source = "bm25";
     std::string corpus, index;
     std::string name = "default";
-    std::string protocol = "search-r1";
+    std::string api = "search-r1";
     std::string reranker, reranker_name;
     std::uint32_t rerank_depth = 50;
   };

@@ -38,9 +38,9 @@ own = "serve_"  # how the names of a server's own options begin
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="serve_what", metavar="WHAT", required=True)
-    retriever = add_command(kinds, "retriever", "Serve passages by Search-R1's protocol: POST /retrieve.", RETRIEVER)
+    retriever = add_command(kinds, "retriever", "Serve passages by Search-R1's interface: POST /retrieve.", RETRIEVER)
     answers = add_command(
-        kinds, "answers", "Serve a method's answers by OpenAI's protocol: POST /v1/chat/completions.", ANSWERS
+        kinds, "answers", "Serve a method's answers by OpenAI's interface: POST /v1/chat/completions.", ANSWERS
     )
     values = add_command(
         kinds, "values", "Serve a trained value model (POST /value) or process reward model (POST /classify).", VALUES

@@ -35,7 +35,7 @@ PROMPTS = (
     "endpoints",
     *MODEL,
 )
-RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_protocol", *ENCODER, *CONNECTION)
+RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_api", *ENCODER, *CONNECTION)
 RERANKER = ("reranker", "reranker_name", "rerank_depth")
 VALUES = ("value_server", "value_name", "value_head", *ENCODER, *CONNECTION)
 
@@ -169,7 +169,7 @@ def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     own = taken(settings, RETRIEVER)
     what = "the retrieval server" if "://" in retriever else retriever
-    advice = "are address, --retriever-protocol, the encoder and the files of the index right?"
+    advice = "are address, --retriever-api, the encoder and the files of the index right?"
     finding, trial = tried("retriever", what, advice, "standard-rag", own, None)
     yield finding
     if trial is not None and settings.get("reranker"):

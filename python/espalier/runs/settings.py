@@ -48,7 +48,7 @@ class RunSettings(TypedDict, total=False):
     - retriever: bm25, dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL
       (bm25).
     - retriever_name: what a retrieval server searches; part of the journal's keys (default).
-    - retriever_protocol: which interface the retrieval server has (search-r1).
+    - retriever_api: which interface the retrieval server has (search-r1).
     - reranker: URL of a reranker, /rerank or /score, for what was retrieved.
     - reranker_name: its model's name at the server.
     - rerank_depth: passages that the reranker sees (50).
@@ -118,7 +118,7 @@ class RunSettings(TypedDict, total=False):
     index: str | os.PathLike[str] | None
     retriever: str | RetrieverLike | None
     retriever_name: str | None
-    retriever_protocol: Literal["search-r1", "rerank", "pyserini", "elasticsearch"] | None
+    retriever_api: Literal["search-r1", "rerank", "pyserini", "elasticsearch"] | None
     reranker: str | None
     reranker_name: str | None
     rerank_depth: int | None

@@ -1,4 +1,4 @@
-"""A retriever behind Search-R1's protocol."""
+"""A retriever behind Search-R1's interface."""
 
 from __future__ import annotations
 

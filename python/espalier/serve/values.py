@@ -1,4 +1,4 @@
-"""A value model or a process reward model behind the value protocol: POST /value and POST /classify."""
+"""A value model or a process reward model behind the value interface: POST /value and POST /classify."""
 
 from __future__ import annotations
 

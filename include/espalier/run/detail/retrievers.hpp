@@ -107,7 +107,7 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
   backend::HttpRetrieverOptions options;
   options.url = settings.retriever.source;
   options.name = settings.retriever.name;
-  options.protocol = backend::detail::retrieval_protocol(settings.retriever.protocol);
+  options.api = backend::detail::retrieval_api(settings.retriever.api);
   options.http = http_options(settings);
   auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
   const Hash fingerprint = service->fingerprint();
