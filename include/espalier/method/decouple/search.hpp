@@ -85,7 +85,7 @@ class DecoupleRag {
 /// the one with the highest plan value gets the annotation "selected".
 class DecoupleRagBeam {
  public:
-  DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, ValueSource source = nullptr)
+  DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, const ValueSource& source = nullptr)
       : environment_(loop, true, detail::checked(options).max_depth),
         engine_({.levels = {{DecoupleRagEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
                             {DecoupleRagEnvironment::query,
@@ -94,8 +94,9 @@ class DecoupleRagBeam {
                               .oversample = options.oversample,
                               .diversity = options.diversity}}},
                  .max_depth = 2 * options.max_depth + 1,
-                 .budget = detail::showing_rag_trees(options.budget)},
-                DecoupleRagValue(options, false, std::move(source)), Rank(), Text()) {}
+                 .budget = detail::showing_rag_trees(options.budget).keeping(1),  // for the forced answer
+                 .value_calls = options.values == DecoupleRagOptions::Values::judge && !source},
+                DecoupleRagValue(options, false, source), Rank(), Text()) {}
 
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
