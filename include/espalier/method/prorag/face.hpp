@@ -118,7 +118,7 @@ class ProRagFace final : public RagMethod {
     const bool guided = guide_.guide != ProGuideOptions::Guide::none;
     if (purpose == "step") return answering ? guided : options_.grow != Grow::none;
     if (purpose == "rollout") return answering ? !guided : options_.grow == Grow::search;
-    if (purpose == "forced_answer") return answering && options_.force_answer;
+    if (purpose == "forced_answer") return answering && (options_.force_answer || budget().limited());
     if (answering) return guided && purpose == "process_reward";
     if (purpose == "judge") return annotate_ == Annotate::judge || annotate_ == Annotate::both;
     if (purpose == "process_reward") return annotate_ == Annotate::prm || annotate_ == Annotate::both;
