@@ -135,7 +135,7 @@ class AirRagFace final : public RagMethod {
     for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
       const auto& [other, loop] = self->blend_[i];
       const std::uint64_t own_seed = Seed(seed).child(i).value();
-      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began));
+      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began), tree.ledger.densest);
       co_await other.run(&path, other.defaults);
       join(tree, std::move(path).tree());
     }
