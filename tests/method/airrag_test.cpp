@@ -415,6 +415,13 @@ TEST_CASE("L_max is a ceiling, because prompts are measured before they are aske
     }
 }
 
+TEST_CASE("agreement is no reward of a tree whose simulations have one end") {
+  CHECK_THROWS_WITH_AS(
+      grow(full, {{"reward", "agreement"}}, script()),
+      "option 'reward' is agreement, allowed: f1, em, acc: a simulation has one end, which agrees with itself",
+      std::invalid_argument);
+}
+
 TEST_CASE("L_max holds before the first reply, where no prompt was measured") {
   for (const auto variant : {full, lite, blender})
     for (const char* rollouts : {"1", "20"}) {

@@ -69,6 +69,8 @@ class AirRagFace final : public RagMethod {
   void check() const override {
     RagMethod::check();
     checked(options_);
+    if (reward_ == Reward::agreement)
+      bad_option("reward", "agreement", "f1, em, acc: a simulation has one end, which agrees with itself");
     if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
   }
 
