@@ -70,7 +70,8 @@ def test_exact_p_values_are_right_to_the_last_digit(size: int):
     whole = [(-1) ** i * (1 + (i * i + 3 * size) % 7) for i in range(size)]
     observed = abs(sum(whole))
     reached = sum(
-        abs(sum(s * w for s, w in zip(signs, whole))) >= observed for signs in itertools.product((1, -1), repeat=size)
+        abs(sum(s * w for s, w in zip(signs, whole, strict=True))) >= observed
+        for signs in itertools.product((1, -1), repeat=size)
     )
     assert statistics.sign_flip_p([w / 3 for w in whole]) == pytest.approx(reached / 2**size, rel=0, abs=2e-16)
 
