@@ -304,7 +304,7 @@ TEST_CASE("Blender keeps one budget; what it cannot ask it compares by words") {
   CHECK(some.ledger.total().completions == 8);  // AirRAG and standard RAG
   CHECK(output::best_answer(some)->text == "Paris");
   const rag::Tree none = grow(blender, {{"l_max", "1"}}, script());
-  CHECK(none.ledger.total().prompt_tokens == 30);  // the first actions, and the answer that no budget takes away
+  CHECK(none.ledger.total().prompt_tokens == 10);  // the answer that no budget takes away
   CHECK(grow(full, {{"max_calls", "7"}}, script()).ending == SearchFacts::Ending::done);
 }
 
@@ -413,6 +413,44 @@ TEST_CASE("L_max is a ceiling, because prompts are measured before they are aske
       CHECK(output::best_answer(tree));
       if (l_max == 600) CHECK(costs.retrievals > 0);
     }
+}
+
+TEST_CASE("agreement is no reward of a tree whose simulations have one end") {
+  CHECK_THROWS_WITH_AS(
+      grow(full, {{"reward", "agreement"}}, script()),
+      "option 'reward' is agreement, allowed: f1, em, acc: a simulation has one end, which agrees with itself",
+      std::invalid_argument);
+}
+
+TEST_CASE("L_max holds before the first reply, where no prompt was measured") {
+  for (const auto variant : {full, lite, blender})
+    for (const char* rollouts : {"1", "20"}) {
+      const rag::Tree tree = grow(variant, {{"rollouts", rollouts}, {"l_max", "40"}}, script());
+      CHECK(tree.ledger.total().prompt_tokens <= 40);
+      CHECK(output::best_answer(tree));
+    }
+}
+
+TEST_CASE("L_max holds over generated questions") {
+  const sim::World world({.passages = 60, .questions = 12, .seed = 3});
+  std::vector<Passage> passages;
+  for (std::size_t i = 0; i < world.size(); ++i) passages.push_back(world.passage(i));
+  const backend::Bm25 index(passages);
+  for (const auto& [variant, l_max] : {std::pair(full, 1000U), {lite, 1000U}, {blender, 4000U}}) {
+    method::detail::AirRagFace method(variant);
+    method.options().set("l_max", std::to_string(l_max));
+    Scheduler scheduler;
+    const method::Ports ports(scheduler.model(sim::Model(world.examples()), Scheduler::unlimited),
+                              scheduler.retriever(index));
+    method.prepare(ports, method.prompts());
+    for (const auto& example : world.examples()) {
+      const rag::Tree tree = scheduler.run(method.answer(rag::State(example.question), 7));
+      const Ledger::Costs costs = tree.ledger.total();
+      CAPTURE(costs.completions);
+      CHECK(costs.prompt_tokens <= l_max + l_max / 5);
+      CHECK(output::best_answer(tree));
+    }
+  }
 }
 
 TEST_CASE("budgets hold inside a rollout, by hand: 10 tokens a call") {

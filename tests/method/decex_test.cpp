@@ -353,6 +353,18 @@ TEST_CASE(
   CHECK(rows(letter).find("From memory, the answer is I don't know.") != std::string::npos);
 }
 
+TEST_CASE("the preset of the paper keeps the closed refusals") {
+  const auto refusals = [](method::Method& face) {
+    for (const auto& [option, value, allowed, help, type] : face.options().help())
+      if (option == "refusals") return value;
+    return std::string();
+  };
+  method::detail::DecExRagFace face, paper;
+  paper.preset("paper");
+  CHECK(refusals(paper).find("don't know") != std::string::npos);
+  CHECK(refusals(paper) == refusals(face));
+}
+
 TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer") {
   Scripted model;
   model.on("rollout", "<search>more</search>").on("forced_answer", "<answer>Paris</answer>");

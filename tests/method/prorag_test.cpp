@@ -449,6 +449,20 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
   }
 }
 
+TEST_CASE("agreement needs several ends of a node, and no gold") {
+  method::detail::ProRagFace face;
+  CHECK(face.needs_gold());
+  face.options().set("reward", "agreement");
+  CHECK_THROWS_AS(face.check(), std::invalid_argument);  // one end agrees with itself
+  face.options().set("rollouts", "2");
+  face.check();
+  CHECK_FALSE(face.needs_gold());
+  face.options().set("annotate", "cold_start");
+  CHECK(face.needs_gold());
+  face.options().set("grow", "group");
+  CHECK_THROWS_AS(face.check(), std::invalid_argument);
+}
+
 TEST_CASE("a group holds independent trajectories with their outcomes") {
   method::detail::ProRagFace method;
   for (const auto& [name, value] :

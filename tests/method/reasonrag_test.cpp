@@ -208,6 +208,16 @@ TEST_CASE(
   CHECK(*method::process_rewards(asked, {})[0] == doctest::Approx(0.43046721));  // 0.9^8
 }
 
+TEST_CASE("agreement of rollouts needs no gold, a judge does") {
+  method::detail::ReasonRagFace face;
+  face.options().set("value", "rollouts");
+  CHECK(face.needs_gold());
+  face.options().set("reward", "agreement");
+  CHECK_FALSE(face.needs_gold());
+  face.options().set("value", "judge");
+  CHECK(face.needs_gold());
+}
+
 TEST_CASE("the presets of ReasonRAG differ as its page says") {
   method::detail::ReasonRagFace paper, code;
   paper.preset("paper");

@@ -64,6 +64,18 @@ def test_sign_flips_are_enumerated_for_few_differences(differences: list[float],
     assert statistics.sign_flip_p(differences) == pytest.approx(p)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 9, 13, statistics.EXACT])
+def test_exact_p_values_are_right_to_the_last_digit(size: int):
+    # Thirds are no binary fractions. All assignments of signs are counted here in whole numbers.
+    whole = [(-1) ** i * (1 + (i * i + 3 * size) % 7) for i in range(size)]
+    observed = abs(sum(whole))
+    reached = sum(
+        abs(sum(s * w for s, w in zip(signs, whole, strict=True))) >= observed
+        for signs in itertools.product((1, -1), repeat=size)
+    )
+    assert statistics.sign_flip_p([w / 3 for w in whole]) == pytest.approx(reached / 2**size, rel=0, abs=2e-16)
+
+
 def test_random_sign_flips_agree_with_the_binomial_distribution():
     # 20 differences of one size, 14 of them positive: the sign test, P(at least 14 or at most 6 of 20).
     differences = [0.5] * 14 + [-0.5] * 6

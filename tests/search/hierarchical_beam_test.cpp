@@ -108,6 +108,39 @@ TEST_CASE("oversampled queries are thinned out by how different they are") {
   CHECK(tree.action(3) == '2');
 }
 
+TEST_CASE("a depth begins only if its draws, its values and what is kept can be paid for") {
+  struct Counting : TwoLevels {
+    std::vector<Proposal<char>> propose(const State& s, Kind kind, std::uint32_t n, const Context& context) const {
+      (*context.ledger)["draw"].completions += n;
+      return TwoLevels::propose(s, kind, n);
+    }
+  };
+  const auto value = [](Counting& env, const std::string& s, const Context& context) {
+    ++(*context.ledger)["value"].completions;
+    return Judge()(env, s);
+  };
+  // depths by turns: plans 3 + 3, queries 2 + 2
+  for (const auto& [calls, kept, steps] : {std::tuple(5U, 0U, 0U),
+                                           {6U, 0U, 1U},
+                                           {6U, 1U, 0U},
+                                           {7U, 1U, 1U},
+                                           {10U, 0U, 2U},
+                                           {10U, 1U, 1U},
+                                           {15U, 0U, 2U}}) {
+    CAPTURE(calls);
+    HierarchicalBeam search({.levels = {{plan, {.width = 3}}, {query, {.width = 2}}},
+                             .budget = {.calls = calls, .kept = kept},
+                             .value_calls = 1},
+                            value, rank, text);
+    Scheduler scheduler;
+    Counting env;
+    const auto tree = scheduler.run(search(env, "", Seed(1)));
+    CHECK(tree.steps == steps);
+    CHECK(tree.ledger.total().completions <= calls - kept);
+    CHECK(tree.ending == SearchFacts::Ending::budget);
+  }
+}
+
 TEST_CASE("a budget ends the search between two depths; bad options are refused by name") {
   const auto tree = grow({.levels = {{plan, {}}, {query, {}}}, .budget = {.steps = 2}});
   CHECK(tree.ending == SearchFacts::Ending::budget);

@@ -90,9 +90,17 @@ TEST_CASE("a root that is an end, or proposes nothing, ends at once") {
 
 TEST_CASE("a budget ends trajectories between steps") {
   const auto tree = grow({.modulo = 1}, 4, {}, {.calls = 5});
-  CHECK(tree.size() == 9);  // two steps of four
+  CHECK(tree.size() == 6);  // a step of four, and one of the first alone
+  CHECK(tree[5].parent == 1);
+  CHECK(tree.ledger.total().completions == 5);
   CHECK(tree.ending == SearchFacts::Ending::budget);
   CHECK(tree[0].visits == 0);
+  Digits digits{.modulo = 1};
+  Trajectories<Sum> scored({4, {.calls = 13, .kept = 1}, 1}, Sum());
+  Scheduler scheduler;
+  const auto some = scheduler.run(scored(digits, {}, Seed(1)));
+  CHECK(some.ledger.total().completions == 6);  // and 6 for their scores; 13 - 1 pays for no other step and its score
+  CHECK(some.ending == SearchFacts::Ending::budget);
   CHECK_THROWS_WITH_AS(grow({}, 0), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);
 }
 

@@ -5,7 +5,9 @@
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,12 +22,15 @@ class Path {
  public:
   using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
 
-  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)
+  /// Where it is known how many tokens a byte of a prompt has at most, 0 = not, no call is made whose prompt the budget
+  /// cannot pay for.
+  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget, double densest = 0)
       : loop_(loop),
         budget_(std::move(budget)),
         seed_(run_seed, root.question().id),
         tree_(std::move(root), seed_),
-        began_(budget_.start(tree_)) {}
+        began_(budget_.start(tree_)),
+        densest_(densest) {}
 
   [[nodiscard]] const rag::State& state() const { return tree_.state(at_); }
   [[nodiscard]] const std::string& question() const { return state().question().text; }
@@ -35,8 +40,9 @@ class Path {
   /// the same name. Nothing if the path is closed.
   template <class = void>
   Task<std::optional<rag::Sampler::Sample>> sample(std::string purpose, Slots more = Slots()) {
-    if (spent()) co_return std::nullopt;
-    auto samples = co_await loop_.sampler().draw(std::move(purpose), slots(std::move(more)), 1, next());
+    Slots all = slots(std::move(more));
+    if (spent(purpose, all)) co_return std::nullopt;
+    auto samples = co_await loop_.sampler().draw(std::move(purpose), std::move(all), 1, next());
     co_return std::move(samples.front());
   }
   /// The content of one reply, such as a judgement. Nothing if it cannot be read.
@@ -50,9 +56,10 @@ class Path {
   template <class = void>
   Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(),
                                                   rag::SegmentKind bare = rag::SegmentKind::answer) {
-    if (spent()) co_return std::nullopt;
+    Slots all = slots(std::move(more));
+    if (spent(purpose, all)) co_return std::nullopt;
     const bool forced = purpose == "forced_answer";
-    auto proposals = co_await loop_.draw(std::move(purpose), slots(std::move(more)), 1, next(), bare, forced);
+    auto proposals = co_await loop_.draw(std::move(purpose), std::move(all), 1, next(), bare, forced);
     auto& proposal = proposals.front();
     if (proposal.closed == Reason::none) co_return std::move(proposal);
     closed_ = true;
@@ -192,8 +199,16 @@ class Path {
     tree_[at_].status = Status::terminal;
     closed_ = true;
   }
-  bool spent() {
-    if (!closed_ && budget_.spent(tree_, tree_.steps++, began_)) {
+  [[nodiscard]] bool affords(const std::string& purpose, const Slots& slots) const {
+    if (densest_ == 0) return true;
+    const auto body = loop_.sampler().prompts().render(purpose, slots, Sampling());
+    const double density = std::max(densest_, tree_.ledger.densest);
+    const double tokens = std::ceil(static_cast<double>(body->shown().size()) * density);
+    return budget_.affords(Budget::costs(tree_),
+                           {.completions = 1, .prompt_tokens = static_cast<std::uint64_t>(tokens)});
+  }
+  bool spent(const std::string& purpose, const Slots& slots) {
+    if (!closed_ && (budget_.spent(tree_, tree_.steps++, began_) || !affords(purpose, slots))) {
       tree_.ending = SearchFacts::Ending::budget;
       closed_ = true;
     }
@@ -204,7 +219,7 @@ class Path {
   Budget budget_;
   Seed seed_;
   rag::Tree tree_;
-  double began_;
+  double began_, densest_;
   NodeId at_ = 0;
   std::uint64_t calls_ = 0;
   bool closed_ = false;

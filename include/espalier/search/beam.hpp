@@ -6,6 +6,8 @@
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -13,15 +15,16 @@ namespace espalier {
 
 /// Beam search. At each depth every state of the beam gets up to `width` children of each legal kind. All new children
 /// are evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children are ranked
-/// too and stay in the tree as answers.
+/// too and stay in the tree as answers. A depth whose draws and values the budget cannot pay for is not begun.
 template <class Evaluate>
 class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
  public:
   struct Options {
-    std::uint32_t beam = 4;       ///< states kept at each depth, > 0
-    std::uint32_t width = 4;      ///< samples per state and kind, > 0
-    std::uint32_t max_depth = 8;  ///< > 0
-    Budget budget{};              ///< checked before each depth
+    std::uint32_t beam = 4;         ///< states kept at each depth, > 0
+    std::uint32_t width = 4;        ///< samples per state and kind, > 0
+    std::uint32_t max_depth = 8;    ///< > 0
+    Budget budget{};                ///< checked before each depth
+    std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
   Beam(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
@@ -42,13 +45,15 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
     beam.front().seed = seed;
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree, tree.steps, began)) {
+      const std::uint32_t calls = calls_of(*env, tree, beam);
+      if (options_.budget.spent(tree, tree.steps, began) ||
+          !options_.budget.affords(Budget::costs(tree), {.completions = calls})) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
-      std::vector<Place> fresh = co_await detail::add_children(env, &tree, std::move(beam), options_.width);
-      co_await detail::value_children(&evaluate_, env, &tree, &fresh);
+      std::vector<Place> fresh = co_await detail::add_children(env, &tree, std::move(beam), options_.width, calls);
+      co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
       std::stable_sort(fresh.begin(), fresh.end(),
                        [&](const Place& a, const Place& b) { return detail::better(tree, a.node, b.node); });
       for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
@@ -60,6 +65,15 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
     Budget::end(tree);
     detail::sum_up(tree);
     co_return tree;
+  }
+
+  /// The completions that a depth asks for at most where every reply can be read.
+  template <class Env, class Tree>
+  [[nodiscard]] std::uint32_t calls_of(Env& env, const Tree& tree, const std::vector<Place>& beam) const {
+    std::uint32_t children = 0;
+    for (const Place& place : beam)
+      children += options_.width * static_cast<std::uint32_t>(std::ranges::distance(env.kinds(tree.state(place.node))));
+    return children * (1 + options_.value_calls);
   }
 
   Options options_;

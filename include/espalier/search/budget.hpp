@@ -25,6 +25,7 @@ struct Budget {
   using Timeout = std::function<bool(Seed, std::uint64_t, bool)>;
   using Watch = std::function<void(const SearchFacts&)>;
   std::uint64_t calls = 0;          ///< completions
+  std::uint64_t kept = 0;           ///< of `calls`, those that the search leaves for what follows it
   std::uint64_t tokens = 0;         ///< input + output tokens
   std::uint64_t input_tokens = 0;   ///< (AirRAG's L_max)
   double seconds = 0;               ///< by `clock`, from the start of the search
@@ -48,6 +49,12 @@ struct Budget {
   }
   [[nodiscard]] bool limited() const {
     return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited;
+  }
+  /// The same budget, of which the search leaves so many completions for what follows it.
+  [[nodiscard]] Budget keeping(std::uint64_t completions) const {
+    Budget other = *this;
+    other.kept = completions;
+    return other;
   }
   /// Starts a tree's search under this budget, and returns the clock's time.
   template <class Tree>
@@ -79,7 +86,7 @@ struct Budget {
   /// True if `more` can be spent on top of `spent`. Checks all limits except time.
   [[nodiscard]] bool affords(Ledger::Costs spent, const Ledger::Costs& more) const {
     spent += more;
-    return (calls == 0 || spent.completions <= calls) &&
+    return (calls == 0 || spent.completions + kept <= calls) &&
            (tokens == 0 || spent.prompt_tokens + spent.completion_tokens <= tokens) &&
            (input_tokens == 0 || spent.prompt_tokens <= input_tokens) && (usd == 0 || price(spent) <= usd);
   }
@@ -88,7 +95,7 @@ struct Budget {
     if ((tokens > 0 && all.prompt_tokens + all.completion_tokens >= tokens) ||
         (input_tokens > 0 && all.prompt_tokens >= input_tokens) || (usd > 0 && price(all) >= usd))
       return 0;
-    return calls > 0 ? calls - std::min(calls, all.completions) : unlimited;
+    return calls > 0 ? calls - std::min(calls, all.completions + kept) : unlimited;
   }
   /// The budget that is left after these costs, which must be below the limits.
   [[nodiscard]] Budget after(const Ledger::Costs& costs, double seconds_spent) const {

@@ -19,7 +19,8 @@ namespace espalier {
 /// its own beam: for example plans, then the queries of each kept plan. A state's level is that of its first legal
 /// kind. The best children of a level go on, ranked by `rank(kind, value)` (ties: higher prior, then older). Terminal
 /// states leave the beam and stay in the tree. The search ends when the beam is empty or after `max_depth` levels. An
-/// environment that must answer by then has to offer only answers in time.
+/// environment that must answer by then has to offer only answers in time. A depth whose draws and values the budget
+/// cannot pay for is not begun.
 template <class Evaluate, class Rank, class Text>
 class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Rank, Text>, Evaluate> {
  public:
@@ -34,6 +35,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     std::vector<std::pair<Kind, Level>> levels{};  ///< by kind, at least one
     std::uint32_t max_depth = 20;                  ///< steps on one path, > 0
     Budget budget{};
+    std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
   /// rank(kind, value) -> double. text(action) -> string: the text that `diversity` compares.
   HierarchicalBeam(Options options, Evaluate evaluate, Rank rank, Text text)
@@ -65,7 +67,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree, depth, began)) {
+      if (options_.budget.spent(tree, depth, began) || !affords(tree, beam)) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
@@ -99,16 +101,32 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     return options_.levels.back().second;
   }
 
-  /// Draws proposals for every place of the beam and adds the chosen ones as children.
+  /// The completions that draw the proposals of a place.
+  [[nodiscard]] std::uint32_t draws(const Place& place) const {
+    const Level& of = level(place.kind);
+    return of.width * of.oversample;
+  }
+  /// The completions that a depth asks for at most where every reply can be read.
+  [[nodiscard]] std::uint32_t calls(const std::vector<Place>& beam) const {
+    std::uint32_t all = 0;
+    for (const Place& place : beam) all += draws(place) + level(place.kind).width * options_.value_calls;
+    return all;
+  }
+  template <class Tree>
+  [[nodiscard]] bool affords(const Tree& tree, const std::vector<Place>& beam) const {
+    return options_.budget.affords(Budget::costs(tree), {.completions = calls(beam)});
+  }
+
+  /// Draws proposals for every place of the beam and adds the chosen ones as children. A reply is drawn again from what
+  /// the whole depth leaves of the budget.
   template <class Env, class Tree>
   Task<void> add_children(Env* env, Tree* tree, std::vector<Place>* beam) {
     using State = typename Env::State;
     std::vector<Task<detail::proposals_t<Env>>> asked;
     for (const Place& place : *beam) {
-      const Level& of = level(place.kind);
-      const Context context(place.seed, 0, &tree->ledger);
-      asked.push_back(detail::as_task(
-          detail::propose(*env, tree->state(place.node), place.kind, of.width * of.oversample, context)));
+      const std::uint32_t n = draws(place);
+      const Context context(place.seed, 0, &tree->ledger, calls(*beam) - n);
+      asked.push_back(detail::as_task(detail::propose(*env, tree->state(place.node), place.kind, n, context)));
     }
     auto drawn = co_await gather(std::move(asked));
     std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
@@ -164,7 +182,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     std::vector<detail::Place> children;
     for (const Place& place : *beam)
       for (const auto& [child, seed] : place.children) children.push_back({child, seed, 0});
-    co_await detail::value_children(&evaluate_, env, tree, &children);
+    co_await detail::value_children(&evaluate_, env, tree, &children, options_.value_calls);
   }
 
   /// A child that may go on.

@@ -13,13 +13,15 @@
 namespace espalier {
 
 /// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is its own
-/// chain under the root, even if others are equal. All advance side by side, and only their ends are evaluated.
+/// chain under the root, even if others are equal. All advance side by side, and only their ends are evaluated. Where
+/// the budget cannot pay for a step of all of them, the first ones alone go on.
 template <class Evaluate>
 class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate> {
  public:
   struct Options {
-    std::uint32_t n = 8;  ///< number of trajectories, > 0
-    Budget budget{};      ///< checked before each step of all trajectories
+    std::uint32_t n = 8;           ///< number of trajectories, > 0
+    Budget budget{};               ///< checked before each step of all trajectories
+    std::uint32_t step_calls = 0;  ///< completions that each step asks for after the search, kept back from the budget
   };
   Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
@@ -51,6 +53,10 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
+      const std::uint64_t paid = steps_left(tree);
+      if (paid < ends.size()) tree.ending = SearchFacts::Ending::budget;
+      if (paid == 0) break;
+      if (paid < ends.size()) ends.resize(paid);
       ++tree.steps;
       co_await step(env, &tree, &ends);
     }
@@ -60,16 +66,24 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
     co_return tree;
   }
 
-  /// Makes one step of all trajectories.
+  /// How many more steps the budget pays for, besides what is kept back for those that were made.
+  template <class Tree>
+  [[nodiscard]] std::uint64_t steps_left(const Tree& tree) const {
+    Ledger::Costs all = Budget::costs(tree);
+    all.completions += (tree.size() - 1) * options_.step_calls;
+    return options_.budget.calls_left(all) / (1 + options_.step_calls);
+  }
+  /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget.
   template <class Env, class Tree>
   Task<void> step(Env* env, Tree* tree, std::vector<Place>* ends) {
     using State = typename Env::State;
+    const std::size_t kept = ends->size() - 1 + (tree->size() - 1 + ends->size()) * options_.step_calls;
     std::vector<Task<detail::proposals_t<Env>>> asked;
     for (const Place& end : *ends) {
       const State& from = tree->state(end.node);
       const auto kinds = env->kinds(from);
       const Kind kind = *std::ranges::begin(kinds);
-      const Context context(end.seed, end.sample, &tree->ledger);
+      const Context context(end.seed, end.sample, &tree->ledger, static_cast<std::uint32_t>(kept));
       asked.push_back(detail::as_task(detail::propose(*env, from, kind, 1u, context)));
     }
     auto drawn = co_await gather(std::move(asked));

@@ -69,6 +69,8 @@ class AirRagFace final : public RagMethod {
   void check() const override {
     RagMethod::check();
     checked(options_);
+    if (reward_ == Reward::agreement)
+      bad_option("reward", "agreement", "f1, em, acc: a simulation has one end, which agrees with itself");
     if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
   }
 
@@ -135,7 +137,7 @@ class AirRagFace final : public RagMethod {
     for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
       const auto& [other, loop] = self->blend_[i];
       const std::uint64_t own_seed = Seed(seed).child(i).value();
-      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began));
+      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began), tree.ledger.densest);
       co_await other.run(&path, other.defaults);
       espalier::detail::join(tree, std::move(path).tree());
     }

@@ -46,7 +46,7 @@ class AirRag {
     const auto answers = std::make_shared<detail::AirAnswers>();
     const MctsOptions options{.simulations = o.rollouts,
                               .width = o.width(),
-                              .window = o.window,
+                              .window = o.budget.limited() ? 1 : o.window,  // each sees the costs of those before it
                               .values = MctsOptions::Values::alike,
                               .solve = o.until_spent,
                               .budget = o.budget};

@@ -9,9 +9,9 @@
 #include <vector>
 
 /// FLARE (Jiang et al. 2023) writes one sentence ahead. If the model is not sure of it, the sentence becomes a query
-/// without the tokens it is least sure of, and is written again with what was found. The model is sure if each token of
-/// the sentence has at least the probability `threshold`. Where a server gives only the sum of the log-probabilities,
-/// exp(mean log-probability) is compared, and the query is the whole sentence.
+/// without the tokens it is least sure of, and is written again with what was found. It looks 64 tokens ahead. The
+/// model is sure if each token of the sentence has at least the probability `threshold`. Where a server gives only the
+/// sum of the log-probabilities, exp(mean log-probability) is compared, and the query is the whole sentence.
 namespace espalier::method::baselines::detail {
 
 inline rag::PromptSet flare_prompts() {
@@ -93,7 +93,7 @@ Baseline flare() {
           detail::run_flare,
           options,
           true,
-          {},
+          {.max_tokens = 64},
           detail::as_sentences,
           "a sentence with a token of less probability is searched for and written again"};
 }

@@ -149,7 +149,7 @@ class DecoupleRagFace final : public RagMethod {
         bad_option("values", "head", "another choice where there is no value head or no encoder");
       source = head_source(*encoder_, value_head_);
     }
-    beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), std::move(source));
+    beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), source);
   }
 
   enum class Rows : std::uint8_t { paths, all };

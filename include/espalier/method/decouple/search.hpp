@@ -87,7 +87,7 @@ namespace detail {
 /// the one with the highest plan value gets the annotation "selected".
 class DecoupleRagBeam {
  public:
-  DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, ValueSource source = nullptr)
+  DecoupleRagBeam(const DecoupleRagOptions& options, const rag::Environment& loop, const ValueSource& source = nullptr)
       : environment_(loop, true, checked(options).max_depth),
         engine_({.levels = {{DecoupleRagEnvironment::plan, {.width = options.B1, .keep = options.keep1}},
                             {DecoupleRagEnvironment::query,
@@ -96,8 +96,9 @@ class DecoupleRagBeam {
                               .oversample = options.oversample,
                               .diversity = options.diversity}}},
                  .max_depth = 2 * options.max_depth + 1,
-                 .budget = showing_rag_trees(options.budget)},
-                DecoupleRagValue(options, false, std::move(source)), Rank(), Text()) {}
+                 .budget = showing_rag_trees(options.budget).keeping(1),  // for the forced answer
+                 .value_calls = options.values == DecoupleRagOptions::Values::judge && !source},
+                DecoupleRagValue(options, false, source), Rank(), Text()) {}
 
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {

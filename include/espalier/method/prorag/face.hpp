@@ -108,6 +108,8 @@ class ProRagFace final : public RagMethod {
     checked(options_);
     guide_.check();
     advantage_.check();
+    if (reward_ == Reward::agreement && (options_.rollouts == 1 || options_.grow == ProRagOptions::Grow::group))
+      bad_option("reward", "agreement", "another one where a node has one end: that agrees with itself");
     if (lambda_ != 0 && !(lambda_ > 1 && std::isfinite(lambda_))) bad_option("mark_weight", lambda_, "0, or above 1");
     if (judge_.min_visits == 0) bad_option("judge_visits", judge_.min_visits, "1 or more");
     if (!std::isfinite(refinement_.threshold)) bad_option("rft_threshold", refinement_.threshold, "a number");
@@ -118,11 +120,14 @@ class ProRagFace final : public RagMethod {
     const bool guided = guide_.guide != ProGuideOptions::Guide::none;
     if (purpose == "step") return answering ? guided : options_.grow != Grow::none;
     if (purpose == "rollout") return answering ? !guided : options_.grow == Grow::search;
-    if (purpose == "forced_answer") return answering && options_.force_answer;
+    if (purpose == "forced_answer") return answering && (options_.force_answer || budget().limited());
     if (answering) return guided && purpose == "process_reward";
     if (purpose == "judge") return annotate_ == Annotate::judge || annotate_ == Annotate::both;
     if (purpose == "process_reward") return annotate_ == Annotate::prm || annotate_ == Annotate::both;
     return annotate_ == Annotate::cold_start;
+  }
+  [[nodiscard]] bool needs_gold() const override {
+    return reward_ != Reward::agreement || annotate_ == Annotate::cold_start;
   }
   [[nodiscard]] bool retrieves() const override { return options_.grow != ProRagOptions::Grow::none; }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return grown(this, std::move(root), seed); }

@@ -4,6 +4,7 @@
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -47,10 +48,10 @@ class ProcessReward {
     std::vector<std::uint64_t> children(tree->size());
     std::vector<NodeId> nodes;
     std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-    for (NodeId id = 1; id < tree->size(); ++id) {
+    for (NodeId id = 1; id < tree->size(); ++id) {  // the calls of the other steps are kept back from each
       const NodeId parent = (*tree)[id].parent;
       seeds[id] = seeds[parent].child(children[parent]++);
-      const Context context(seeds[id], 0, &tree->ledger);
+      const Context context(seeds[id], 0, &tree->ledger, static_cast<std::uint32_t>(tree->size() - 2));
       nodes.push_back(id);
       auto shown = espalier::detail::closed_at_birth((*tree)[id])
                        ? self->slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)

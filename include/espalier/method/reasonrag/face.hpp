@@ -75,6 +75,9 @@ class ReasonRagFace final : public RagMethod {
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
     return purpose != "judge" || (!answering && options_.value == ReasonRagOptions::Value::judge);
   }
+  [[nodiscard]] bool needs_gold() const override {
+    return reward_ != Reward::agreement || options_.value == ReasonRagOptions::Value::judge;
+  }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
     const Seed start(seed, root.question().id);

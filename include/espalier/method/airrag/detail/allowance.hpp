@@ -13,9 +13,10 @@
 namespace espalier::method::detail {
 
 /// What a search may still spend, as seen from inside one of its simulations. A prompt of known size is taken to have
-/// as many tokens for a byte as the densest prompt of the search so far. Its reply is as long as those of the purpose
-/// with the longest ones, in the mean. The prompts of a choice are not known yet. Each is taken to cost as much as
-/// those of the dearest purpose, and as the retrieval answers whose documents it shows.
+/// as many tokens for a byte as the densest prompt of the search so far, and a quarter before the first one. Its reply
+/// is as long as those of the purpose with the longest ones, in the mean. The prompts of a choice are not known yet.
+/// Each is taken to cost as much as those of the dearest purpose, and as the retrieval answers whose documents it
+/// shows.
 class Allowance {
  public:
   /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
@@ -37,13 +38,15 @@ class Allowance {
   }
   /// The costs of n calls with a prompt of so many bytes.
   [[nodiscard]] Ledger::Costs calls(std::uint32_t n, std::size_t bytes) const {
-    const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * costs_.densest));
+    const double density = costs_.densest > 0 ? costs_.densest : unmeasured;
+    const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * density));
     return {.completions = n, .prompt_tokens = n * tokens, .completion_tokens = cost(n, 1).completion_tokens};
   }
-  /// The costs of n calls of a purpose, each as the mean of those so far.
-  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose) const {
+  /// The costs of n calls of a purpose, each as the mean of those so far. The first ones have a prompt of so many
+  /// bytes.
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose, std::size_t bytes = 0) const {
+    if (!made(purpose)) return calls(n, bytes);
     Ledger::Costs sum{.completions = n};
-    if (!made(purpose)) return sum;
     const Ledger::Costs& own = costs_.by_purpose().find(purpose)->second;
     sum.prompt_tokens = n * ((own.prompt_tokens + own.completions - 1) / own.completions);
     sum.completion_tokens = n * ((own.completion_tokens + own.completions - 1) / own.completions);
@@ -68,6 +71,7 @@ class Allowance {
     }
     return sum;
   }
+  static constexpr double unmeasured = 0.25;  ///< tokens for a byte before any was counted
   Budget budget_;
   Ledger costs_;
   Ledger::Costs earlier_;

@@ -158,7 +158,8 @@ class AirRagEnvironment {
     Ledger::Costs more;
     for (const Kind each : simulating_ ? std::vector<Kind>() : kinds(state)) {
       if (each == kind) break;
-      more += left->calls(samples(each), purpose(each));
+      const std::size_t unfound = each == ra ? 4 * passage_tokens * loop_.documents() : 0;
+      more += left->calls(samples(each), purpose(each), unfound + bytes(each, state, documents));
     }
     more += left->calls(simulating_ ? n : samples(kind), bytes(kind, state, documents));
     if (kind == sa) more += left->calls(ending() - 1, "process_reward");

@@ -47,7 +47,8 @@ inline void select_by_process_reward(rag::Tree& tree) {
   if (best != no_node) tree.annotate("selected", best, 1);
 }
 
-/// Answers without gold.
+/// Answers without gold. A budget that ends the search before there is an answer leaves one call for a forced one.
+/// Where whole paths are scored after the search, it leaves a call for the score of each step.
 class ProRagGuide {
  public:
   ProRagGuide(const ProGuideOptions& guide, const ProRagOptions& options, const rag::Environment& loop)
@@ -55,9 +56,10 @@ class ProRagGuide {
         path_(loop, {"rollout", options.answer_depth, options.force_answer}),
         steps_(loop, {"step", options.answer_depth, options.force_answer, options.distinct}),
         reward_(loop.sampler()),
-        policy_(options.budget),
-        paths_({guide.n, options.budget}, espalier::detail::NoValue()),
-        beam_({guide.beam, options.samples, options.answer_depth, options.budget}, ProcessReward(loop.sampler())) {}
+        policy_(options.budget.keeping(1)),
+        paths_({guide.n, options.budget.keeping(1), 1}, espalier::detail::NoValue()),
+        beam_({guide.beam, options.samples, options.answer_depth, options.budget.keeping(1), 1},
+              ProcessReward(loop.sampler())) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -69,18 +71,42 @@ class ProRagGuide {
   template <class = void>
   static Task<rag::Tree> answer(ProRagGuide* self, rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
-    if (self->guide_ == ProGuideOptions::Guide::none)
-      co_return co_await self->policy_(self->path_, std::move(root), seed);
     rag::Tree tree;
-    if (self->guide_ == ProGuideOptions::Guide::best_of_n) {
+    if (self->guide_ == ProGuideOptions::Guide::none) {
+      tree = co_await self->policy_(self->path_, std::move(root), seed);
+    } else if (self->guide_ == ProGuideOptions::Guide::best_of_n) {
       tree = co_await self->paths_(self->steps_, std::move(root), seed);
       co_await self->reward_.annotate(&tree);
     } else {
       tree = co_await self->beam_(self->steps_, std::move(root), seed);
       note_own_values(tree);
     }
-    select_by_process_reward(tree);
+    if (tree.ending == SearchFacts::Ending::budget && output::complete_chains(tree).empty())
+      co_await force(self, &tree);
+    if (self->guide_ != ProGuideOptions::Guide::none) select_by_process_reward(tree);
     co_return tree;
+  }
+  /// Adds a forced answer below the deepest state that was kept, of equals that with the best step.
+  template <class = void>
+  static Task<void> force(ProRagGuide* self, rag::Tree* tree) {
+    std::vector<std::size_t> depth(tree->size());
+    NodeId from = tree->root();
+    for (NodeId id = 1; id < tree->size(); ++id) {
+      depth[id] = depth[(*tree)[id].parent] + 1;
+      if ((*tree)[id].status == Status::pruned || depth[id] < depth[from]) continue;
+      const bool better = tree->annotation("process_reward", id) > tree->annotation("process_reward", from);
+      if (depth[id] > depth[from] || better) from = id;
+    }
+    const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
+    auto drawn = co_await self->path_.force(tree->state(from), context);
+    auto& proposal = drawn.front();
+    rag::State state = tree->state(from);
+    const bool read = proposal.closed == Reason::none;
+    if (read) state = state.with(rag::Segment(rag::SegmentKind::answer, rag::ModelText(proposal.action.text)));
+    (*tree)[from].status = Status::expanded;
+    const NodeId id = tree->add(from, std::move(proposal.action), std::move(state), proposal.kind, 1);
+    if (!read) tree->prune(id, proposal.closed);
+    else (*tree)[id].status = Status::terminal;
   }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.
   static void note_own_values(rag::Tree& tree) {
