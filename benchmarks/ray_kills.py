@@ -9,13 +9,13 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "python"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "ray"))
 
-from cluster import IN_FLIGHT, Counted, command, made  # first: it sets Ray's environment
-
-import espalier as esp  # isort: skip
-from conftest import contents, espalier  # isort: skip
-from striking import strike  # isort: skip
+import espalier as esp
+from cluster import IN_FLIGHT, Counted, command, made
+from conftest import contents, espalier
+from striking import strike
 
 WORKERS = 3
 

@@ -33,9 +33,15 @@ class Strikes:
 
 
 def strike(
-    cluster: Cluster, line: Sequence[object], work: Path, counted: Counted, kills: Mapping[str, int], *, every: int,
+    cluster: Cluster,
+    line: Sequence[object],
+    work: Path,
+    counted: Counted,
+    kills: Mapping[str, int],
+    *,
+    every: int,
     seed: int,
-) -> Strikes:  # fmt: skip
+) -> Strikes:
     """Does the command of a line, and starts it again until no driver is killed any more. After about `every` requests
     each it kills a "worker", a "node" or the "driver", so many as `kills` says, in an order that follows from the seed.
     `work`: the folder of the shards."""
