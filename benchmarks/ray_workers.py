@@ -16,7 +16,7 @@ os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 import espalier as esp
 import ray
 from conftest import ModelServer
-from espalier.runs.leases import HeldLease
+from espalier.runs.leases import BEAT, HeldLease
 from killing import everything
 
 LATENCY = 0.05
@@ -48,13 +48,14 @@ def main(questions):
             print(
                 f"{workers} workers: {len(times)} calls, {len(times) / seconds:.0f} per second "
                 f"({len(times) / seconds / (workers * IN_FLIGHT / LATENCY):.2f} of the bound), "
-                f"{time.monotonic() - start:.1f} s with start and merge"
+                f"{time.monotonic() - start:.1f} s with start and merge, load {os.getloadavg()[0]:.1f}"
             )
         lease = HeldLease(out / "lease", 1)
         start = time.process_time()
         for _ in range(BEATS):
             lease._write()
-        print(f"a heartbeat: {(time.process_time() - start) / BEATS * 1e6:.0f} us of CPU time every 2 s")
+        each = (time.process_time() - start) / BEATS
+        print(f"a heartbeat: {each * 1e6:.0f} us of CPU time every {BEAT:.0f} s, {each / BEAT:.2%}")
     ray.shutdown()
     print(f"final bytes {'equal' if len(trees) == 1 else 'DIFFER'}")
     return 0 if len(trees) == 1 else 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import contents, expanded
+from conftest import ModelServer, completion, contents, expanded, inputs, needs_http, needs_journal
+from espalier.cli import main
 from espalier.runs import ray_driver, ray_run
 from espalier.runs.ray_worker import Outcome, Place
 
@@ -77,6 +80,7 @@ class FakeRay:
             return Ref(RayTaskError(error))
 
     def wait(self, refs: Sequence[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+        print("(raylet) A worker died")  # as Ray does: the output of a command must stay whole
         ready = [ref for ref in refs if not isinstance(ref.value, Silent)]
         return ready[:1], []
 
@@ -241,6 +245,127 @@ def test_a_folder_of_another_run_is_refused(spread: Callable[..., Any], files: P
     (out / "run.json").write_text('{"identity": "", "method": "decex"}')
     with pytest.raises(esp.errors.InputError, match="holds a run that was begun without Ray"):
         spread(FakeRay(), out=out)
+
+
+@pytest.fixture(scope="module")
+def searched(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of trees without annotations."""
+    out = tmp_path_factory.mktemp("searched")
+    expanded(files, out, method="prorag", limit=6, set={"simulations": 8, "annotate": "none"})
+    return out
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
+    made = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", made)
+    yield made
+    os.chdir(HERE)
+
+
+def annotated(run: Path) -> dict[str, bytes]:
+    """What must be equal to the byte."""
+    files = [path for path in run.iterdir() if path.suffix in (".jsonl", ".html") and path.stem != "costs"]
+    return {path.name: path.read_bytes() for path in files}
+
+
+def known(run: Path) -> dict[str, Any]:
+    """The record of a run, but for when its files were written and for those that have clocks in them."""
+    record = json.loads((run / "run.json").read_text())
+    free = ("accounts", "costs", "summary")
+    hashes = {name: hash for name, hash in record["outputs"].items() if name.endswith("hash")}
+    return record | {"outputs": {name: hash for name, hash in hashes.items() if not name.startswith(free)}}
+
+
+def judging(requests: list[str]) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
+    """A judge of steps, whose score follows from the prompt, and what it was asked."""
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        text = json.dumps(request["messages"])
+        requests.append(text)
+        return completion(f"<score> 0.{len(text) % 10} </score>")
+
+    return respond
+
+
+@needs_http
+@needs_journal
+def test_an_annotation_by_workers_is_that_of_one_machine(ray: FakeRay, searched: Path, tmp_path: Path):
+    one, many = (Path(shutil.copytree(searched, tmp_path / name)) for name in ("one", "many"))
+    asked: list[str] = []
+    with ModelServer(judging(asked)) as server:
+        with_ = {"prm": (server.url, "strict")}
+        esp.annotate(one, with_)
+        alone, bare = len(asked), annotated(many)
+        done = esp.ray_run("annotate", run=many, with_=with_, workers=2, shards=3)
+        assert annotated(many) == annotated(one) != bare and known(many) == known(one)
+        assert done.summary["calls"] == json.loads((one / "summary.json").read_text())["calls"]
+        paid = len(asked) - alone
+        assert alone <= paid <= 3 * alone and [shard for _, shard in ray.work] == ["1/3", "2/3", "3/3"]
+
+        esp.ray_run("annotate", run=many, with_=with_, workers=1)
+        esp.annotate(many, with_)
+        assert annotated(many) == annotated(one) and len(asked) == alone + paid, "each answer is paid once"
+
+        esp.ray_run("annotate", run=many, with_={"judge": None}, workers=2)
+        esp.annotate(one, {"judge": None})
+        assert annotated(many) == annotated(one) and known(many) == known(one)
+    assert esp.expand(**recorded_settings(searched), out=many).recognised
+
+
+def recorded_settings(run: Path) -> dict[str, Any]:
+    noted = json.loads((run / "run.json").read_text())["noted"]
+    data = {name: noted[name] for name in ("questions", "corpus")}
+    return {**data, "method": "prorag", "limit": 6, "set": {"simulations": 8, "annotate": "none"}}
+
+
+def test_an_annotation_by_workers_may_go_elsewhere(ray: FakeRay, searched: Path, tmp_path: Path):
+    before = annotated(searched)
+    esp.annotate(searched, {"prm": None}, out=tmp_path / "one")
+    for _ in range(2):
+        line = ["annotate", searched, "--with", "prm", "--out", tmp_path / "many", "--ray", "auto", "--shards", 2]
+        assert main([str(word) for word in line]) == 0
+        assert annotated(tmp_path / "many") == annotated(tmp_path / "one")
+        assert known(tmp_path / "many") == known(tmp_path / "one")
+    assert annotated(searched) == before
+    with pytest.raises(esp.errors.InputError, match=r"one: holds a run that no workers of Ray annotated"):
+        esp.ray_run("annotate", run=searched, with_={"prm": None}, out=tmp_path / "one")
+
+
+def test_a_shard_is_annotated_without_workers(ray: FakeRay, files: Path, tmp_path: Path):
+    expanded(files, tmp_path / "part", method="prorag", limit=2, shard="1/2", set={"simulations": 8})
+    with pytest.raises(esp.errors.InputError, match=r"part: is a shard: annotate it without Ray, or the merged run"):
+        esp.ray_run("annotate", run=tmp_path / "part", with_={"prm": None})
+
+
+def test_an_annotation_that_is_not_whole_leaves_the_run_as_it_was(
+    ray: FakeRay, searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run = Path(shutil.copytree(searched, tmp_path / "run"))
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file() and "journal" not in path.name}
+    monkeypatch.setattr(ray_driver.Worker, "work", lambda *_: Outcome(error="No space left on device"))
+    with pytest.raises(esp.errors.Error, match=r"2 of 2 shards are not finished.*annotation/shard-1: No space left"):
+        esp.ray_run("annotate", run=run, with_={"prm": None}, workers=1, shards=2)
+    assert {name: (run / name).read_bytes() for name in before} == before
+
+
+def test_an_evaluation_by_workers_has_the_figures_of_one_machine(
+    ray: FakeRay, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    line = ["eval", "--methods", "direct,decex", *inputs(files), "--limit", "6", "--set", "decex.n=1", "--json"]
+    spread = ["--ray", "auto", "--workers", "2", "--shards", "3"]
+    for name, more in (("one", []), ("many", spread), ("many", spread)):
+        assert main([*line, "--out", str(tmp_path / name), *more]) == 0
+    assert [shard for _, shard in ray.work] == 2 * ["1/3", "2/3", "3/3"], "what is finished is not done again"
+    said = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    for result in said:
+        for run in result["runs"]:
+            del run["seconds"], run["run_seconds"]
+    assert said[0] == said[1] == said[2]
+    for method in ("direct", "decex"):
+        for name in ("trees.jsonl", "answers.jsonl", "report.html"):
+            one, many = ((tmp_path / out / "runs" / method / name).read_bytes() for out in ("one", "many"))
+            assert one == many
 
 
 def test_as_many_workers_as_the_cluster_has_room_for():

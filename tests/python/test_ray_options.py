@@ -21,7 +21,7 @@ from espalier.runs.ray_worker import Outcome
 @pytest.mark.parametrize(
     ("task", "chosen", "said"),
     [
-        ("eval", {}, "'eval' cannot be spread by Ray, allowed: expand, answer"),
+        ("eval", {}, "'eval' cannot be spread by Ray, allowed: expand, answer, annotate"),
         ("expand", {"shard": "1/2"}, "option 'shard' is not allowed with Ray: each worker sets it"),
         ("expand", {"overwrite": True}, "option 'overwrite' is not allowed with Ray: name another folder"),
         ("answer", {"journal_file": "j"}, "option 'journal_file' is not allowed with Ray"),
@@ -54,6 +54,13 @@ def test_options_of_ray_need_ray_and_a_dry_run_does_not(files: Path, tmp_path: P
         assert done.returncode == 2 and done.stderr == f"espalier: option '{option}' needs --ray\n"
     done = espalier(*line, "--ray", "nowhere:1", "--dry-run")
     assert done.returncode == 0 and "12 questions" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("line", [["annotate", "run", "--with", "prm"], ["eval", "--methods", "decex"]])
+def test_workers_have_journals_of_their_own(line: list[str], files: Path, capsys: pytest.CaptureFixture[str]):
+    more = ["--out", "out", *inputs(files)] if line[0] == "eval" else []
+    assert main([*line, *more, "--ray", "local", "--journal", "j"]) == 2
+    assert "option 'journal_file' is not allowed with Ray: each shard has a journal" in capsys.readouterr().err
 
 
 def test_another_number_of_shards_is_refused_before_anything_begins(files: Path, tmp_path: Path):

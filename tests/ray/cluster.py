@@ -44,7 +44,8 @@ class Counted:
     A prompt names its question, so no two shards ask the same. Queries to the retriever may be those of another shard.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, bytes]] = everything) -> None:
+        self._answer = answer
         self.server = ModelServer(self.respond)
         self.asked: Counter[str] = Counter()
         self._at: dict[int, Callable[[], object]] = {}
@@ -52,12 +53,12 @@ class Counted:
 
     def respond(self, request: dict[str, Any]) -> tuple[int, bytes]:
         if "messages" not in request:
-            return everything(request)
+            return self._answer(request)
         with self._lock:
             self.asked.update(items(request))
             if do := self._at.pop(sum(self.asked.values()), None):
                 do()
-        return everything(request)
+        return self._answer(request)
 
     def at(self, number: int, do: Callable[[], object]) -> None:
         """Calls `do` once so many more requests have come."""
@@ -69,10 +70,10 @@ class Counted:
         return sum(self.asked.values()) - len(self.asked)
 
 
-def owners(out: Path) -> list[int]:
-    """The processes that the leases of unfinished shards name."""
+def owners(work: Path) -> list[int]:
+    """The processes that the leases of unfinished shards in a folder name."""
     found = []
-    for lease in sorted((out / "shards").glob("*.lease")):
+    for lease in sorted(work.glob("*.lease")):
         if not (lease.with_suffix("") / "summary.json").exists():
             found += [int(number) for number in re.findall(r"process (\d+) on", lease.read_text())]
     return found

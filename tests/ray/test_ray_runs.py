@@ -14,9 +14,10 @@ from typing import Any
 import espalier as esp
 import pytest
 from cluster import IN_FLIGHT, Counted, command, made, owners
-from conftest import contents, espalier, expanded, inputs, start
+from conftest import completion, contents, espalier, expanded, inputs, start
 from espalier.runs import ray_driver
 from ray.cluster_utils import Cluster
+from striking import strike
 
 NODES = 2
 """Of the workers of a run. One more is lost in the last test."""
@@ -64,7 +65,7 @@ def spread(cluster: Cluster, out: Path, *more: object) -> list[object]:
 
 def killed(out: Path) -> None:
     """Kills a worker that is at a shard."""
-    for number in owners(out)[-1:]:
+    for number in owners(out / "shards")[-1:]:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
 
@@ -94,6 +95,66 @@ def test_workers_that_are_killed_change_nothing(
     assert same(tmp_path / "out") == whole[0]
     assert 2 <= done.stderr.count("lost its worker") <= kills
     assert counted.again <= kills * IN_FLIGHT
+
+
+def test_kills_at_random_moments_change_nothing(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    kills = {"worker": 4, "driver": 1}
+    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out")]
+    every = whole[1] * 2 // (3 * sum(kills.values()))
+    struck = strike(cluster, line, tmp_path / "out/shards", counted, kills, every=every, seed=17)
+    assert struck.returncode == 0, struck.err
+    assert struck.kills == kills
+    assert same(tmp_path / "out") == whole[0]
+    assert counted.again <= struck.lost(NODES, IN_FLIGHT)
+    asked = sum(counted.asked.values())
+    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+
+
+def judge(request: dict[str, Any]) -> tuple[int, bytes]:
+    """Scores steps, each by its prompt."""
+    return completion(f"<score> 0.{len(json.dumps(request)) % 10} </score>")
+
+
+def test_an_annotation_is_that_of_one_machine_whoever_is_lost(cluster: Cluster, files: Path, tmp_path: Path):
+    expanded(files, tmp_path / "one", method="prorag", limit=8, set={"simulations": 8, "annotate": "none"})
+    many = Path(shutil.copytree(tmp_path / "one", tmp_path / "many"))
+    alone, counted = Counted(judge), Counted(judge)
+    with alone.server:
+        esp.annotate(tmp_path / "one", {"prm": (alone.server.url, "strict")})
+    kills = {"worker": 2, "driver": 1}
+    with counted.server as server:
+        line = ["annotate", many, f"--with=prm={server.url},strict", "--in-flight", IN_FLIGHT]
+        line += ["--ray", cluster.address, "--workers", NODES]
+        every = sum(alone.asked.values()) * 2 // (3 * sum(kills.values()))
+        struck = strike(cluster, line, many / "annotation", counted, kills, every=every, seed=3)
+        assert struck.returncode == 0, struck.err
+        assert struck.kills == kills
+        assert annotated(many) == annotated(tmp_path / "one")
+        assert counted.asked.keys() == alone.asked.keys() and counted.again <= struck.lost(NODES, IN_FLIGHT)
+        asked = sum(counted.asked.values())
+        assert espalier(*line).returncode == 0
+        assert annotated(many) == annotated(tmp_path / "one") and sum(counted.asked.values()) == asked
+
+
+def annotated(run: Path) -> dict[str, bytes]:
+    return {name: (run / name).read_bytes() for name in (*WHOLE[:4], "prm.jsonl", "rft.jsonl")}
+
+
+def test_an_evaluation_is_that_of_one_machine(cluster: Cluster, files: Path, counted: Counted, tmp_path: Path):
+    line = ["eval", "--methods", "direct,decex", *command(files, counted.server)[1:]]
+    line[line.index("n=2")] = "decex.n=2"
+    many = [*line, "--out", tmp_path / "many", "--ray", cluster.address, "--workers", NODES]
+    work = tmp_path / "many/runs/decex/shards"
+    struck = strike(cluster, many, work, counted, {"worker": 1}, every=10, seed=1)
+    assert struck.returncode == 0 and struck.kills["worker"] == 1, struck.err
+    assert counted.again <= IN_FLIGHT
+    assert espalier(*line, "--out", tmp_path / "one").returncode == 0
+    results = [json.loads((tmp_path / out / "eval.json").read_text()) for out in ("one", "many")]
+    for run in [run for result in results for run in result["runs"]]:
+        del run["seconds"], run["run_seconds"]
+    assert results[0] == results[1]
 
 
 def test_a_driver_that_is_killed_goes_on_where_it_was(
@@ -128,7 +189,7 @@ def test_a_worker_without_a_heartbeat_loses_its_shard(
     stopped: list[int] = []
 
     def stop() -> None:
-        stopped.extend(owners(tmp_path / "out")[-1:])
+        stopped.extend(owners(tmp_path / "out/shards")[-1:])
         os.kill(stopped[0], signal.SIGSTOP)
 
     counted.at(whole[1] // 3, stop)

@@ -8,14 +8,16 @@ import json
 from ..runs.annotate import annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable
+from .shared.ray import add_ray_options, job_of
 from .shared.run_options import add_setting
 from .shared.task import tell_end
-from .shared.track import add_track_option, tracked
+from .shared.track import add_track_option
 
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
     "espalier annotate out/demo --with judge --out out/judged",
     "espalier annotate out/demo --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct --in-flight 128",
+    "espalier annotate out/demo --with judge=http://localhost:8000/v1,NAME --ray auto --workers 8",
 )
 EXECUTION = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
 
@@ -36,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name in EXECUTION[1:]:
         add_setting(parser, name)
     add_track_option(parser)
+    add_ray_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -46,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
     execution = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
-    job = tracked(arguments.track)
+    job = job_of(arguments)
     with shown_as(quiet=arguments.json) as view:
-        result = job("annotate", annotation(arguments.run, with_, arguments.out, execution), view)
+        result = job("annotate", annotation(arguments.run, with_, arguments.out, **execution), view)
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
     return tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")

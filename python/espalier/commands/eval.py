@@ -15,10 +15,11 @@ from ..runs.estimate import COUNTS, simulated_estimate
 from ..runs.summary import table
 from .shared.config import write_config
 from .shared.dry_run import GUESS, estimate_row
+from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
 from .shared.settings import settings_of
 from .shared.task import first_error, tell_failed
-from .shared.track import add_track_option, tracked
+from .shared.track import add_track_option
 
 if TYPE_CHECKING:
     from ..eval.plan import Plan
@@ -28,6 +29,7 @@ EXAMPLES = (
     "espalier eval --methods decex,airrag,direct --questions questions.jsonl --corpus corpus.jsonl --out out/eval",
     "espalier eval --methods all --budget calls=50 --sweep decex.k=1,3,5 --questions questions.jsonl \\\n"
     "    --corpus corpus.jsonl --out out/curves --dry-run",
+    "espalier eval --methods decex,direct --questions questions.jsonl --corpus corpus.jsonl --out out/eval --ray auto",
 )
 
 
@@ -48,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_run_options(parser, without=["--like", "--shard"])
     add_track_option(parser)
+    add_ray_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     from ..eval.plan import make_plan
     from ..eval.results import final_scores  # numpy is not for every command
 
-    settings = settings_of(arguments, without=["track"])
+    settings = settings_of(arguments, without=["track", *RAY_OPTIONS])
     config = arguments.given(arguments)
     own = {name: settings.pop(name) for name in ("methods", "budget", "baseline", "sweep")}
     plan = make_plan(own.pop("methods"), settings, **own)
-    job = tracked(arguments.track, partial(final_scores, plan))
+    job = job_of(arguments, partial(final_scores, plan))
     if arguments.dry_run:
         would = planned(plan, settings, config)
         print(json.dumps(would, ensure_ascii=False)) if arguments.json else print_plan(would)

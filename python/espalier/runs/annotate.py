@@ -36,14 +36,14 @@ def annotate(
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
-    return run_job("annotate", annotation(run, with_, out, settings), warning(progress))
+    return run_job("annotate", annotation(run, with_, out, **settings), warning(progress))
 
 
 def annotation(
     run: str | Path,
     with_: Mapping[str, Any],
-    out: str | Path | None,
-    settings: Mapping[str, Any],
+    out: str | Path | None = None,
+    **settings: Any,
 ) -> dict[str, Any]:
     """The settings of the job that `annotate` does."""
     folder = Path(run)

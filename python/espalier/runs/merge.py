@@ -39,17 +39,23 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
     if (target / "run.json").exists():
         return recognised(found[0], target)
     with working(target, "espalier merge") as new:
-        for name in found[0].files:
-            write_rows(found, name, new / name)
-        write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
-        _core.complete_merge([str(shard.folder) for shard in found], str(new), shared)
-        if journal and not shared:
-            copy_journals(found, new)
-        for shard in found:
-            if record_of(shard.folder) != shard.record:
-                raise InputError(f"{shard.folder}: was changed while it was merged")
+        write_merged(found, new, shared)
+        if journal and not shared and all(shard.journal.exists() for shard in found):
+            copy_journals(found, new / "journal.sqlite", new)
+            copy_stops(found, new / "stops")
     return RunResult(target, read_object(target / "summary.json"), 0, False)
+
+
+def write_merged(shards: Sequence[Shard], new: Path, journal: str) -> None:
+    """Writes the files of the whole run into a folder. `journal`: where its journal is, '' = in the folder."""
+    for name in shards[0].files:
+        write_rows(shards, name, new / name)
+    write_text(new / "accounts.json", json.dumps(accounts(shards)) + "\n")
+    _core.complete_merge([str(shard.folder) for shard in shards], str(new), journal)
+    for shard in shards:
+        if record_of(shard.folder) != shard.record:
+            raise InputError(f"{shard.folder}: was changed while it was merged")
 
 
 def recognised(shard: Shard, target: Path) -> RunResult:
@@ -116,13 +122,16 @@ def shared_journal(shards: Sequence[Shard]) -> str:
     return files.pop() if len(files) == 1 else ""
 
 
-def copy_journals(shards: Sequence[Shard], new: Path) -> None:
-    """Makes one journal of the shards' own, if each has one, and adds the stops by the clock that stand beside them."""
-    if not all(shard.journal.exists() for shard in shards):
-        return
-    run = read_object(new / "run.json")["identity"]
-    with (new / "stops").open("wb") as stops:
+def copy_journals(shards: Sequence[Shard], journal: Path, run: Path) -> None:
+    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`."""
+    identity = read_object(run / "run.json")["identity"]
+    for shard in shards:
+        _core.copy_journal(str(shard.journal), str(journal), identity)
+
+
+def copy_stops(shards: Sequence[Shard], target: Path) -> None:
+    """Writes the stops by the clock of all shards."""
+    with target.open("wb") as stops:
         for shard in shards:
-            _core.copy_journal(str(shard.journal), str(new / "journal.sqlite"), run)
             with suppress(FileNotFoundError):
                 stops.write(shard.stops.read_bytes())

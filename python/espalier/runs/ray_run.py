@@ -1,7 +1,8 @@
-"""A run that is spread over the workers of a Ray cluster, and merged."""
+"""A run, or an annotation of one, that is spread over the workers of a Ray cluster, and merged."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -9,19 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Progress
 from ..errors import Error, InputError, MissingPart
-from ..io.files import record_of
+from ..io.files import read_object, record_of, working, write_text
+from .annotate import annotation
 from .job import RunResult, check, run_job
-from .merge import merge
+from .merge import copy_journals, merge, write_merged
 from .progress import ProgressView, warning
 from .ray_driver import Driver
 from .ray_units import Unit, read_units, settled
+from .shards import read_shards
 
-TASKS = ("expand", "answer")
+TASKS = ("expand", "answer", "annotate")
 OWN = {
     "shard": "each worker sets it",
     "journal_file": "each shard has a journal of its own",
@@ -30,6 +33,26 @@ OWN = {
 """Settings of a run that cannot be spread, with the reason."""
 EACH = 4
 """Shards for each worker, where nothing is said."""
+
+
+class Crew(NamedTuple):
+    """The workers of a run."""
+
+    address: str = "auto"
+    workers: int | None = None
+    """None = one for each processor of the cluster."""
+    shards: int | None = None
+    """None = EACH for each worker, or those that the folder has."""
+    gpus: float = 0
+    """Of each worker."""
+
+    def check(self) -> None:
+        """Raises ValueError."""
+        for name, number in (("workers", self.workers), ("shards", self.shards)):
+            if number is not None and number < 1:
+                raise ValueError(f"option '{name}' is {number}, allowed: 1 or more")
+        if self.gpus < 0:
+            raise ValueError(f"option 'gpus' is {self.gpus:g}, allowed: 0 or more")
 
 
 def ray_run(
@@ -42,51 +65,99 @@ def ray_run(
     progress: Callable[[Progress], None] | None = None,
     **settings: Any,
 ) -> RunResult:
-    """Does `expand` or `answer` in shards, by workers of a Ray cluster, and merges the shards into the folder `out`.
+    """Does `expand`, `answer` or `annotate` in shards, by workers of a Ray cluster, and merges the shards into the
+    folder `out`.
 
     `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine),
     "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one
     for each processor of the cluster. `shards` = None: four for each worker, or those that the folder has. `gpus`: how
-    many a worker gets, for a model that runs in its process. `settings` are those of `expand`, for each worker.
+    many a worker gets, for a model that runs in its process. `settings` are those of the task, for each worker, such as
+    `run` and `with_` of `annotate`.
 
     `out` must be the same folder on all nodes. Call it again with the same settings to continue a run that was stopped.
     Raises Error if shards are not finished, which says why the first is not; MissingPart without Ray.
     """
-    return spread(task, settings, warning(progress), address, workers, shards, gpus)
+    if task not in TASKS:
+        raise ValueError(f"'{task}' cannot be spread by Ray, allowed: {', '.join(TASKS)}")
+    refuse(settings)
+    chosen = annotation(**settings) if task == "annotate" else settings
+    return spread(task, chosen, warning(progress), crew=Crew(address, workers, shards, gpus))
+
+
+def refuse(settings: Mapping[str, Any]) -> None:
+    """Raises ValueError for a setting that cannot be spread."""
+    for name, reason in OWN.items():
+        if settings.get(name):
+            raise ValueError(f"option '{name}' is not allowed with Ray: {reason}")
 
 
 def spread(
-    task: str,
-    settings: Mapping[str, Any],
-    progress: Callable[[Progress], None] | None = None,
-    address: str = "auto",
-    workers: int | None = None,
-    shards: int | None = None,
-    gpus: float = 0,
+    task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None, *, crew: Crew
 ) -> RunResult:
     """What `ray_run` does. Troubles are told to `progress` alone."""
-    refuse(task, workers, shards, gpus, settings)
+    crew.check()
     check(task, settings)
+    if task == "annotate":
+        return spread_annotation(settings, progress, crew)
     out = Path(settings["out"])
-    file, limit = os.fspath(settings["questions"]), settings.get("limit") or 0
-    questions = len(_core.read_questions(file, limit, task == "expand"))
+    own = {name: value for name, value in settings.items() if name != "journal_file"}  # that of an evaluation
     held = _core.WorkFolder(out, f"espalier {task} --ray")
     try:
         if not (out / "run.json").exists():
-            parts = settled(out / "shards", shards)
-            with connected(address) as ray:
-                workers = workers or capacity(ray, gpus)
-                units = read_units(out / "shards", parts or shards or EACH * workers)
-                driver = Driver(ray, task, settings, units, questions, progress or ProgressView())
-                driver.drive(workers, gpus)
-            complain(units, driver.why)
+            units = do_shards(task, own, out / "shards", progress, crew)
     finally:
         held.release()
     if not (out / "run.json").exists():
         return merge([unit.folder for unit in units], out=out)
     if "outputs" not in record_of(out):
         raise InputError(f"{out}: holds a run that was begun without Ray: go on without it, or name another folder")
-    return run_job(task, settings, progress)  # merged before: it is recognised, or refused by name
+    return run_job(task, own, progress)  # merged before: it is recognised, or refused by name
+
+
+def spread_annotation(
+    settings: Mapping[str, Any], progress: Callable[[Progress], None] | None, crew: Crew
+) -> RunResult:
+    """Annotates a run's trees, those of each shard in a folder and with a journal of its own. The journal of the run
+    gets all answers. Shards that were finished are done again, from their journals."""
+    out, run = Path(settings["out"]), Path(settings["trees"]).parent
+    if settings["shard"]:
+        raise InputError(f"{run}: is a shard: annotate it without Ray, or the merged run")
+    within = out.exists() and out.samefile(run)
+    if not within and (out / "run.json").exists() and settled(out / "annotation", None) is None:
+        raise InputError(f"{out}: holds a run that no workers of Ray annotated: name another folder")
+    each = {name: value for name, value in settings.items() if name != "journal_file"} | {"overwrite": within}
+    with working(out, "espalier annotate --ray") as new:
+        units = do_shards("annotate", each, out / "annotation", progress, crew)
+        shards = read_shards([unit.folder for unit in units])
+        write_merged(shards, new, settings["journal_file"])
+        if all(shard.journal.exists() for shard in shards):
+            copy_journals(shards, Path(settings["journal_file"]), new)
+        if within:
+            keep_record(run, new)
+    return RunResult(out, read_object(out / "summary.json"), 0, False)
+
+
+def keep_record(run: Path, new: Path) -> None:
+    """Gives the annotated files of a run its own run.json, so that its command still knows it."""
+    record, annotated = record_of(run), read_object(new / "run.json")
+    outputs = record["outputs"] | annotated["outputs"]
+    write_text(new / "run.json", json.dumps({"annotated": True} | record | {"outputs": outputs}) + "\n")
+
+
+def do_shards(
+    task: str, settings: Mapping[str, Any], folder: Path, progress: Callable[[Progress], None] | None, crew: Crew
+) -> list[Unit]:
+    """Has all shards done, each in a folder within `folder`. Raises Error if some are not finished."""
+    parts = settled(folder, crew.shards)
+    file, limit = os.fspath(settings["questions"]), settings.get("limit") or 0
+    questions = len(_core.read_questions(file, limit, task == "expand"))
+    with connected(crew.address) as ray:
+        workers = crew.workers or capacity(ray, crew.gpus)
+        units = read_units(folder, parts or crew.shards or EACH * workers, anew=task == "annotate")
+        driver = Driver(ray, task, settings, units, questions, progress or ProgressView())
+        driver.drive(workers, crew.gpus)
+    complain(units, driver.why)
+    return units
 
 
 def complain(units: Sequence[Unit], why: str) -> None:
@@ -97,20 +168,6 @@ def complain(units: Sequence[Unit], why: str) -> None:
             f"{len(left)} of {len(units)} shards are not finished; run again to go on; "
             f"the first: {left[0].folder}: {' '.join(why.split())}"
         )
-
-
-def refuse(task: str, workers: int | None, shards: int | None, gpus: float, settings: Mapping[str, Any]) -> None:
-    """Raises ValueError for what cannot be spread."""
-    if task not in TASKS:
-        raise ValueError(f"'{task}' cannot be spread by Ray, allowed: {', '.join(TASKS)}")
-    for name, reason in OWN.items():
-        if settings.get(name):
-            raise ValueError(f"option '{name}' is not allowed with Ray: {reason}")
-    for name, number in (("workers", workers), ("shards", shards)):
-        if number is not None and number < 1:
-            raise ValueError(f"option '{name}' is {number}, allowed: 1 or more")
-    if gpus < 0:
-        raise ValueError(f"option 'gpus' is {gpus:g}, allowed: 0 or more")
 
 
 @contextmanager

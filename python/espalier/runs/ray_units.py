@@ -68,15 +68,15 @@ def settled(folder: Path, wanted: int | None) -> int | None:
     return parts
 
 
-def read_units(folder: Path, parts: int) -> list[Unit]:
-    """The shards in a folder, which from now on has this number of them."""
+def read_units(folder: Path, parts: int, anew: bool = False) -> list[Unit]:
+    """The shards in a folder, which from now on has this number of them. `anew`: what is finished is done again."""
     folder.mkdir(exist_ok=True)
     write_text(folder / "shards.json", f'{{"shards": {parts}}}\n')
     units = []
     for part in range(1, parts + 1):
         unit = Unit(part, folder / f"shard-{part}", False, False, Lease())
         unit.at, unit.begun = read_lease(unit.lease), (unit.folder / "run.json").exists()
-        if unit.begun:
+        if unit.begun and not anew:
             with suppress(InputError):
                 read_shard(unit.folder)
                 questions = read_object(unit.folder / "summary.json")["questions"]
