@@ -21,6 +21,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
+from espalier.export.byte_tokenizer import byte_tokenizer
 
 for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[name]  # the tests' servers are on the loopback
@@ -59,6 +60,14 @@ FILES = ("trees.jsonl", "answers.jsonl", "sft.jsonl", "dpo.jsonl")
 @pytest.fixture(scope="session")
 def world() -> esp.World:
     return esp.World(passages=300, questions=12, seed=5)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a tokenizer that has a token for each byte."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    byte_tokenizer().save_pretrained(folder)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ from conftest import rows
 from espalier.errors import InputError
 from espalier.export import export
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.traces.text import FORMS, neutral
-from exported_run import RUN, SUMMARY
+from espalier.export.traces.text import neutral
+from exported_run import RUN
+from traced_run import END, exported, ids, write_run
 
 # A query (node 1) with two answers below it, 3 right and 4 wrong, and an answer at once, 2, which is wrong.
 TREE: dict[str, Any] = {
@@ -48,37 +49,11 @@ DOCUMENTS = "<retrieval>\nDoc 1(Title: T) t\n</retrieval>"
 ROOT = math.sqrt(1 / 3)
 """The sample deviation of the outcomes 0, 1 and 0, whose mean is 1/3."""
 RIGHT, WRONG = (2 / 3) / (ROOT + 1e-4), (-1 / 3) / (ROOT + 1e-4)
+PROMPT = "Q: Who?\n(nothing yet)\n>"
 
 
 def recorded(folder: Path, tree: dict[str, Any] = TREE, **run: Any) -> Path:
-    prompts = folder / "prompts"
-    prompts.mkdir()
-    (prompts / "step.txt").write_text("Q: {question}\n{history}>")
-    described = {**RUN, "method": "prorag", "noted": {"prompts": str(prompts)}, **run}
-    (folder / "run.json").write_text(json.dumps(described))
-    (folder / "summary.json").write_text(json.dumps(SUMMARY))
-    (folder / "trees.jsonl").write_text(json.dumps(tree) + "\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    byte_tokenizer().save_pretrained(folder)
-    return str(folder)
-
-
-def ids(text: str) -> list[int]:
-    return list(byte_tokenizer()(text, add_special_tokens=False)["input_ids"])
-
-
-def exported(run: Path, format: str, tokenizer: str, **options: Any) -> list[dict[str, Any]]:
-    [file] = export(run, format, out=run / "out", tokenizer=tokenizer, style="standard", **options)
-    return list(rows(file.path))
-
-
-END = "<|endoftext|>"
-PROMPT = "Q: Who?\n(nothing yet)\n>"
+    return write_run(folder, tree, {"step": "Q: {question}\n{history}>"}, **run)
 
 
 def test_a_trace_of_prime_rl_has_each_shared_node_once(tmp_path: Path, tokenizer: str):
@@ -101,13 +76,15 @@ def test_a_trace_of_prime_rl_has_each_shared_node_once(tmp_path: Path, tokenizer
         assert node["mask"] == [False] * len(lead) + [learned] * len(ids(text))
         assert node["logprobs"] == []
         if advantage is None:
-            assert node["advantages"] is None and set(node["loss_weights"]["share"]) == {0.0}
+            assert node["advantages"] is None and set(node["loss_weights"]["rl"]) == {0.0}
         else:
             assert node["advantages"] == pytest.approx([advantage] * len(ids(text)))
             weights = [0.0] * len(lead) + [share[source]] * len(ids(text))
-            assert node["loss_weights"]["share"] == pytest.approx(weights)
+            assert node["loss_weights"]["rl"] == pytest.approx(weights)
     roles = "user assistant tool assistant assistant assistant"
     assert " ".join(node["message"]["role"] for node in trace["nodes"]) == roles
+    assert trace["nodes"][2]["message"] == {"role": "tool", "tool_call_id": "1", "content": DOCUMENTS}
+    assert all(node["semantic_parents"] == [] for node in trace["nodes"])
     assert trace["rewards"] == {"outcome": {"score": pytest.approx(1 / 3), "weight": 1.0}}
 
 
@@ -233,10 +210,22 @@ def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
         exported(run, "traces.trl", tokenizer, advantage="best")
     with pytest.raises(ValueError, match="beta is -1, allowed: 0 or more"):
         exported(run, "traces.trl", tokenizer, beta=-1)
-    (tmp_path / "run.json").write_text(json.dumps({**RUN, "method": "airrag"}))
-    with pytest.raises(InputError, match="trees of the method 'airrag' are no chains of one policy"):
+    (tmp_path / "run.json").write_text(json.dumps({**RUN, "method": "search-o1"}))
+    allowed = "allowed: decex, prorag, decouple, greedy-agent, airrag, airrag-lite, reasonrag"
+    with pytest.raises(InputError, match=f"method 'search-o1' cannot be written as traces, {allowed}"):
         exported(run, "traces.trl", tokenizer)
-    assert set(FORMS) == {"decex", "prorag"}
+
+
+def test_a_method_without_process_rewards_is_named(tmp_path: Path, tokenizer: str):
+    run = write_run(tmp_path, TREE | {"method": "decex"}, {"rollout": "Q: {question}\n{history}>"}, method="decex")
+    (run / "trees.jsonl").write_text(json.dumps(TREE | {"method": "decex", "nodes": TREE["nodes"][:1], "rollouts": []}))
+    with pytest.raises(InputError, match=r"method 'decex' have no process rewards.*allowed: prorag, reasonrag"):
+        exported(run, "traces.trl", tokenizer, advantage="process")
+
+
+def test_a_question_that_names_a_slot_stays_as_it_is(tmp_path: Path, tokenizer: str):
+    [trace] = exported(recorded(tmp_path, TREE | {"question": "{history}?"}), "traces.prime_rl", tokenizer)
+    assert trace["nodes"][0]["message"]["content"] == "Q: {history}?\n(nothing yet)\n>"
 
 
 def test_a_document_that_is_not_in_the_tree(tmp_path: Path, tokenizer: str):

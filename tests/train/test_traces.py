@@ -12,28 +12,50 @@ from espalier.export import export
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.io.rows import read_rows
 
+QUESTION = "Q: {question}\n{history}>"
+SEARCHES: dict[str, tuple[dict[str, str], dict[str, object]]] = {
+    "prorag": ({"step": QUESTION}, {"simulations": 6, "samples": 3, "annotate": "prm"}),
+    "decex": ({"rollout": QUESTION}, {"k": 2, "n": 1}),
+    "decouple": ({"step": QUESTION}, {"simulations": 8}),
+    "airrag": (
+        {
+            "say": "Q: {question}>",
+            "da": "Q: {question}|",
+            "ra": "{documents}{query}>",
+            "sa": "{documents}" + QUESTION,
+            "qt": "{documents}" + QUESTION + "{query}>",
+        },
+        {"rollouts": 4, "n_say": 2, "n_sa": 2, "max_pairs": 1},
+    ),
+    "reasonrag": (
+        {"begin_reasoning": "Q: {question}>", "reasoning": QUESTION, "evidence": "{question}{query}{documents}>"},
+        {"simulations": 16, "max_rounds": 2},
+    ),
+}
+"""By method: its prompts, which are short, and its options."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A searched run with process rewards, whose prompts are short, and a tokenizer."""
+    """Runs of all methods, the first with process rewards, and a tokenizer."""
     folder = tmp_path_factory.mktemp("traces")
-    (folder / "prompts").mkdir()
-    (folder / "prompts" / "step.txt").write_text("Q: {question}\n{history}>")
-    (folder / "prompts" / "rollout.txt").write_text("Q: {question}\n{history}>")
     espalier.write_world(folder, passages=100, questions=8, seed=5, max_hops=2)
-    espalier.expand(
-        questions=folder / "questions.jsonl", corpus=folder / "corpus.jsonl", prompts=folder / "prompts",
-        out=folder / "run", method="prorag", model="simulated",
-        set={"documents": 1, "simulations": 6, "samples": 3, "annotate": "prm"},
-    )  # fmt: skip
     byte_tokenizer().save_pretrained(folder / "tokenizer")
+    for method, (prompts, options) in SEARCHES.items():
+        (folder / f"prompts-{method}").mkdir()
+        for purpose, text in prompts.items():
+            (folder / f"prompts-{method}" / f"{purpose}.txt").write_text(text)
+        espalier.expand(
+            questions=folder / "questions.jsonl", corpus=folder / "corpus.jsonl", prompts=folder / f"prompts-{method}",
+            out=folder / method, method=method, model="simulated", set={"documents": 1, **options},
+        )  # fmt: skip
     return folder
 
 
-def exported(folder: Path, format: str, advantage: str) -> list[Any]:
-    out = folder / "out" / advantage
+def exported(folder: Path, method: str, format: str, advantage: str) -> list[Any]:
+    out = folder / "out" / method / advantage
     [file] = export(
-        folder / "run", format, out=out, tokenizer=str(folder / "tokenizer"), style="standard", advantage=advantage
+        folder / method, format, out=out, tokenizer=str(folder / "tokenizer"), style="standard", advantage=advantage
     )
     return [row.fields for row in read_rows(file.path)]
 
@@ -76,14 +98,16 @@ def packed_loss(network: Any, nodes: list[Any]) -> torch.Tensor:
         advantages = iter(node["advantages"])
         for i, (token, learned) in enumerate(zip(node["token_ids"], node["mask"], strict=True)):
             if learned:
-                weight = node["loss_weights"]["share"][i] * next(advantages)
+                weight = node["loss_weights"]["rl"][i] * next(advantages)
                 loss = loss - weight * spoken[before[starts[number] + i], token]
     return loss
 
 
-def branches_loss(network: Any, branches: list[Any]) -> torch.Tensor:
+def branches_loss(network: Any, rows: list[Any]) -> torch.Tensor:
+    """The mean over the branches. A branch has a row for each text that the policy saw."""
     loss = torch.zeros((), dtype=torch.float64)
-    for one in branches:
+    branches = {one["branch"] for one in rows}
+    for one in rows:
         ids = torch.tensor([one["prompt_ids"] + one["completion_ids"]])
         begin = len(one["prompt_ids"])
         spoken = torch.log_softmax(network(input_ids=ids).logits[0, begin - 1 : -1], -1)
@@ -93,24 +117,27 @@ def branches_loss(network: Any, branches: list[Any]) -> torch.Tensor:
     return loss
 
 
-@pytest.mark.parametrize("advantage", ["outcome", "tree", "process"])
-def test_the_gradient_of_a_packed_tree_is_the_mean_of_its_branches(folder: Path, network: Any, advantage: str):
+@pytest.mark.parametrize(
+    ("method", "advantage"),
+    [("prorag", "outcome"), ("prorag", "process"), ("decex", "tree"), ("decouple", "tree"), ("airrag", "tree"),
+     ("reasonrag", "process")],
+)  # fmt: skip
+def test_the_gradient_of_a_packed_tree_is_the_mean_of_its_branches(
+    folder: Path, network: Any, method: str, advantage: str
+):
     network.set_attn_implementation("eager")
     network.double()  # sums of thousands of tokens: the two differ by rounding alone
-    traces = {one["id"]: one for one in exported(folder, "traces.prime_rl", advantage)}
-    branches = exported(folder, "traces.trl", advantage)
-    branching = 0
-    for name, trace in traces.items():
-        own = [one for one in branches if one["group"] == name]
-        if len({one["reward"] for one in own}) < 2:
-            continue  # all branches are worth the same
-        if branching == 2:
-            break
-        branching += 1
-        once = sum(len(node["token_ids"]) for node in trace["nodes"])
-        assert once < sum(len(one["prompt_ids"]) + len(one["completion_ids"]) for one in own)
-        whole = gradient(network, packed_loss(network, trace["nodes"]))
-        parts = gradient(network, branches_loss(network, own))
-        assert whole.abs().max() > 1e-4
-        assert (whole - parts).abs().max() < 1e-5
-    assert branching
+    rows: dict[str, list[Any]] = {}
+    for one in exported(folder, method, "traces.trl", advantage):
+        rows.setdefault(one["group"], []).append(one)
+    several = []  # the trees whose branches are not all worth the same
+    for trace in exported(folder, method, "traces.prime_rl", advantage):
+        if len({one["reward"] for one in rows[trace["id"]]}) > 1:
+            once = sum(len(node["token_ids"]) for node in trace["nodes"])
+            several.append((once, trace["id"], trace["nodes"]))
+    once, name, nodes = min(several)
+    assert once < sum(len(one["prompt_ids"]) + len(one["completion_ids"]) for one in rows[name])
+    whole = gradient(network, packed_loss(network, nodes))
+    parts = gradient(network, branches_loss(network, rows[name]))
+    assert whole.abs().max() > 1e-4
+    assert (whole - parts).abs().max() < 1e-5

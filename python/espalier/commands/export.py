@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         choices=list(ADVANTAGES),
         help="For traces: what a branch is worth beside the others. outcome compares its reward with those of all "
         "branches of the question (default). tree compares it also with those that begin with the same step. process "
-        "adds the process rewards of its steps.",
+        "adds the process rewards of its steps, which ProRAG and ReasonRAG have.",
     )
     parser.add_argument(
         "--beta",

@@ -65,7 +65,7 @@ def export(
     `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`.
 
     Formats of traces take `advantage`: "outcome", "tree" (also within the trees that begin with the same step) or
-    "process" (with the steps' process rewards, weighed by `beta`).
+    "process" (with the steps' process rewards, weighed by `beta`, which ProRAG and ReasonRAG have).
     """
     run, out = Path(run), Path(out)
     chosen = [known(name) for name in dict.fromkeys([formats] if isinstance(formats, str) else formats)]

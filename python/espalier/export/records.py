@@ -98,7 +98,8 @@ class Asked:
 
 @dataclass
 class TraceNode:
-    """What one step of the policy wrote, or what the environment answered. Shared by all branches through it."""
+    """What one step of the policy wrote, what the environment answered, or what the policy was asked. Shared by all
+    branches through it."""
 
     parent: int | None
     """Place in the trace's list, which is above its own place. None = it follows the prompt."""
@@ -112,17 +113,21 @@ class TraceNode:
     reward: float | None = None
     """The process reward of a step that the policy wrote. None = it has no score."""
     ends: bool = False
-    """The policy ended its turn here, with an answer."""
+    """The policy ended its turn here."""
+    asks: bool = False
+    """A prompt of its own. What follows it sees nothing above it."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The branches of one question. Their texts, joined from the prompt down, are what the policy sees and writes."""
+    """The branches of one question. Their texts, joined from a prompt down to the next one, are what the policy sees
+    and writes."""
 
     origin: Origin
     question: str
     answers: tuple[str, ...]
     prompt: str
+    """Before the first node. "" = the prompts are nodes."""
     nodes: tuple[TraceNode, ...]
     """Parents stand before their children."""
     outcomes: dict[int, float] = field(default_factory=dict)

@@ -1,7 +1,9 @@
 """Trees as traces of verifiers, which prime-rl trains on. A node that branches share stands once.
 
-`advantages` has a number for each token whose mask is true. `loss_weights` has a stream `share`, with a number for each
-token: the share of the branches that go through it. `logprobs` is empty, because a run has none for single tokens.
+A prompt begins a text, so it has no `parent`. The node above it in the tree is its semantic parent. `advantages` has a
+number for each token whose mask is true. The stream `rl` of `loss_weights`, by which prime-rl multiplies its loss, has
+a number for each token: the share of the branches that go through it. `logprobs` is empty, because a run has none for
+single tokens.
 """
 
 from __future__ import annotations
@@ -11,14 +13,26 @@ from collections.abc import Iterator
 from ..format import Choices, Columns, Format
 from ..records import Trace
 from ..traces.reader import trace_reader
+from ..traces.tokens import TokenNode
 from .traces_trl import tree_of
+
+
+def message(node: TokenNode) -> Columns:
+    """A tool's message names the node that called it."""
+    called = {"tool_call_id": str(node.above)} if node.role == "tool" else {}
+    return {"role": node.role, "content": node.text, **called}
+
+
+def continued(node: TokenNode) -> list[Columns]:
+    """The link of a prompt to the step after which it was asked."""
+    return [{"node": node.above, "type": "continuation"}] if node.above != node.parent else []
 
 
 def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:
     if not trace.outcomes:
         return
     tree = tree_of(trace, choices)
-    data = {"idx": 0, "prompt": trace.prompt, "question": trace.question, "answers": list(trace.answers)}
+    data = {"idx": 0, "prompt": trace.prompt or None, "question": trace.question, "answers": list(trace.answers)}
     yield {
         "id": trace.origin.id,
         "task": {"type": "espalier", "data": data, "key": trace.origin.tree},
@@ -26,13 +40,14 @@ def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:
         "nodes": [
             {
                 "parent": node.parent,
-                "message": {"role": node.role, "content": node.text},
+                "semantic_parents": continued(node),
+                "message": message(node),
                 "sampled": node.role == "assistant",
                 "token_ids": node.ids,
                 "mask": node.mask,
                 "logprobs": [],
                 "advantages": [node.advantage] * sum(node.mask) if any(node.mask) else None,
-                "loss_weights": {"share": [node.weight if learned else 0.0 for learned in node.mask]},
+                "loss_weights": {"rl": [node.weight if learned else 0.0 for learned in node.mask]},
             }
             for node in tree.nodes
         ],

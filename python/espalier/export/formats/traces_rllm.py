@@ -16,23 +16,24 @@ from .traces_trl import tree_of
 
 
 def steps(tree: TokenTree, branch: Branch) -> Iterator[Columns]:
-    before: list[int] = []
-    for place, advantage in zip(branch.places, branch.advantages, strict=True):
-        node = tree.nodes[place]
-        lead = [token for token, learned in zip(node.ids, node.mask, strict=True) if not learned]
-        said = [token for token, learned in zip(node.ids, node.mask, strict=True) if learned]
-        if said:
-            last = place == branch.places[-1]
-            yield {
-                "prompt_ids": before + lead,
-                "response_ids": said,
-                "logprobs": [],
-                "advantage": [advantage] * len(said),
-                "model_response": node.text,
-                "reward": branch.outcome if last else 0.0,
-                "done": last,
-            }
-        before = before + node.ids
+    for text in tree.texts(branch):
+        before: list[int] = []
+        for place, advantage in text:
+            node = tree.nodes[place]
+            lead = [token for token, learned in zip(node.ids, node.mask, strict=True) if not learned]
+            said = [token for token, learned in zip(node.ids, node.mask, strict=True) if learned]
+            if said:
+                last = place == branch.places[-1]
+                yield {
+                    "prompt_ids": before + lead,
+                    "response_ids": said,
+                    "logprobs": [],
+                    "advantage": [advantage] * len(said),
+                    "model_response": node.text,
+                    "reward": branch.outcome if last else 0.0,
+                    "done": last,
+                }
+            before = before + node.ids
 
 
 def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:

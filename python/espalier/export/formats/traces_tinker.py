@@ -1,4 +1,5 @@
-"""A Datum of Tinker for each branch. Place i of the input predicts the target i, so all is shifted by one token.
+"""A Datum of Tinker for each branch, or for each prompt of a branch that asks several. Place i of the
+input predicts the target i, so all is shifted by one token.
 
 `logprobs` is null, because a run has none for single tokens: a loss that compares policies needs them computed first.
 `mask` is 1 where the policy wrote the target.
@@ -11,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from ..format import Choices, Columns, Format
 from ..records import Trace
 from ..traces.reader import trace_reader
-from ..traces.tokens import tokens_along
 from .traces_trl import tree_of
 
 
@@ -21,11 +21,10 @@ def tensor(values: Sequence[float], dtype: str) -> Columns:
 
 def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:
     tree = tree_of(trace, choices)
-    for number, branch in enumerate(tree.branches):
-        ids, learned, advantages = zip(*tokens_along(tree, branch), strict=True)
+    for columns, _, text in tree.each_text(trace.origin.id):
+        ids, learned, advantages = zip(*tree.tokens(text), strict=True)
         yield {
-            "id": f"{trace.origin.id}#{number}",
-            "group": trace.origin.id,
+            **columns,
             "model_input": {"chunks": [{"type": "encoded_text", "tokens": list(ids[:-1])}]},
             "loss_fn_inputs": {
                 "target_tokens": tensor(ids[1:], "int64"),

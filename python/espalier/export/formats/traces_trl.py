@@ -1,5 +1,5 @@
-"""A row for each branch, with an advantage for each token: what a GRPOTrainer with advantages of the shape (B, T) takes
-in place of its own rollouts, once the rows are padded.
+"""A row for each branch, or for each prompt of a branch that asks several, with an advantage for each token: what a
+GRPOTrainer with advantages of the shape (B, T) takes in place of its own rollouts, once the rows are padded.
 
 `env_mask` is 1 where the policy wrote the token, as in the reply of TRL's `rollout_func`. `logprobs` is null, because a
 run has none for single tokens.
@@ -13,7 +13,7 @@ from ..format import Choices, Columns, Format
 from ..records import Trace
 from ..traces.advantages import ADVANTAGES
 from ..traces.reader import trace_reader
-from ..traces.tokens import TokenTree, token_tree, tokens_along
+from ..traces.tokens import TokenTree, token_tree
 
 
 def tree_of(trace: Trace, choices: Choices) -> TokenTree:
@@ -24,12 +24,11 @@ def tree_of(trace: Trace, choices: Choices) -> TokenTree:
 
 def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:
     tree = tree_of(trace, choices)
-    prompt = tree.nodes[0].ids
-    for number, branch in enumerate(tree.branches):
-        ids, learned, advantages = zip(*list(tokens_along(tree, branch))[len(prompt) :], strict=True)
+    for columns, branch, text in tree.each_text(trace.origin.id):
+        prompt = tree.nodes[text[0][0]].ids
+        ids, learned, advantages = zip(*tree.tokens(text[1:]), strict=True)
         yield {
-            "id": f"{trace.origin.id}#{number}",
-            "group": trace.origin.id,
+            **columns,
             "prompt_ids": prompt,
             "completion_ids": list(ids),
             "env_mask": [int(one) for one in learned],

@@ -18,6 +18,13 @@ EPSILON = 1e-4
 """Added to standard deviations."""
 
 
+PROCESS_REWARDS = {
+    "prorag": "`espalier annotate RUN --with prm` adds them",
+    "reasonrag": "they come from answers, where there is gold",
+}
+"""The methods whose steps may have rewards, and where these come from."""
+
+
 @dataclass(frozen=True)
 class Advantages:
     outcome: dict[int, float]
@@ -49,7 +56,8 @@ def tree(trace: Trace, beta: float) -> Advantages:
     2509.21240). The trees are the branches that begin with the same step."""
     trees: dict[int, list[int]] = {}
     for leaf in trace.outcomes:
-        trees.setdefault(trace.path(leaf)[0], []).append(leaf)
+        first = next(place for place in trace.path(leaf) if trace.nodes[place].sampled)
+        trees.setdefault(first, []).append(leaf)
     found = over_all(trace)
     for leaves in trees.values():
         for leaf, within in zip(leaves, normalised([trace.outcomes[leaf] for leaf in leaves]), strict=True):
@@ -60,10 +68,16 @@ def tree(trace: Trace, beta: float) -> Advantages:
 def process(trace: Trace, beta: float) -> Advantages:
     """Outcome and process rewards, each normalised over the question and then added (ProRAG, Eq. 7 and 8). A step that
     branches share counts once."""
+    method = trace.origin.method
+    if method not in PROCESS_REWARDS:
+        raise InputError(
+            f"trees of the method '{method}' have no process rewards, which the advantage 'process' needs, allowed: "
+            + ", ".join(PROCESS_REWARDS)
+        )
     if not trace.judged:
         raise InputError(
             f"question '{trace.origin.tree}': its steps have no process rewards, which the advantage 'process' needs; "
-            "`espalier annotate RUN --with prm` adds them"
+            + PROCESS_REWARDS[method]
         )
     steps = [(place, node.reward) for place, node in enumerate(trace.nodes) if node.reward is not None]
     values = normalised([reward for _, reward in steps])

@@ -26,6 +26,21 @@ def neutral(text: str) -> str:
     return MARK.sub(reference, text)
 
 
+def filled(template: str, slots: Mapping[str, str]) -> str:
+    """A template with the texts of its slots. A text that names a slot stays as it is."""
+    names = "|".join(map(re.escape, slots))
+    return re.sub(f"{{({names})}}", lambda found: slots[found.group(1)], template)
+
+
+def documents_text(form: str, documents: Sequence[tuple[str, str]]) -> str:
+    """Titles and texts of documents, each by the form, which has {rank}, {title} and {text}."""
+    shown = "".join(
+        form.format(rank=rank, title=neutral(title), text=neutral(text))
+        for rank, (title, text) in enumerate(documents, 1)
+    )
+    return shown or "No documents were found.\n"
+
+
 @dataclass(frozen=True)
 class Marks:
     """What stands around the parts of a method's turns."""
@@ -44,11 +59,7 @@ class Marks:
 
     def found(self, documents: Sequence[tuple[str, str]]) -> str:
         """Titles and texts of documents, as one block without its last line end."""
-        shown = "".join(
-            self.document.format(rank=rank, title=neutral(title), text=neutral(text))
-            for rank, (title, text) in enumerate(documents, 1)
-        )
-        return f"{self.documents[0]}\n{shown or 'No documents were found.' + chr(10)}{self.documents[1]}"
+        return f"{self.documents[0]}\n{documents_text(self.document, documents)}{self.documents[1]}"
 
 
 def prorag_step(marks: Marks, step: Segment, begun: bool) -> tuple[str, bool]:
@@ -119,4 +130,4 @@ FORMS: dict[str, Form] = {
         keeps_malformed=True,
     ),
 }
-"""The methods whose trees are chains of one policy."""
+"""The methods whose chains are one turn of the policy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ..records import Trace
 from ..tokenizer import Tokenizer
@@ -14,10 +15,10 @@ from .advantages import Advantages
 class TokenNode:
     """The tokens that one node of a trace adds to those before it, T in number."""
 
-    parent: int | None
-    """Place of the node before it. The first node of a tree is its prompt, which has none."""
+    above: int | None
+    """Place of the node above it in the tree. None = it begins the tree."""
     role: str
-    """user (the prompt), assistant or tool."""
+    """user (a prompt), assistant or tool."""
     text: str
     ids: list[int]
     mask: list[bool]
@@ -27,21 +28,30 @@ class TokenNode:
     weight: float = 0.0
     """The share of the tree's branches that go through the node, above 0 to 1."""
 
+    @property
+    def parent(self) -> int | None:
+        """Place of the node whose tokens stand before its own. A prompt has none: it begins a text."""
+        return None if self.role == "user" else self.above
+
 
 @dataclass(frozen=True)
 class Branch:
-    """A path from the prompt to a leaf."""
+    """A path from the tree's first prompt to a leaf."""
 
     outcome: float
     places: list[int]
     """In the tree's list of nodes, from the prompt down."""
     advantages: list[float]
-    """Of each place. The prompt and documents have 0."""
+    """Of each place. Prompts and documents have 0."""
+
+
+Text = list[tuple[int, float]]
+"""A prompt and what follows it up to the next one, as (place, advantage) in a branch."""
 
 
 @dataclass(frozen=True)
 class TokenTree:
-    """A prompt and all that follows it, each shared node once.
+    """Prompts and all that follows them, each shared node once.
 
     The sum over all learned tokens of weight x advantage x gradient of the log-probability is the mean of the branches'
     gradients, each with its own advantages.
@@ -49,6 +59,30 @@ class TokenTree:
 
     nodes: list[TokenNode]
     branches: list[Branch]
+
+    def texts(self, branch: Branch) -> list[Text]:
+        """What the policy saw and wrote along a branch: a text for each prompt."""
+        found: list[Text] = []
+        for place, advantage in zip(branch.places, branch.advantages, strict=True):
+            if self.nodes[place].role == "user":
+                found.append([])
+            found[-1].append((place, advantage))
+        return found
+
+    def each_text(self, name: str) -> Iterator[tuple[dict[str, Any], Branch, Text]]:
+        """Every text of every branch, with the columns that identify it in the tree of this name."""
+        for number, branch in enumerate(self.branches):
+            texts = self.texts(branch)
+            for i, text in enumerate(texts):
+                own = f"{name}#{number}" + f".{i}" * (len(texts) > 1)
+                yield {"id": own, "group": name, "branch": number}, branch, text
+
+    def tokens(self, text: Text) -> Iterator[tuple[int, bool, float]]:
+        """(id, learned, advantage) of every token of a text. What is not learned has the advantage 0."""
+        for place, advantage in text:
+            node = self.nodes[place]
+            for token, learned in zip(node.ids, node.mask, strict=True):
+                yield token, learned, advantage if learned else 0.0
 
 
 def closing(tokenizer: Tokenizer, style: str) -> str:
@@ -65,34 +99,34 @@ def token_tree(trace: Trace, advantages: Advantages, tokenizer: Tokenizer, style
 
     Branches have the advantages A_b + beta P_n, nodes their means.
     """
-    turn = trace.prompt if style == "standard" else [{"role": "user", "content": trace.prompt}]
-    prompt = tokenizer.ids(turn, begin_answer=style != "standard")
-    nodes = [TokenNode(None, "user", trace.prompt, prompt, [False] * len(prompt), 0.0, 1.0)]
+
+    def prompt(above: int | None, text: str, share: float) -> TokenNode:
+        turn = text if style == "standard" else [{"role": "user", "content": text}]
+        ids = tokenizer.ids(turn, begin_answer=style != "standard")
+        return TokenNode(above, "user", text, ids, [False] * len(ids), 0.0, share)
+
+    nodes = [prompt(None, trace.prompt, 1.0)] if trace.prompt else []
+    first = len(nodes)
     branches = []
     through: dict[int, list[float]] = {}
     for leaf, reward in trace.outcomes.items():
-        own = [0.0]
+        own = [0.0] * first
         for place in (path := trace.path(leaf)):
             sampled = trace.nodes[place].sampled
             own.append(advantages.outcome[leaf] + advantages.process.get(place, 0.0) if sampled else 0.0)
             through.setdefault(place, []).append(own[-1])
-        branches.append(Branch(reward, [0, *(place + 1 for place in path)], own))
+        branches.append(Branch(reward, [*range(first), *(place + first for place in path)], own))
     end = closing(tokenizer, style)
     for place, node in enumerate(trace.nodes):
+        shared = through[place]
+        share = len(shared) / len(branches)
+        above = node.parent + first if node.parent is not None else 0 if first else None
+        if node.asks:
+            nodes.append(prompt(above, node.text, share))
+            continue
         lead = tokenizer.encode(node.lead, special=False)[0]
         ids = tokenizer.encode(node.text + end * node.ends, special=False)[0]
         mask = [False] * len(lead) + [node.sampled] * len(ids)
-        shared = through[place]
-        parent = 0 if node.parent is None else node.parent + 1
         role = "assistant" if node.sampled else "tool"
-        share = len(shared) / len(branches)
-        nodes.append(TokenNode(parent, role, node.text, lead + ids, mask, sum(shared) / len(shared), share))
+        nodes.append(TokenNode(above, role, node.text, lead + ids, mask, sum(shared) / len(shared), share))
     return TokenTree(nodes, branches)
-
-
-def tokens_along(tree: TokenTree, branch: Branch) -> Iterator[tuple[int, bool, float]]:
-    """(id, learned, advantage) of every token of a branch. What is not learned has the advantage 0."""
-    for place, advantage in zip(branch.places, branch.advantages, strict=True):
-        node = tree.nodes[place]
-        for token, learned in zip(node.ids, node.mask, strict=True):
-            yield token, learned, advantage if learned else 0.0
