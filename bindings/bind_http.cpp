@@ -140,8 +140,8 @@ void bind_http(py::module_& m) {
   encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
                           std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
                           std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
-                          std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
-                          double contact) -> HttpEncoder {
+                          std::string api_key_env, std::size_t batch, std::size_t in_flight, double timeout,
+                          double deadline, int attempts, double contact) -> HttpEncoder {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
@@ -151,6 +151,7 @@ void bind_http(py::module_& m) {
                 if (normalise) options.profile.normalise = *normalise;
                 if (max_tokens) options.profile.max_tokens = *max_tokens;
                 options.cut = backend::detail::encoder_cut(cut);
+                options.api_key_env = std::move(api_key_env);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
                 auto made = make<HttpEncoder, backend::HttpEncoder>(options, contact);
@@ -161,9 +162,10 @@ void bind_http(py::module_& m) {
               py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
               py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),
               py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("cut") = "none",
-              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
+              py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("batch") = 64, in_flight_arg, timeout_arg,
+              deadline_arg, attempts_arg, contact_arg,
               "`profile` says what the model was trained with; what else is given goes before it. `cut` says how texts "
-              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'.");
+              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'. The key is read from the environment variable.");
 
   scorer.def(
       py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,

@@ -371,6 +371,7 @@ class HttpEncoder(Encoder):
         normalise: bool | None = ...,
         max_tokens: int | None = ...,
         cut: str = ...,
+        api_key_env: str = ...,
         batch: int = ...,
         in_flight: int = ...,
         timeout: float = ...,
