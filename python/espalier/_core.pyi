@@ -287,6 +287,7 @@ class OpenAi(Model):
         thinking: str = ...,
         api_key_env: str = ...,
         api_key_file: str = ...,
+        in_process: bool = ...,
         in_flight: int = ...,
         timeout: float = ...,
         deadline: float = ...,

@@ -115,8 +115,8 @@ class Prompt {
   Hash key_;
 };
 
-/// Why a completion ended.
-enum class Finish : std::uint8_t { stop, length, other };
+/// Why a completion ended. `too_long`: the prompt did not fit into the model's context, and the text says so.
+enum class Finish : std::uint8_t { stop, length, other, too_long };
 
 /// A token of a completion, natural log.
 struct TokenLogprob {

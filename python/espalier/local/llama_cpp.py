@@ -128,7 +128,7 @@ def _connection(engine: LlamaEngine) -> dict[str, Any]:
 
 def client(engine: LlamaEngine) -> dict[str, Any]:
     """The same for a language model."""
-    return {**_connection(engine), "server": "llamacpp"}
+    return {**_connection(engine), "server": "llamacpp", "in_process": True}
 
 
 def encoder_client(engine: LlamaEngine) -> dict[str, Any]:

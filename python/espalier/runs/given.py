@@ -124,6 +124,8 @@ class _Resolved:
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
         self._refuse_thinking(key)
+        if not isinstance(found, _core.Model):
+            self._refuse_tools(key)
         fingerprint = name or getattr(found, "fingerprint", None)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
         self._backends[key] = Backend(
@@ -135,10 +137,16 @@ class _Resolved:
         if key.startswith("model") and self.plain.get("thinking"):
             raise ValueError("option 'thinking' is not allowed beside a function, a part or hf: as model")
 
+    def _refuse_tools(self, key: str) -> None:
+        chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
+        if key.startswith("model") and "tools" in chosen:
+            raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
+
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
         self._refuse_thinking(key)
+        self._refuse_tools(key)
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         model = self._stack.enter_context(
