@@ -192,3 +192,28 @@ def test_thinking_reaches_the_server_of_a_file(
             model=f"gguf:{file}",
             thinking="off",
         )
+
+
+class Template:
+    """A tokenizer that shows what its template is told."""
+
+    chat_template = "a template"
+
+    def apply_chat_template(self, messages: Any, **told: Any) -> str:
+        return str(told.get("enable_thinking"))
+
+
+@pytest.mark.parametrize(("thinking", "told"), [("", "None"), ("on", "True"), ("off", "False")])
+def test_the_template_of_a_folder_is_told_of_thinking(thinking: str, told: str):
+    model = esp.Transformers(object(), Template(), thinking=thinking, load=False)
+    assert list(model._texts([esp.Prompt("Who?")])) == [told]
+
+
+def test_thinking_is_a_part_of_a_folders_identity(tmp_path: Path):
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    plain, thinking = (esp.Transformers(tmp_path, thinking=one, load=False).fingerprint for one in ("", "on"))
+    assert thinking == f"{plain}, thinking on"
+    for more in ({"thinking": "200"}, {"thinking": "on", "chat": False}):
+        with pytest.raises(ValueError, match=r"option 'thinking': .* must be on or off, with a chat template"):
+            esp.Transformers(tmp_path, load=False, **more)

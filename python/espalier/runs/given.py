@@ -134,8 +134,8 @@ class _Resolved:
         return str(shown)
 
     def _refuse_thinking(self, key: str) -> None:
-        if key.startswith("model") and self.plain.get("thinking"):
-            raise ValueError("option 'thinking' is not allowed beside a function, a part or hf: as model")
+        if key.startswith("model") and self.plain.get("thinking") and not self.plain.get("replay"):
+            raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
 
     def _refuse_tools(self, key: str) -> None:
         chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
@@ -145,13 +145,18 @@ class _Resolved:
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
-        self._refuse_thinking(key)
         self._refuse_tools(key)
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
+        thinking = self.plain.get("thinking") or ""
         model = self._stack.enter_context(
-            shared(source.key, lambda: Transformers(source.path, device=device, batch=batch, load=False))
+            shared(
+                f"{source.key} {thinking}",
+                lambda: Transformers(source.path, device=device, batch=batch, thinking=thinking, load=False),
+            )
         )
+        if name and thinking:
+            name = f"{name}, thinking {thinking}"
         self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)
         return name or str(model.fingerprint)
 
