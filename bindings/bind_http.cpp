@@ -78,7 +78,8 @@ void bind_http(py::module_& m) {
       py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge,
                   std::string revision, const std::string& api, const std::string& server, bool native_n, bool stream,
                   std::string extra_body, std::string thinking, std::string api_key_env, std::string api_key_file,
-                  std::size_t in_flight, double timeout, double deadline, int attempts, double contact) -> OpenAi {
+                  bool in_process, std::size_t in_flight, double timeout, double deadline, int attempts,
+                  double contact) -> OpenAi {
         if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
         backend::OpenAiOptions options;
         options.url = std::move(url);
@@ -93,6 +94,7 @@ void bind_http(py::module_& m) {
         options.thinking = std::move(thinking);
         options.api_key_env = std::move(api_key_env);
         options.api_key_file = std::move(api_key_file);
+        options.in_process = in_process;
         options.http = http_options(in_flight, timeout, deadline, attempts);
         options.http.hedge = hedge;
         const auto known = std::make_shared<std::optional<backend::Server>>(backend::detail::server_named(server));
@@ -108,14 +110,16 @@ void bind_http(py::module_& m) {
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
       py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
       py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "", py::arg("thinking") = "",
-      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", in_flight_arg, timeout_arg, deadline_arg,
-      attempts_arg, contact_arg,
+      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", py::arg("in_process") = false,
+      in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
       "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: "
       "the "
       "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in "
       "seconds, over all attempts "
-      "of a request. `thinking`: on, off, or the most tokens of a thought. After `contact` seconds without a reply the "
+      "of a request. `in_process`: the server is llama.cpp in this process, and a prompt that is longer than its "
+      "context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought. After `contact` "
+      "seconds without a reply the "
       "logger 'espalier' warns; 0 = never.");
 
   retriever.def(py::init([](std::string url, std::string name, const std::string& api, std::uint32_t rerank_depth,
@@ -140,8 +144,8 @@ void bind_http(py::module_& m) {
   encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
                           std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
                           std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
-                          std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
-                          double contact) -> HttpEncoder {
+                          std::string api_key_env, std::size_t batch, std::size_t in_flight, double timeout,
+                          double deadline, int attempts, double contact) -> HttpEncoder {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
@@ -151,6 +155,7 @@ void bind_http(py::module_& m) {
                 if (normalise) options.profile.normalise = *normalise;
                 if (max_tokens) options.profile.max_tokens = *max_tokens;
                 options.cut = backend::detail::encoder_cut(cut);
+                options.api_key_env = std::move(api_key_env);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
                 auto made = make<HttpEncoder, backend::HttpEncoder>(options, contact);
@@ -161,9 +166,10 @@ void bind_http(py::module_& m) {
               py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
               py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),
               py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("cut") = "none",
-              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
+              py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("batch") = 64, in_flight_arg, timeout_arg,
+              deadline_arg, attempts_arg, contact_arg,
               "`profile` says what the model was trained with; what else is given goes before it. `cut` says how texts "
-              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'.");
+              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'. The key is read from the environment variable.");
 
   scorer.def(
       py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,

@@ -15,12 +15,12 @@ namespace espalier::python {
 
 namespace {
 
-constexpr const char* finishes[] = {"stop", "length", "other"};
+constexpr const char* finishes[] = {"stop", "length", "other", "too_long"};
 
 Completion::Finish finish_of(const std::string& name) {
-  for (int i = 0; i < 3; ++i)
+  for (std::size_t i = 0; i < std::size(finishes); ++i)
     if (name == finishes[i]) return static_cast<Completion::Finish>(i);
-  bad_option("finish", name, "stop, length, other");
+  bad_option("finish", name, "stop, length, other, too_long");
 }
 
 /// The slots of a prompt's purpose with their values. Segments inside them have spans too, but are not slots.
@@ -117,7 +117,9 @@ void bind_prompt(py::module_& m) {
            py::arg("completion_tokens") = 0, py::arg("thinking_tokens") = 0, py::arg("logprob") = py::none(),
            py::arg("tokens") = std::vector<std::pair<std::string, double>>())
       .def_readonly("text", &Completion::text)
-      .def_property_readonly("finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; })
+      .def_property_readonly(
+          "finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; },
+          "stop, length, other, or too_long: the prompt did not fit into the model's context, and the text says so.")
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
       .def_readonly("thinking_tokens", &Completion::thinking_tokens,

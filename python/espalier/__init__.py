@@ -47,7 +47,7 @@ from ._core import (
 from .bridge.attach import attach
 from .io.files import write_jsonl
 from .io.read import read_passages, read_questions, read_trees
-from .local.llama_cpp import LlamaCpp
+from .local.llama_cpp import LlamaCpp, LlamaCppEncoder
 from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
 from .rounds import improve
@@ -79,6 +79,7 @@ __all__ = [
     "Hybrid",
     "Index",
     "LlamaCpp",
+    "LlamaCppEncoder",
     "Method",
     "Node",
     "OpenAi",

@@ -555,6 +555,31 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
   }
 }
 
+TEST_CASE("a prompt that is too long for a model of this process gets a completion that says so, elsewhere an error") {
+  FaultServer server([](const Received&, std::size_t) {
+    return Answer{.status = 400,
+                  .body = R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
+                          R"(exceeds the available context size (256 tokens), try increasing it"}})"};
+  });
+  OpenAiOptions chosen = options(server);
+  OpenAi elsewhere(chosen);
+  CHECK_FALSE(test::ask(elsewhere, {Prompt("q")})[0].ok());
+  chosen.in_process = true;
+  OpenAi here(chosen);
+  const Completion reply = test::ask(here, {Prompt("q")})[0].value();
+  CHECK(reply.finish == Completion::Finish::too_long);
+  CHECK(reply.prompt_tokens == 602);
+  CHECK(reply.text ==
+        "the prompt has 602 tokens and the model's context 256: give gguf:FILE?context=N, or shorter prompts");
+  FaultServer other([](const Received&, std::size_t) {
+    return Answer{.status = 400, .body = R"({"error":{"message":"no such field"}})"};
+  });
+  OpenAiOptions wrong = options(other);
+  wrong.in_process = true;
+  OpenAi refusing(wrong);
+  CHECK_FALSE(test::ask(refusing, {Prompt("q")})[0].ok());
+}
+
 TEST_CASE("why a completion ended comes back from a journal") {
   FaultServer server([](const Received&, std::size_t) {
     return Answer{.body = R"({"choices":[{"message":{"content":null},"finish_reason":"length"}]})"};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -77,3 +78,25 @@ def test_the_console_stays_quiet(weights: Path):
         timeout=300,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_prompt_that_is_too_long_fails_its_question_for_good(weights: Path, two_questions: Path, tmp_path: Path):
+    passages = [{"id": f"p{i}", "contents": f"novel\n{'who wrote the first novel ' * 60}"} for i in range(3)]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
+    asked: dict[str, Any] = {
+        "method": "standard-rag",
+        "questions": two_questions,
+        "corpus": corpus,
+        "model": f"gguf:{weights}?slots=1&context=256&threads=1",
+        "constrain": "off",
+        "set": {"max_tokens": 8},
+        "out": tmp_path / "out",
+    }
+    result = esp.answer(**asked)
+    rows = [json.loads(line) for line in (tmp_path / "out/answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert result.open == 0 and [row["status"] for row in rows] == ["failed", "failed"]
+    assert re.search(
+        r"the prompt has \d+ tokens and the model's context 256: give gguf:FILE\?context=N", rows[0]["error"]
+    )
+    assert esp.answer(**asked).recognised and esp.rescore(tmp_path / "out", {}, out=tmp_path / "again").open == 0

@@ -168,3 +168,13 @@ def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, files: Path
     with pytest.raises(ValueError, match="option 'thinking' is not allowed beside a function"):
         esp.answer(**asked(files, tmp_path / "out", **{key: found}, **other, thinking="on"))
     assert not model.batches
+
+
+@pytest.mark.parametrize("chosen", [{"protocol": "tools"}, {"set": {"protocol": "tools"}}])
+def test_tools_are_refused_where_a_model_is_not_told_of_them(chosen: dict[str, Any], files: Path, tmp_path: Path):
+    model = Counted()
+    with pytest.raises(ValueError, match="option 'protocol' cannot be tools beside a function or hf: as model"):
+        esp.answer(**asked(files, tmp_path / "out", model=model, model_name="fixed", **chosen))
+    assert not model.batches
+    simulated = esp.Simulated(esp.read_questions(files / "questions.jsonl"))
+    assert esp.answer(**asked(files, tmp_path / "part", model=simulated, limit=1, **chosen)).open == 0

@@ -12,10 +12,10 @@ import espalier as esp
 import pytest
 from conftest import needs_http
 from espalier.errors import Error, InputError, MissingPart
-from espalier.local import engine
+from espalier.local import engine, memory
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import read_header
-from espalier.local.sources import source_of
+from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
 
 
@@ -85,6 +85,38 @@ def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytes
         LlamaEngine(file, context=4096)
 
 
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (3, 1), (8, 4)])
+def test_half_of_the_cores_compute(cores: int, threads: int, file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "available_cores", lambda: cores)
+    assert LlamaEngine(file).threads == threads
+    assert LlamaEngine(file, threads=7).threads == 7
+
+
+@pytest.mark.parametrize(("written", "pooling"), [(1, "mean"), (2, "cls"), (3, "last")])
+def test_the_header_says_how_an_encoder_pools(written: int, pooling: str, file: Path):
+    file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.pooling_type", written)))
+    assert LlamaEngine(file, encodes=True).pooling == pooling
+    assert LlamaEngine(file, encodes=True, pooling="last").pooling == "last"
+    assert LlamaEngine(file).pooling == ""
+
+
+def test_a_file_without_embeddings_is_named(file: Path, files: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings by itself: its header names no pooling"):
+        LlamaEngine(file, encodes=True)
+    with pytest.raises(ValueError, match=r"option 'pooling': most is not allowed, must be mean, cls or last"):
+        LlamaEngine(file, encodes=True, pooling="most")
+    file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.pooling_type", 4)))
+    with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings: it is a reranker"):
+        LlamaEngine(file, encodes=True, pooling="mean")
+    asked = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "out": tmp_path / "out"}
+    with pytest.raises(InputError, match="it is a reranker"):
+        esp.answer(**asked, encoder=f"gguf:{file}")
+    with pytest.raises(ValueError, match="setting 'encoder' cannot be hf:folder"):
+        esp.answer(**asked, encoder="hf:folder")
+    with pytest.raises(ValueError, match="setting 'retriever' cannot be gguf:"):
+        esp.answer(**asked, retriever=f"gguf:{file}")
+
+
 def test_the_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingPart, match=r"espalier-rag\[local\]"):
@@ -112,6 +144,10 @@ def test_sources_are_read():
         source_of("gguf:a?slot=1")
     with pytest.raises(ValueError, match="names no file"):
         source_of("gguf:")
+    with pytest.raises(ValueError, match="unknown option 'pooling'"):
+        source_of("gguf:a?pooling=mean")
+    encoder = encoder_source_of("gguf:a?pooling=mean")
+    assert encoder and encoder.options == {"pooling": "mean"}
 
 
 @pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])
@@ -156,3 +192,28 @@ def test_thinking_reaches_the_server_of_a_file(
             model=f"gguf:{file}",
             thinking="off",
         )
+
+
+class Template:
+    """A tokenizer that shows what its template is told."""
+
+    chat_template = "a template"
+
+    def apply_chat_template(self, messages: Any, **told: Any) -> str:
+        return str(told.get("enable_thinking"))
+
+
+@pytest.mark.parametrize(("thinking", "told"), [("", "None"), ("on", "True"), ("off", "False")])
+def test_the_template_of_a_folder_is_told_of_thinking(thinking: str, told: str):
+    model = esp.Transformers(object(), Template(), thinking=thinking, load=False)
+    assert list(model._texts([esp.Prompt("Who?")])) == [told]
+
+
+def test_thinking_is_a_part_of_a_folders_identity(tmp_path: Path):
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    plain, thinking = (esp.Transformers(tmp_path, thinking=one, load=False).fingerprint for one in ("", "on"))
+    assert thinking == f"{plain}, thinking on"
+    for more in ({"thinking": "200"}, {"thinking": "on", "chat": False}):
+        with pytest.raises(ValueError, match=r"option 'thinking': .* must be on or off, with a chat template"):
+            esp.Transformers(tmp_path, load=False, **more)

@@ -6,6 +6,7 @@
 #include <espalier/backend/chat/detail/openai_request.hpp>
 #include <espalier/backend/chat/detail/server_dialect.hpp>
 #include <espalier/backend/chat/detail/streamed_reply.hpp>
+#include <espalier/backend/chat/detail/too_long.hpp>
 #include <espalier/backend/chat/detail/usage.hpp>
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/http/client.hpp>
@@ -42,6 +43,7 @@ struct OpenAiOptions {
   bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
   std::string thinking = {};    ///< "on", "off" or the tokens of a thought, "" = the model's default (thinking.hpp)
+  bool in_process = false;      ///< llama.cpp in this process: nobody can give it another context while it runs
   HttpOptions http = {};
 };
 
@@ -120,6 +122,10 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
       return false;
     request_.rename_limit();
     return true;
+  }
+  /// A prompt that is too long for a model of this process stays so, however often the run is started.
+  std::optional<Completion> understood(const BackendError& refused) override {
+    return options_.in_process ? detail::too_long(refused.what()) : std::nullopt;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     if (options_.stream && ollama()) body = detail::whole_ollama(body, json_);

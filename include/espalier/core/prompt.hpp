@@ -118,8 +118,8 @@ class Prompt {
 /// One sampled text. It includes the stop string that ended it.
 class Completion {
  public:
-  /// Why a completion ended.
-  enum class Finish : std::uint8_t { stop, length, other };
+  /// Why a completion ended. `too_long`: the prompt did not fit into the model's context, and the text says so.
+  enum class Finish : std::uint8_t { stop, length, other, too_long };
 
   /// A token of a completion, natural log.
   struct TokenLogprob {

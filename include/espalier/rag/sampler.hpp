@@ -157,7 +157,8 @@ class Sampler {
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
       sample.raw = ModelText(std::move(completion.text));
-      sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
+      if (completion.finish != Completion::Finish::too_long)
+        sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (sample.reply) {
         (*context.ledger)[body.purpose].cut_read += cut;
         continue;

@@ -16,6 +16,7 @@ from .shared.track import add_track_option
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
     "espalier annotate out/demo --with judge --out out/judged",
+    "espalier annotate out/airrag --with embedding=gguf:e5.gguf",
     "espalier annotate out/demo --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct --in-flight 128",
     "espalier annotate out/demo --with judge=http://localhost:8000/v1,NAME --ray auto --workers 8",
 )
@@ -29,9 +30,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="with_",
         action="append",
         required=True,
-        metavar="NAME[=URL,MODEL]",
-        help="judge, prm, cold_start or embedding; with the model to ask (default: the run's, if simulated); may be "
-        "repeated",
+        metavar="NAME[=MODEL[,NAME]]",
+        help="judge, prm, cold_start or embedding; with the model to ask, a URL or gguf:FILE (default: the run's, if "
+        "simulated); may be repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
     add_setting(parser, "journal_file", "keeps the answers (the run's journal)")

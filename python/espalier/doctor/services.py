@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import _core
 from ..errors import Error, MissingPart
-from ..local.sources import source_of
+from ..local.llama_cpp import opened_encoder
+from ..local.sources import encoder_source_of, source_of
 from ..runs.job import run_job, try_prompts
 from ..runs.summary import one_line
 from .capabilities import check_capabilities
@@ -186,15 +187,18 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
         if "://" in (settings.get("retriever") or "bm25") or (settings.get("retriever") or "bm25") == "bm25":
             yield warning("encoder", "was not asked", "a check by itself knows no --ca-file and no --proxy")
         return
+    name = settings.get("encoder_name") or ""
+    profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
     limits: dict[str, Any] = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
-    named = {"profile": settings.get("encoder_profile"), "cut": settings.get("encoder_cut")}
-    chosen = limits | {name: value for name, value in named.items() if value is not None}
     try:
-        encoder = _core.HttpEncoder(settings["encoder"], settings.get("encoder_name") or "", **chosen)
+        if source := encoder_source_of(settings["encoder"]):
+            encoder: _core.HttpEncoder = opened_encoder(source, name, profile, cut)
+        else:
+            encoder = _core.HttpEncoder(settings["encoder"], name, profile=profile, cut=cut, **limits)
         (vector,) = encoder([_core.EncodeRequest(QUESTION)])
         yield ok("encoder", f"gave a vector of {len(vector)} numbers")
     except (Error, ValueError) as error:
-        yield problem("encoder", error, "are address and --encoder-name right?")
+        yield problem("encoder", error, "are address and --encoder-name, or the file, right?")
 
 
 def check_values(settings: Mapping[str, Any]) -> Iterator[Finding]:

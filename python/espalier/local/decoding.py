@@ -50,8 +50,10 @@ class Decoder:
         for place, (prompt, begin) in enumerate(zip(prompts, ids, strict=True)):
             room = self._context - len(begin)
             if room < 1:
-                text = f"the prompt has {len(begin)} tokens, the model's context {self._context}"
-                answers[place] = BackendError(text, permanent=True)
+                text = (
+                    f"the prompt has {len(begin)} tokens and the model's context {self._context}: give shorter prompts"
+                )
+                answers[place] = Completion(text, finish="too_long", prompt_tokens=len(begin))
                 continue
             try:
                 matcher = self._grammars.matcher(getattr(prompt, "grammar", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import socket
@@ -16,18 +17,30 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, InputError, MissingPart
-from .gguf import content_hash, read_header
-from .memory import available_cores, available_memory, gib
+from .gguf import Header, content_hash, read_header
+from .memory import available_memory, default_threads, gib
 
 SLOTS = 8
 CONTEXT = 4096
 """Tokens of a slot by default, or what the model was trained on if that is less."""
+POOLING = {"mean": 1, "cls": 2, "last": 3}
+"""How an encoder makes one vector of its tokens', with llama.cpp's numbers."""
+RANK = 4
+"""llama.cpp's number for rerankers."""
 OVERHEAD = 256 << 20
 """Bytes that llama.cpp needs beside the weights and the cache."""
 HOST = "127.0.0.1"
 KEY = "ESPALIER_LOCAL_KEY"
 """The environment variable of this process with the key of its servers."""
 _loading = threading.Lock()
+_loaded: set[LlamaEngine] = set()
+"""The engines that answer. Parts of the compiled code ask them without holding them."""
+
+
+@atexit.register
+def _close_all() -> None:
+    for engine in list(_loaded):
+        engine.close()
 
 
 def key_variable() -> str:
@@ -43,25 +56,53 @@ def bypass_proxy() -> None:
         os.environ["no_proxy"] = f"{exempt},{HOST}" if exempt else HOST
 
 
+def pooling_of(file: Path, header: Header, chosen: str) -> str:
+    """How this file's encoder pools: as chosen, or as its header says. Raises InputError where it gives no embeddings,
+    and ValueError for an unknown name."""
+    if chosen and chosen not in POOLING:
+        raise ValueError(f"option 'pooling': {chosen} is not allowed, must be mean, cls or last")
+    written = header.number("pooling_type")
+    if written == RANK:
+        raise InputError(f"{file}: gives no embeddings: it is a reranker")
+    named = chosen or next((name for name, number in POOLING.items() if number == written), "")
+    if not named:
+        raise InputError(
+            f"{file}: gives no embeddings by itself: its header names no pooling; choose one by the option 'pooling': "
+            "mean, cls or last"
+        )
+    return named
+
+
 class LlamaEngine:
     """A model's file and the server that answers for it. It listens on the loopback only and asks for a key.
 
+    An engine that `encodes` gives embeddings and nothing else. `pooling` is for such a one, '' = as the header says.
     Nothing is loaded before `load`. Raises InputError for a bad file and ValueError for bad options.
     """
 
-    def __init__(self, file: str | os.PathLike[str], *, slots: int = 0, context: int = 0, threads: int = 0) -> None:
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        slots: int = 0,
+        context: int = 0,
+        threads: int = 0,
+        encodes: bool = False,
+        pooling: str = "",
+    ) -> None:
         for name, value in (("slots", slots), ("context", context), ("threads", threads)):
             if value < 0:
                 raise ValueError(f"option '{name}': {value} is not allowed, must be 1 or more, or 0 for the default")
         self.file = Path(file)
         self.header = read_header(self.file)
+        self.pooling = pooling_of(self.file, self.header, pooling) if encodes else ""
         self.revision = content_hash(self.file)
         trained = self.header.trained_context
         if trained and context > trained:
             raise ValueError(f"option 'context': {context} is not allowed, {self.file} was trained on {trained} tokens")
         self.slots = slots or SLOTS
         self.context = context or min(trained or CONTEXT, CONTEXT)
-        self.threads = threads or available_cores()
+        self.threads = threads or default_threads()
         self._key = os.environ[key_variable()]
         bypass_proxy()
         self._server: Any = None
@@ -102,6 +143,8 @@ class LlamaEngine:
             except RuntimeError as error:
                 raise InputError(f"{self.file}: llama.cpp cannot load it: {_reason(log) or error}") from None
         self._reserved.close()
+        self._server.handle_metrics()  # its loop runs now: llama.cpp hangs if it is freed before that
+        _loaded.add(self)
 
     def _parameters(self, llama: Any) -> Any:
         p = llama.CommonParams()
@@ -111,6 +154,10 @@ class LlamaEngine:
         p.api_keys = [self._key]
         p.n_parallel, p.n_ctx, p.cont_batching = self.slots, self.slots * self.context, True
         p.cpuparams.n_threads = p.cpuparams_batch.n_threads = self.threads
+        if self.pooling:
+            p.embedding, p.pooling_type = True, llama.llama_pooling_type(POOLING[self.pooling])
+            p.n_batch = p.n_ubatch = self.context  # a text is encoded in one piece
+            p.kv_unified = True  # else texts of unequal lengths are cut into pieces, and only the last one is pooled
         p.endpoint_metrics = True
         p.use_jinja = True  # the model's own template, which knows tools and thinking
         p.ui = False
@@ -123,6 +170,7 @@ class LlamaEngine:
         """Frees the model. Replies under way are lost."""
         self._end()
         self._server = None
+        _loaded.discard(self)
 
 
 def _library() -> Any:

@@ -1,4 +1,4 @@
-"""A GGUF file as a language model."""
+"""A GGUF file as a language model, and as an encoder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from .engine import LlamaEngine, key_variable
+from .sources import Source
 
 PATIENCE = 86_400.0
 """Seconds that a request may take: nobody is at the other end but this process."""
@@ -16,8 +17,8 @@ class LlamaCpp(_core.OpenAi):
     """A model of llama.cpp in this process, from a GGUF file: `model=LlamaCpp("model.gguf")`.
 
     It answers up to `slots` prompts side by side (0 = 8). `context` is the number of tokens of each, prompt and reply
-    together (0 = 4096, or what the model was trained on if that is less). `threads` defaults to all cores of the
-    process. The memory is freed at the end of a `with` block, by `close`, or with the process.
+    together (0 = 4096, or what the model was trained on if that is less). `threads` defaults to half of the cores
+    that the process may use. The memory is freed at the end of a `with` block, by `close`, or with the process.
 
     The model's identity in a journal is its name and the content of the file, wherever it is. Raises InputError for a
     file that is no GGUF or of an architecture that llama.cpp does not know, Error for too little memory, MissingPart
@@ -54,13 +55,82 @@ class LlamaCpp(_core.OpenAi):
         self.engine.close()
 
 
-def client(engine: LlamaEngine) -> dict[str, Any]:
-    """How our client talks to such a server. Twice its slots are sent, so that none of them waits for us."""
+class LlamaCppEncoder(_core.HttpEncoder):
+    """An encoder of llama.cpp in this process, from a GGUF file: `encoder=LlamaCppEncoder("e5.gguf", profile="e5")`.
+
+    `pooling` (mean, cls or last) makes one vector of a text's tokens. Without it the file's header says how. `profile`
+    and `cut` are those of `HttpEncoder`. It encodes up to `slots` texts side by side (0 = 8), each of up to `context`
+    tokens (0 = 4096, or what the model was trained on if that is less). `threads` and `close` are as in `LlamaCpp`.
+
+    Its identity in a journal or an index is its name, the content of the file, and a `pooling` that was given. Raises
+    InputError for a file that is no GGUF or gives no embeddings, Error for too little memory, MissingPart without
+    xllamacpp.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        name: str = "",
+        pooling: str = "",
+        profile: str = "none",
+        cut: str = "none",
+        slots: int = 0,
+        context: int = 0,
+        threads: int = 0,
+    ) -> None:
+        self.engine = LlamaEngine(file, slots=slots, context=context, threads=threads, encodes=True, pooling=pooling)
+        named = encoder_name(name or self.engine.name, self.engine.revision, pooling)
+        super().__init__(self.engine.url, named, profile=profile, cut=cut, **encoder_client(self.engine))
+        self.engine.load()
+
+    def __enter__(self) -> LlamaCppEncoder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def encoder_name(name: str, revision: str, pooling: str) -> str:
+    """What an encoder of this process is called in results: all that decides its vectors beside the profile."""
+    return f"{name}@{revision}" + (f"?pooling={pooling}" if pooling else "")
+
+
+def _options(source: Source) -> dict[str, Any]:
+    """What stands behind the file of an encoder in a setting."""
+    numbers = {option: source.number(option) for option in ("slots", "context", "threads")}
+    return {**numbers, "pooling": source.options.get("pooling", "")}
+
+
+def opened_encoder(source: Source, name: str, profile: str, cut: str) -> LlamaCppEncoder:
+    """The encoder that a setting names, loaded."""
+    return LlamaCppEncoder(source.path, name=name, profile=profile, cut=cut, **_options(source))
+
+
+def encoder_engine(source: Source) -> LlamaEngine:
+    """The engine of such an encoder. Nothing is loaded."""
+    return LlamaEngine(source.path, encodes=True, **_options(source))
+
+
+def _connection(engine: LlamaEngine) -> dict[str, Any]:
+    """How our client reaches such a server. Twice its slots are sent, so that none of them waits for us."""
     return {
-        "server": "llamacpp",
         "api_key_env": key_variable(),
         "in_flight": 2 * engine.slots,
         "timeout": PATIENCE,
         "deadline": PATIENCE,
         "contact": 0.0,
     }
+
+
+def client(engine: LlamaEngine) -> dict[str, Any]:
+    """The same for a language model."""
+    return {**_connection(engine), "server": "llamacpp", "in_process": True}
+
+
+def encoder_client(engine: LlamaEngine) -> dict[str, Any]:
+    """The same for an encoder. A text that is too long fails alone and at once."""
+    return {**_connection(engine), "batch": 1, "attempts": 1}

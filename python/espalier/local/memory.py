@@ -39,5 +39,14 @@ def available_cores() -> int:
         return cores
 
 
+def default_threads() -> int:
+    """Threads for llama.cpp where nobody says how many: half of the cores.
+
+    Its threads wait for each other after every operation, in loops that keep their cores busy. One that has to share
+    its core holds up all the others, and this process needs a core itself.
+    """
+    return max(1, available_cores() // 2)
+
+
 def gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"

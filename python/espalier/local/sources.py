@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from .engine import pooling_of
 from .gguf import read_header
 
 KINDS = ("gguf", "hf")
 OPTIONS = {"gguf": ("slots", "context", "threads"), "hf": ("device", "batch")}
+ENCODER_OPTIONS = {"gguf": (*OPTIONS["gguf"], "pooling")}
 _END = re.compile(r"\?(\w+=[^?&/]*(?:&\w+=[^?&/]*)*)$")
 
 
@@ -39,6 +42,10 @@ class Source(NamedTuple):
         elif not (self.path / "config.json").is_file():
             raise InputError(f"{self.path}: is no folder of a model (config.json is missing)")
 
+    def check_encoder(self) -> None:
+        """Raises InputError for a file that is no model or gives no embeddings."""
+        pooling_of(self.path, read_header(self.path), self.options.get("pooling", ""))
+
     def number(self, option: str) -> int:
         text = self.options.get(option, "0")
         if not text.isdecimal():
@@ -49,6 +56,17 @@ class Source(NamedTuple):
 def source_of(text: object) -> Source | None:
     """`gguf:FILE[?slots=N&context=N&threads=N]` or `hf:FOLDER[?device=NAME&batch=N]`; None for anything else. Raises
     ValueError for an unknown option."""
+    return _read(text, OPTIONS)
+
+
+def encoder_source_of(text: object) -> Source | None:
+    """The same for an encoder: `gguf:FILE[?pooling=NAME&slots=N&context=N&threads=N]`."""
+    if isinstance(text, str) and text.startswith("hf:"):
+        raise ValueError(f"setting 'encoder' cannot be {text}: in this process only a gguf:FILE can encode")
+    return _read(text, ENCODER_OPTIONS)
+
+
+def _read(text: object, allowed: Mapping[str, tuple[str, ...]]) -> Source | None:
     kind, colon, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
     if not colon or kind not in KINDS:
         return None
@@ -57,8 +75,8 @@ def source_of(text: object) -> Source | None:
         rest = rest[: end.start()]
         options = dict(pair.split("=", 1) for pair in end[1].split("&"))
     for option in options:
-        if option not in OPTIONS[kind]:
-            raise ValueError(f"{kind}:{rest}: unknown option '{option}', allowed: {', '.join(OPTIONS[kind])}")
+        if option not in allowed[kind]:
+            raise ValueError(f"{kind}:{rest}: unknown option '{option}', allowed: {', '.join(allowed[kind])}")
     if not rest:
         raise ValueError(f"'{text}' names no {'file' if kind == 'gguf' else 'folder'}")
     return Source(kind, Path(rest), options)

@@ -25,6 +25,7 @@ class Transformers:
     It takes a folder with weights, tokenizer and chat template, or a loaded model with its tokenizer. `device` is cpu,
     cuda or cuda:N (default: cuda where there is one). Up to `batch` samples are written at once (0 = 256 on a GPU, 32
     elsewhere). `chat` puts the messages into the tokenizer's chat template. Without it their plain text is continued.
+    `thinking` (on or off) is told to the template of a reasoning model, as `enable_thinking`.
 
     The samples of one prompt share the work on it. A sample's noise depends on its seed and number alone, to the bit,
     and only the model's own rounding may differ between batches. A prompt with a grammar is answered within it.
@@ -43,11 +44,15 @@ class Transformers:
         device: str = "",
         batch: int = 0,
         chat: bool = True,
+        thinking: str = "",
         fingerprint: str | None = None,
         load: bool = True,
     ) -> None:
         if batch < 0:
             raise ValueError(f"option 'batch': {batch} is not allowed, must be 1 or more, or 0 for the default")
+        if thinking not in ("", "on", "off") or (thinking and not chat):
+            raise ValueError(f"option 'thinking': {thinking} is not allowed, must be on or off, with a chat template")
+        self._template = {"enable_thinking": thinking == "on"} if thinking else {}
         self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: Any = None if self._folder else model
         self._tokenizer, self._device = tokenizer, device
@@ -57,6 +62,8 @@ class Transformers:
         if self._folder is not None:
             check_folder(self._folder)
             fingerprint = fingerprint or f"{self._folder.resolve().name}@{folder_hash(self._folder)}"
+            if thinking:
+                fingerprint += f", thinking {thinking}"
         elif chat and not tokenizer.chat_template:
             raise ValueError("this tokenizer has no chat template: chat=False sends the bare text")
         self.fingerprint = fingerprint
@@ -116,7 +123,11 @@ class Transformers:
                 continue
             begun = prefilled(prompt)
             yield self._tokenizer.apply_chat_template(
-                prompt.messages, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+                prompt.messages,
+                tokenize=False,
+                add_generation_prompt=not begun,
+                continue_final_message=begun,
+                **self._template,
             )
 
     def _ids(self, prompts: Sequence[Prompt]) -> dict[str, list[int]]:

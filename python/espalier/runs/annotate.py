@@ -28,11 +28,11 @@ def annotate(
     """Adds a model's annotations to a recorded run's trees and writes its data again. No search is made.
 
     `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
-    as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or
-    "gguf:FILE", or to None for the run's own. It maps "embedding" (how
-    well answers agree) to an embeddings server, as (URL, name). An annotation replaces an earlier one of its name.
-    Answers go to the run's journal. The run's files are replaced unless a question is left open, or the folder `out`
-    gets them all. Further settings are those of `expand` that change no result, such as in_flight.
+    as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or "gguf:FILE", or to
+    None for the run's own. It maps "embedding" (how well answers agree) to an encoder, as (URL, name), "gguf:FILE" or
+    (a function, its fingerprint). An annotation replaces an earlier one of its name. Answers go to the run's journal.
+    The run's files are replaced unless a question is left open, or the folder `out` gets them all. Further settings are
+    those of `expand` that change no result, such as in_flight.
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
@@ -53,7 +53,9 @@ def annotation(
     for name, model in with_.items():
         if name == "embedding":
             if model is None:
-                raise ValueError("annotating embeddings needs a server: give embedding=URL,NAME")
+                raise ValueError(
+                    "annotating embeddings needs an encoder: give embedding=URL,NAME or embedding=gguf:FILE"
+                )
             chosen["encoder"], chosen["encoder_name"] = model if isinstance(model, (tuple, list)) else (model, "")
         elif name not in PURPOSES:
             raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..local.engine import SLOTS, LlamaEngine
 from ..local.gguf import read_header
-from ..local.llama_cpp import client
-from ..local.sources import Source, source_of
+from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name
+from ..local.sources import Source, encoder_source_of, source_of
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
 """Settings that hold a backend, with the one that names it."""
@@ -91,8 +91,11 @@ class _Resolved:
             plain["models"] = {purpose: self._model(purpose, *found) for purpose, found in others.items()}
         for setting, named in NAMES.items():
             found = plain.get(setting)
-            if source_of(found):
-                raise ValueError(f"setting '{setting}' cannot be {found}: only language models run in this process")
+            if setting == "encoder" and (source := encoder_source_of(found)):
+                plain[setting], plain[named] = "given", self._encoder(source, plain.get(named) or "")
+                continue
+            if setting != "encoder" and source_of(found):
+                raise ValueError(f"setting '{setting}' cannot be {found}: only models and encoders run in this process")
             if found is not None and not isinstance(found, str):
                 name = plain.get(named)
                 key = "values" if setting == "value_server" else setting
@@ -121,6 +124,8 @@ class _Resolved:
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
         self._refuse_thinking(key)
+        if not isinstance(found, _core.Model):
+            self._refuse_tools(key)
         fingerprint = name or getattr(found, "fingerprint", None)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
         self._backends[key] = Backend(
@@ -129,18 +134,29 @@ class _Resolved:
         return str(shown)
 
     def _refuse_thinking(self, key: str) -> None:
-        if key.startswith("model") and self.plain.get("thinking"):
-            raise ValueError("option 'thinking' is not allowed beside a function, a part or hf: as model")
+        if key.startswith("model") and self.plain.get("thinking") and not self.plain.get("replay"):
+            raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
+
+    def _refuse_tools(self, key: str) -> None:
+        chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
+        if key.startswith("model") and "tools" in chosen:
+            raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
-        self._refuse_thinking(key)
+        self._refuse_tools(key)
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
+        thinking = self.plain.get("thinking") or ""
         model = self._stack.enter_context(
-            shared(source.key, lambda: Transformers(source.path, device=device, batch=batch, load=False))
+            shared(
+                f"{source.key} {thinking}",
+                lambda: Transformers(source.path, device=device, batch=batch, thinking=thinking, load=False),
+            )
         )
+        if name and thinking:
+            name = f"{name}, thinking {thinking}"
         self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)
         return name or str(model.fingerprint)
 
@@ -179,6 +195,33 @@ class _Resolved:
         self._backends[key] = Backend(part, None, name, begin, True)
         return name
 
+    def _encoder(self, source: Source, name: str) -> str:
+        """Takes an encoder in this process. Returns its name, in which the file's content stands."""
+        plain = self.plain
+        name = name or source.name
+        begin: Callable[[], object] | None = None
+        connection: dict[str, Any] = {}
+        url = NOWHERE
+        if self._stack is None:
+            source.check_encoder()
+        elif known := self._known_encoder(source, name):
+            name, begin = known, lambda: read_header(source.path)  # which says that the file is gone
+        else:
+            engine: LlamaEngine = self._stack.enter_context(
+                shared(f"encoder:{source.key}", lambda: encoder_engine(source))
+            )
+            name = encoder_name(name, engine.revision, source.options.get("pooling", ""))
+            url, begin, connection = engine.url, engine.load, encoder_client(engine)
+        part = _core.HttpEncoder(
+            url,
+            name,
+            profile=plain.get("encoder_profile") or "none",
+            cut=plain.get("encoder_cut") or "none",
+            **connection,
+        )
+        self._backends["encoder"] = Backend(part, None, name, begin)
+        return name
+
     def _engine(self, source: Source) -> LlamaEngine:
         slots = source.number("slots") or min(self.plain.get("in_flight") or SLOTS, SLOTS)
         return LlamaEngine(source.path, slots=slots, context=source.number("context"), threads=source.number("threads"))
@@ -186,11 +229,22 @@ class _Resolved:
     def _known_revision(self, purpose: str, source: Source, name: str) -> str | None:
         """The revision under which the run's folder knows a file that is gone. A finished run and a replay need no
         model."""
-        record = Path(self.plain.get("out") or os.devnull) / "run.json"
-        if source.path.exists() or not record.is_file():
+        model = self._recorded(source, "model")
+        if model is None:
             return None
-        model = json.loads(record.read_text(encoding="utf-8")).get("model", {})
         if not purpose:
             return str(model.get("revision")) if model.get("name") == name else None
         entries = [entry.rpartition("@") for entry in str(model.get("for", "")).split(", ")]
         return next((revision for before, _, revision in entries if before == f"{purpose}={name}"), None)
+
+    def _known_encoder(self, source: Source, name: str) -> str | None:
+        """The same for an encoder, whose name holds the revision."""
+        known = str((self._recorded(source, "encoder") or {}).get("name"))
+        return known if known.startswith(f"{name}@") else None
+
+    def _recorded(self, source: Source, part: str) -> dict[str, Any] | None:
+        """What the run's folder says of a model or an encoder whose file is gone. None = nothing, or it is there."""
+        record = Path(self.plain.get("out") or os.devnull) / "run.json"
+        if source.path.exists() or not record.is_file():
+            return None
+        return dict(json.loads(record.read_text(encoding="utf-8")).get(part, {}))

@@ -62,6 +62,7 @@ def recorded(run: Path) -> dict[str, Any]:
         "model_revision": record("model.revision", ""),
         "api": record("model.api", "chat"),
         "extra_body": record("model.extra_body", ""),
+        "thinking": "" if "model" in functions else record("model.thinking", ""),
         "models": {
             purpose: (name, "") if name == "simulated" else (where(f"model:{purpose}"), name)
             for purpose, _, name in (entry.partition("=") for entry in record("model.for", "").split(", ") if entry)

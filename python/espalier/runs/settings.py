@@ -55,7 +55,7 @@ class RunSettings(TypedDict, total=False):
 
     Encoder and values:
 
-    - encoder: an embeddings server: for dense, faiss, value heads, choices by embedding.
+    - encoder: an embeddings server, or in process gguf:FILE: for dense, faiss, value heads, choices by embedding.
     - encoder_name: the encoder's name at its server.
     - encoder_profile: prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none).
     - encoder_cut: how texts are cut to that length (none).

@@ -124,7 +124,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "passages that the reranker sees"}}},
       {"encoder and values",
        {{"encoder", &s.encoder.url, "encoder", "URL", "",
-         "an embeddings server: for dense, faiss, value heads, choices by embedding"},
+         "an embeddings server, or in process gguf:FILE: for dense, faiss, value heads, choices by embedding"},
         {"encoder_name", &s.encoder.name, "encoder-name", "NAME", "encoder.name", "the encoder's name at its server"},
         {"encoder_profile", &s.encoder.profile, "encoder-profile", "NAME", "encoder.profile",
          "prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm"},

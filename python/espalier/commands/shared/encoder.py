@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..._core import HttpEncoder, Hybrid, Index, Retriever
+from ...local.llama_cpp import opened_encoder
+from ...local.sources import encoder_source_of
 from .run_options import add_setting
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ RETRIEVERS = ("bm25", "dense", "hybrid")
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    add_setting(parser, "encoder", "an embeddings server, up to /v1")
+    add_setting(parser, "encoder", "an embeddings server, up to /v1, or in this process gguf:FILE")
     for name in ("encoder_name", "encoder_profile", "encoder_cut"):
         add_setting(parser, name)
 
@@ -32,12 +34,14 @@ def encoder_of(arguments: argparse.Namespace) -> HttpEncoder | None:
             if getattr(arguments, name) is not None:
                 raise ValueError(f"option '{name}' belongs to --encoder, which is missing")
         return None
-    return HttpEncoder(
-        arguments.encoder,
+    name, profile, cut = (
         arguments.encoder_name or "",
-        profile=arguments.encoder_profile or "none",
-        cut=arguments.encoder_cut or "none",
+        arguments.encoder_profile or "none",
+        arguments.encoder_cut or "none",
     )
+    if source := encoder_source_of(arguments.encoder):
+        return opened_encoder(source, name, profile, cut)
+    return HttpEncoder(arguments.encoder, name, profile=profile, cut=cut)
 
 
 def retriever_over(index: Index, arguments: argparse.Namespace) -> Retriever:

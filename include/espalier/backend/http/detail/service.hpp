@@ -79,6 +79,8 @@ class HttpService : public Service<In, Out> {
   /// True if a refusal for good taught the service another way to write. Then the messages that were refused in the old
   /// way are written again.
   virtual bool learned(const BackendError&) { return false; }
+  /// The item that a refusal for good stands for. Nothing = the request fails.
+  virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
   /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
   /// damaged reply.
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
@@ -171,8 +173,12 @@ class HttpService : public Service<In, Out> {
     if (permanent && message.lessons == lessons_ && learned(error)) ++lessons_;
     const bool anew = permanent && message.lessons < lessons_, split = permanent && message.tickets.size() > 1;
     for (std::size_t i = message.tickets.size(); (anew || split) && i-- > 0;) put_back(message, i, !anew);
-    for (const auto& ticket : message.tickets)
-      if (ticket && !anew && !split) ready_.emplace_back(*ticket, std::make_exception_ptr(error));
+    for (const auto& ticket : message.tickets) {
+      if (!ticket || anew || split) continue;
+      if (std::optional<Out> item = understood(error); permanent && item)
+        ready_.emplace_back(*ticket, std::move(*item));
+      else ready_.emplace_back(*ticket, std::make_exception_ptr(error));
+    }
     dispatch();
   }
   void put_back(const Message& message, std::size_t i, bool alone) {

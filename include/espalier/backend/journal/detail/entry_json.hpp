@@ -23,7 +23,7 @@ inline const char* kind_name(Record::Kind kind) {
 }
 
 inline void append_json(JsonWriter& json, const Completion& completion) {
-  static constexpr const char* reasons[] = {"stop", "length", "other"};
+  static constexpr const char* reasons[] = {"stop", "length", "other", "too_long"};
   json.begin_object()
       .field("text", completion.text)
       .field("finish", reasons[static_cast<std::size_t>(completion.finish)]);
