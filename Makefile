@@ -134,7 +134,7 @@ test-fuzz: clang
 	$(PYTHON) tests/fuzz/run.py build/fuzz/tests/fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --junit build/fuzz/junit.xml
 
 test-python: install-dev
-	$(VENV)/pytest tests/python --junit-xml=build/python/junit.xml
+	$(VENV)/pytest -n $(JOBS) --dist loadfile tests/python --junit-xml=build/python/junit.xml
 
 test-browser: install-dev
 	@tools/setup.sh chromium

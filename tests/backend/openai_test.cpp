@@ -557,9 +557,9 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
 
 TEST_CASE("a prompt that is too long for a model of this process gets a completion that says so, elsewhere an error") {
   FaultServer server([](const Received&, std::size_t) {
-    return Answer{.status = 400,
-                  .body = R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
-                          R"(exceeds the available context size (256 tokens), try increasing it"}})"};
+    return Answer{.body = R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
+                          R"(exceeds the available context size (256 tokens), try increasing it"}})",
+                  .status = 400};
   });
   OpenAiOptions chosen = options(server);
   OpenAi elsewhere(chosen);
@@ -572,7 +572,7 @@ TEST_CASE("a prompt that is too long for a model of this process gets a completi
   CHECK(reply.text ==
         "the prompt has 602 tokens and the model's context 256: give gguf:FILE?context=N, or shorter prompts");
   FaultServer other([](const Received&, std::size_t) {
-    return Answer{.status = 400, .body = R"({"error":{"message":"no such field"}})"};
+    return Answer{.body = R"({"error":{"message":"no such field"}})", .status = 400};
   });
   OpenAiOptions wrong = options(other);
   wrong.in_process = true;
