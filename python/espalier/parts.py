@@ -1,5 +1,15 @@
-"""What models, retrievers, encoders and rerankers are, what they take and give, and the steps of gold chains."""
+"""What models, retrievers, encoders and rerankers are, what they take and give, numbers of servers, and gold chains."""
 
-from ._core import ChainStep, Encoder, EncodeRequest, Model, Reranker, RerankRequest, Retriever, grammar
+from ._core import ChainStep, Encoder, EncodeRequest, HttpScorer, Model, Reranker, RerankRequest, Retriever, grammar
 
-__all__ = ["ChainStep", "EncodeRequest", "Encoder", "Model", "RerankRequest", "Reranker", "Retriever", "grammar"]
+__all__ = [
+    "ChainStep",
+    "EncodeRequest",
+    "Encoder",
+    "HttpScorer",
+    "Model",
+    "RerankRequest",
+    "Reranker",
+    "Retriever",
+    "grammar",
+]

@@ -174,9 +174,9 @@ def test_scorers_read_numbers() -> None:
         return {"data": [{"index": i, "probs": [0.5, -1.0]} for i in range(len(body["input"]))]}
 
     with server(reply) as url:
-        assert esp.HttpScorer(f"{url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+        assert esp.parts.HttpScorer(f"{url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
     with pytest.raises(ValueError, match="classify"):
-        esp.HttpScorer("http://127.0.0.1:1/other", "m")
+        esp.parts.HttpScorer("http://127.0.0.1:1/other", "m")
 
 
 def test_pyserini_is_asked_by_get() -> None:
