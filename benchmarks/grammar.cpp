@@ -70,7 +70,8 @@ double call_us(const std::string& grammar, int calls) {
                                           std::move(sampling)),
                            1, 0)};
                        std::string body = request.write(asked, dialect), received = reply;
-                       backend::detail::UsageReader counts(backend::detail::most_usage(asked, ""));
+                       backend::detail::UsageReader counts(
+                           backend::detail::most_usage(asked, asked.front().sampling().max_tokens, ""));
                        auto read = backend::detail::read_completions(json.read(received), asked, dialect, counts);
                        const rag::ModelText text(std::move(read[0]->text));
                        if (!rag::parse(text, *prompts.protocol(), *prompts.protocol()->purpose("rollout")))
