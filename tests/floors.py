@@ -159,7 +159,8 @@ def check_headers(sources: dict[str, str]) -> list[str]:
 
 
 def unreached(sources: dict[str, str]) -> list[str]:
-    """Headers that neither the umbrella nor a header on an optional library reaches. toy/ is for whoever asks."""
+    """Libraries that the umbrella reaches, and headers that neither it nor a header on an optional library reaches.
+    toy/ is for whoever asks."""
     if "espalier.hpp" not in sources:
         return ["espalier.hpp: the umbrella is missing"]
     reach = {header: [name.removeprefix("espalier/") for _, name in includes(text)] for header, text in sources.items()}
@@ -173,12 +174,15 @@ def unreached(sources: dict[str, str]) -> list[str]:
         return seen
 
     seen = reached_from("espalier.hpp", set())
+    libraries = sorted(name for name in seen if name.startswith(tuple(LIBRARIES)))
     for header in sources:
         reached = reached_from(header, set())
         if any(name.startswith(tuple(LIBRARIES)) for name in reached):
             seen |= reached
     lost = [header for header in sources if header not in seen and not header.startswith("toy/")]
-    return [f"{header}: reached neither by the umbrella nor by a component" for header in lost]
+    return [f"espalier.hpp: the umbrella reaches <{name}>, which is no standard header" for name in libraries] + [
+        f"{header}: reached neither by the umbrella nor by a component" for header in lost
+    ]
 
 
 def eager_tasks(text: str) -> list[str]:
@@ -233,6 +237,7 @@ def self_test() -> None:
         "core/a.hpp:1:", "core/a.hpp:2:", "core/a.hpp:3:", "core/a.hpp: no #pragma", "search/a.hpp:2:", "rag/a.hpp:2:",
         "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "sim/a.hpp:2:",
         "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in",
+        "espalier.hpp: the umbrella reaches <fmt/core.h>",
         "search/a.hpp: reached neither", "rag/eager.hpp: write `template <class = void>` before b",
     ):  # fmt: skip
         assert any(problem.startswith(sign) for problem in found), f"missed: {sign}"

@@ -4,8 +4,6 @@
 #include <espalier/output/detail/jsonl.hpp>
 #include <espalier/sim/world.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -52,7 +50,7 @@ inline void write_world(const std::string& folder, const sim::World::Options& op
   const sim::World world(options);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, 0, "", fmt::format("cannot be made a folder: {}", error.message()));
+  if (error) throw InputError(folder, 0, "", "cannot be made a folder: " + error.message());
   output::detail::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
   output::detail::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;
