@@ -32,18 +32,20 @@ def main(number=20, seed=17):
             assert done.returncode == 0, done.stderr
         asked = sum(whole.asked.values())
         cluster = made(out / "ray", WORKERS)
-        start = time.monotonic()
-        with counted.server:
-            line = [*command(out / "world", counted.server, limit=0), "--out", out / "many", "--ray", cluster.address]
-            line += ["--workers", WORKERS]
-            every = max(2, asked * 2 // (3 * number))
-            struck = strike(cluster, line, out / "many/shards", counted, kills, every=every, seed=seed)
-            assert struck.returncode == 0, struck.err
-            seconds, paid = time.monotonic() - start, sum(counted.asked.values())
-            again = espalier(*line)
-            assert again.returncode == 0, again.stderr
-        more = sum(counted.asked.values()) - paid
-        cluster.shutdown()
+        try:
+            start = time.monotonic()
+            with counted.server:
+                line = command(out / "world", counted.server, limit=0)
+                line += ["--out", out / "many", "--ray", cluster.address, "--workers", WORKERS]
+                every = max(2, asked * 2 // (3 * number))
+                struck = strike(cluster, line, out / "many/shards", counted, kills, every=every, seed=seed)
+                assert struck.returncode == 0, struck.err
+                seconds, paid = time.monotonic() - start, sum(counted.asked.values())
+                again = espalier(*line)
+                assert again.returncode == 0, again.stderr
+            more = sum(counted.asked.values()) - paid
+        finally:
+            cluster.shutdown()
         same = contents(out / "many") == contents(out / "whole")
     lost = struck.lost(WORKERS, IN_FLIGHT)
     print(f"killed: {', '.join(f'{count} {what}' for what, count in sorted(struck.kills.items()))}; {seconds:.0f} s")

@@ -1,8 +1,8 @@
 """Shards of a run that are merged: questions a second, and the peak memory of the process.
 
-Usage: shards.py [QUESTIONS] [SHARDS] [FOLDER]. The shards are synthetic: rows of one run of DecoupleRAG over a
-generated world with the simulated model, repeated under new ids. FOLDER (that for temporary files) needs three times
-their size.
+Usage: shards.py [QUESTIONS] [SHARDS] [FOLDER] [METHOD]. The shards are synthetic: rows of one run of METHOD (decouple)
+over a generated world with the simulated model, repeated under new ids. FOLDER (that for temporary files) needs three
+times their size.
 """
 
 import json
@@ -20,11 +20,11 @@ SAMPLE = 50
 """Questions of that run."""
 
 
-def sample(folder):
+def sample(folder, method):
     """The folder of that run."""
     esp.write_world(folder / "world", passages=400, questions=SAMPLE)
     data = {name: folder / "world" / f"{name}.jsonl" for name in ("questions", "corpus")}
-    esp.expand(**data, method="decouple", out=folder / "sample", shard="1/1", journal=False)
+    esp.expand(**data, method=method, out=folder / "sample", shard="1/1", journal=False)
     return folder / "sample"
 
 
@@ -71,10 +71,10 @@ def write_shards(run, questions, shards, folder):
     return [folder / f"shard-{part}" for part in range(1, shards + 1)]
 
 
-def main(questions, shards, folder):
+def main(questions, shards, folder, method):
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         work = Path(scratch)
-        folders = write_shards(sample(work), questions, shards, work)
+        folders = write_shards(sample(work, method), questions, shards, work)
         size = sum(path.stat().st_size for part in folders for path in part.iterdir())
         start = time.perf_counter()
         command = [sys.executable, "-m", "espalier.cli", "merge", *map(str, folders), "--out", str(work / "merged")]
@@ -95,4 +95,5 @@ main(
     int(sys.argv[1]) if len(sys.argv) > 1 else 20_000,
     int(sys.argv[2]) if len(sys.argv) > 2 else 64,
     sys.argv[3] if len(sys.argv) > 3 else None,
+    sys.argv[4] if len(sys.argv) > 4 else "decouple",
 )

@@ -15,11 +15,9 @@ namespace espalier::python {
 
 namespace {
 
-constexpr const char* finishes[] = {"stop", "length", "other", "too_long"};
-
 Completion::Finish finish_of(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(finishes); ++i)
-    if (name == finishes[i]) return static_cast<Completion::Finish>(i);
+  for (std::size_t i = 0; i < std::size(Completion::finishes); ++i)
+    if (name == Completion::finishes[i]) return static_cast<Completion::Finish>(i);
   bad_option("finish", name, "stop, length, other, too_long");
 }
 
@@ -118,7 +116,7 @@ void bind_prompt(py::module_& m) {
            py::arg("tokens") = std::vector<std::pair<std::string, double>>())
       .def_readonly("text", &Completion::text)
       .def_property_readonly(
-          "finish", [](const Completion& c) { return finishes[static_cast<std::size_t>(c.finish)]; },
+          "finish", [](const Completion& c) { return Completion::finishes[static_cast<std::size_t>(c.finish)]; },
           "stop, length, other, or too_long: the prompt did not fit into the model's context, and the text says so.")
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")

@@ -25,10 +25,11 @@ class DecExRag(TypedMethod):
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
     - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
-    - temperature: of every purpose. Allowed: 0 or more. Default: 0.7.
-    - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
-    - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
-    - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
+    - temperature: sampling temperature, 0 = greedy. Allowed: 0 or more. Default: 0.7.
+    - top_p: sample from the likeliest tokens that have this share of the probability. Allowed: above 0, up to 1.
+      Default: 1.
+    - top_k: sample from so many of the likeliest tokens, 0 = all. Allowed: 0 or more. Default: 0.
+    - max_tokens: most tokens of a reply. Allowed: 1 or more. Default: 512.
     - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
     - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
     - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
@@ -150,10 +151,11 @@ class DecoupleRag(TypedMethod):
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
     - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
-    - temperature: of every purpose. Allowed: 0 or more. Default: 1.
-    - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
-    - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
-    - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
+    - temperature: sampling temperature, 0 = greedy. Allowed: 0 or more. Default: 1.
+    - top_p: sample from the likeliest tokens that have this share of the probability. Allowed: above 0, up to 1.
+      Default: 1.
+    - top_k: sample from so many of the likeliest tokens, 0 = all. Allowed: 0 or more. Default: 0.
+    - max_tokens: most tokens of a reply. Allowed: 1 or more. Default: 512.
     - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
     - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
     - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
@@ -272,10 +274,11 @@ class AirRag(TypedMethod):
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
     - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
-    - temperature: of every purpose. Allowed: 0 or more. Default: 0.7.
-    - top_p: of every purpose. Allowed: above 0, up to 1. Default: 0.8.
-    - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 50.
-    - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
+    - temperature: sampling temperature, 0 = greedy. Allowed: 0 or more. Default: 0.7.
+    - top_p: sample from the likeliest tokens that have this share of the probability. Allowed: above 0, up to 1.
+      Default: 0.8.
+    - top_k: sample from so many of the likeliest tokens, 0 = all. Allowed: 0 or more. Default: 50.
+    - max_tokens: most tokens of a reply. Allowed: 1 or more. Default: 512.
     - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
     - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
     - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
@@ -294,15 +297,15 @@ class AirRag(TypedMethod):
     - n_sa: samples of the summary. Allowed: 1 to 255. Default: 1.
     - q_div: analysis and transformation are sampled with temperature 1 and top_p 1. Allowed: true, false. Default:
       False.
-    - max_pairs: retrievals and transformations on a path, each. Allowed: 1 or more. Default: 4.
+    - max_pairs: most retrievals on a path, and most transformations. Allowed: 1 or more. Default: 4.
     - max_depth: actions on a path. Allowed: 2 or more. Default: 10.
     - da_terminal: a direct answer is final, else it feeds the summary. Allowed: true, false. Default: False.
     - l_max: input tokens per question, 0 = no limit. Allowed: 0 or more. Default: 0.
     - scale_documents: with l_max, as many passages per retrieval as fit into it, `documents` at least. Allowed: true,
       false. Default: True.
     - window: simulations under way in one tree. Allowed: 1 to 65535. Default: 1.
-    - simulation: first legal action, nodes after the search; or random order, nodes at once. Allowed: straight,
-      descent. Default: straight.
+    - simulation: how a simulation goes on: straight, by the first legal action, with nodes added after the search, or
+      descent, in random order, with nodes added at once. Allowed: straight, descent. Default: straight.
     - terminal_reward: what an answer is worth in `answer`, where no gold is seen. Allowed: jaccard, self_consistency,
       embedding, reward_model, zero. Default: jaccard.
     - select: which candidate is the answer. Allowed: jaccard, embedding, refine, reward_model. Default: jaccard.
@@ -383,10 +386,11 @@ class ProRag(TypedMethod):
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
     - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
-    - temperature: of every purpose. Allowed: 0 or more. Default: 0.9.
-    - top_p: of every purpose. Allowed: above 0, up to 1. Default: 0.95.
-    - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
-    - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
+    - temperature: sampling temperature, 0 = greedy. Allowed: 0 or more. Default: 0.9.
+    - top_p: sample from the likeliest tokens that have this share of the probability. Allowed: above 0, up to 1.
+      Default: 0.95.
+    - top_k: sample from so many of the likeliest tokens, 0 = all. Allowed: 0 or more. Default: 0.
+    - max_tokens: most tokens of a reply. Allowed: 1 or more. Default: 512.
     - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
     - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
     - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.
@@ -424,7 +428,7 @@ class ProRag(TypedMethod):
     - annotate: what `expand` adds to a finished tree. Allowed: none, judge, prm, both, cold_start. Default: judge.
     - compare: siblings judged all in one call, or every two in a call of their own. Allowed: all, pairs. Default:
       all.
-    - judge_visits: visits of a child below which siblings are compared. Allowed: 1 or more. Default: 3.
+    - judge_visits: visits that a node needs before its children are compared. Allowed: 1 or more. Default: 3.
     - judge_sees_stats: the judge sees values and visits (reveals outcomes). Allowed: true, false. Default: False.
     - rft_threshold: process reward above which a step becomes refinement data. Allowed: a number. Default: 0.
     - chain: which correct path becomes sft.jsonl. Allowed: best, most, least, random. Default: best.
@@ -545,10 +549,11 @@ class ReasonRag(TypedMethod):
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
     - constrain: whether replies of every purpose follow their grammar. Allowed: off, on, draft. Default: off.
-    - temperature: of every purpose. Allowed: 0 or more. Default: 1.
-    - top_p: of every purpose. Allowed: above 0, up to 1. Default: 1.
-    - top_k: of every purpose, 0 = all tokens. Allowed: 0 or more. Default: 0.
-    - max_tokens: of one completion. Allowed: 1 or more. Default: 512.
+    - temperature: sampling temperature, 0 = greedy. Allowed: 0 or more. Default: 1.
+    - top_p: sample from the likeliest tokens that have this share of the probability. Allowed: above 0, up to 1.
+      Default: 1.
+    - top_k: sample from so many of the likeliest tokens, 0 = all. Allowed: 0 or more. Default: 0.
+    - max_tokens: most tokens of a reply. Allowed: 1 or more. Default: 512.
     - max_calls: budget per question in completions, 0 = none. Allowed: 0 or more. Default: 0.
     - max_tokens_total: budget per question in input + output tokens, 0 = none. Allowed: 0 or more. Default: 0.
     - max_seconds: budget per question in seconds, 0 = none. Allowed: 0 or more. Default: 0.

@@ -328,7 +328,7 @@ TEST_CASE("baselines sample as their publications do") {
 }
 
 TEST_CASE("worked examples stand before the question where a publication has them") {
-  for (const char* name : {"self-ask", "iterdrag", "deeprag", "ircot", "flare"}) {
+  for (const char* name : {"self-ask", "iterdrag", "deeprag", "ircot", "flare", "cot", "adaptive-rag"}) {
     CAPTURE(name);
     const auto method = method::make_method(name);
     const auto without = method->prompts();

@@ -391,10 +391,12 @@ TEST_CASE("inference follows the policy, the best of n paths, or a beam by proce
   CHECK(beam.annotation("process_reward", 2) == -1);
   CHECK(beam[2].status == Status::pruned);
   CHECK(output::best_answer(beam)->text == "Paris");
-  for (const Guide guide : {Guide::none, Guide::best_of_n, Guide::beam}) {
-    const rag::Tree tree = Bench(script().on("process_reward", "85/100")).answer({.guide = guide}, options);
-    CHECK(tree.annotations.count("process_reward") == 0);  // a score that cannot be read is never a zero
-  }
+  for (const Guide guide : {Guide::none, Guide::best_of_n, Guide::beam})
+    for (std::uint64_t calls = 0; calls < 16; ++calls) {
+      options.budget.calls = calls;
+      const rag::Tree tree = Bench(script().on("process_reward", "85/100")).answer({.guide = guide}, options);
+      CHECK(tree.annotations.count("process_reward") == 0);  // a score that cannot be read is never a zero
+    }
 }
 
 TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probabilities where the prior needs them") {
@@ -453,14 +455,16 @@ TEST_CASE("agreement needs several ends of a node, and no gold") {
   method::detail::ProRagFace face;
   CHECK(face.needs_gold());
   face.options().set("reward", "agreement");
-  CHECK_THROWS_AS(face.check(), std::invalid_argument);  // one end agrees with itself
+  const char* one_end =
+      "option 'reward' is agreement, allowed: another one where a node has one end: that agrees with itself";
+  CHECK_THROWS_WITH_AS(face.check(), one_end, std::invalid_argument);
   face.options().set("rollouts", "2");
   face.check();
   CHECK_FALSE(face.needs_gold());
   face.options().set("annotate", "cold_start");
   CHECK(face.needs_gold());
   face.options().set("grow", "group");
-  CHECK_THROWS_AS(face.check(), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(face.check(), one_end, std::invalid_argument);
 }
 
 TEST_CASE("a group holds independent trajectories with their outcomes") {

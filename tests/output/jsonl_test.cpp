@@ -7,7 +7,7 @@
 namespace jsonl_test {
 
 using namespace espalier;
-using output::detail::AtomicFile;
+using espalier::detail::AtomicFile;
 
 namespace {
 

@@ -110,7 +110,10 @@ def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice
 
 @pytest.mark.parametrize(
     ("run", "with_", "words"),
-    [("run", "jury", "allowed: judge, prm, cold_start, embedding"), ("none", "judge", "no run in this folder")],
+    [
+        ("run", "jury", "allowed: judge, prm, cold_start, rollouts, embedding"),
+        ("none", "judge", "no run in this folder"),
+    ],
 )
 def test_what_cannot_be_annotated_is_refused_in_one_line(
     finished: Path, tmp_path: Path, run: str, with_: str, words: str
@@ -130,3 +133,38 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
         esp.annotate(run, {"judge": None})
     with pytest.raises(ValueError, match="give embedding=URL,NAME"):
         esp.annotate(run, {"embedding": None})
+
+
+def test_rollouts_that_were_left_out_are_drawn_later(files: Path, tmp_path: Path):
+    """The trees and pairs are then those of a search that drew them all, for the same calls."""
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    rates = {"sim.malformed": 0.15, "resample": 0}
+    for name, curtail in (("whole", "none"), ("run", "exact")):
+        esp.expand(**data, out=tmp_path / name, limit=8, set={**rates, "curtail": curtail})
+    whole, bare = tmp_path / "whole", rows(tmp_path / "run/trees.jsonl")
+    run = tmp_path / "run"
+    few = [pair["id"] for pair in rows(run / "dpo.jsonl")]
+    esp.annotate(run, {"rollouts": None})
+    trees, full = rows(run / "trees.jsonl"), rows(whole / "trees.jsonl")
+    assert any(unread for tree in bare for unread in tree.get("annotations", {}).get("unread_rollouts", []))
+
+    def values(tree: dict[str, object]) -> list[tuple[object, ...]]:
+        return [(node["text"], node["visits"], node["reward"]) for node in tree["nodes"][1:]]
+
+    def costs(tree: dict[str, object]) -> dict[str, int]:
+        return {purpose: one["completions"] for purpose, one in tree["costs"].items()}
+
+    assert [values(tree) for tree in trees] == [values(tree) for tree in full]
+    assert [costs(tree) for tree in trees] == [costs(tree) for tree in full]
+    assert sum(len(tree["rollouts"]) for tree in bare) < sum(len(tree["rollouts"]) for tree in full)
+
+    def pairs(folder: Path) -> list[tuple[object, ...]]:
+        return [(pair["id"], pair["prompt"], pair["chosen"], pair["rejected"]) for pair in rows(folder / "dpo.jsonl")]
+
+    assert pairs(run) == pairs(whole) and len(few) < len(pairs(run))
+    before = {path.name: path.read_bytes() for path in run.glob("*.jsonl") if path.stem != "costs"}
+    esp.annotate(run, {"rollouts": None})
+    assert {name: (run / name).read_bytes() for name in before} == before
+    with pytest.raises(ValueError, match="option 'with' is rollouts, allowed: judge, prm, cold_start"):
+        esp.expand(**data, out=tmp_path / "prorag", method="prorag", limit=1, set={"simulations": 4})
+        esp.annotate(tmp_path / "prorag", {"rollouts": None})

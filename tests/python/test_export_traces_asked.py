@@ -14,7 +14,7 @@ import pytest
 from conftest import needs_journal, rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.traces.asked import State, shortest_path_rewards, waiting_query
+from espalier.export.traces.asked import State, process_rewards, waiting_query
 from espalier.export.traces.reader import trace_reader
 from espalier.io.fields import Fields
 from traced_run import END, exported, ids, write_run
@@ -246,7 +246,7 @@ def advantages_of(run: Path, tokenizer: str, **options: Any) -> dict[str, float]
 
 def test_process_rewards_of_reasonrag_come_from_its_answers(tmp_path: Path, tokenizer: str):
     # Node 4 is right at depth 3: 0.9^3 = 0.729. Node 3 has (2 x 0.729 + 1 x 0) / 3 = 0.486, node 1 the same.
-    assert shortest_path_rewards(Fields("", REASONRAG)) == pytest.approx({1: 0.486, 2: 0, 3: 0.486, 4: 0.729, 5: 0})
+    assert process_rewards(Fields("", REASONRAG)) == pytest.approx({1: 0.486, 2: 0, 3: 0.486, 4: 0.729, 5: 0})
     # The mean of the five is 0.3402. Their squared distances are 0.02125764 twice, 0.11573604 twice and 0.15116544.
     unit = math.sqrt(0.4251528 / 4) + 1e-4
     run = write_run(tmp_path, REASONRAG, REASONRAG_PROMPTS)
@@ -272,8 +272,8 @@ def test_leaves_of_reasonrag_have_rewards_as_its_pairs_have(leaves: str, wanted:
     nodes = [*REASONRAG["nodes"][:5], node(5, 3, "answer", "c", forced=True), node(6, 0, "query", "y", value=0.25)]
     nodes += [node(7, 0, "answer", "b", visits=0), node(8, 0, "answer", "b", reason="malformed")]
     tree = REASONRAG | {"nodes": nodes, "options": REASONRAG["options"] | {"leaves": leaves}}
-    assert shortest_path_rewards(Fields("", tree)) == pytest.approx(wanted)
-    assert shortest_path_rewards(Fields("", tree | {"golden_answers": []})) == {}
+    assert process_rewards(Fields("", tree)) == pytest.approx(wanted)
+    assert process_rewards(Fields("", tree | {"golden_answers": []})) == {}
 
 
 def test_what_a_method_cannot_have_is_named(tmp_path: Path, tokenizer: str):
@@ -348,12 +348,14 @@ def test_prompts_and_replies_are_those_of_the_search(
                 assert one.parent is not None and trace.nodes[one.parent].asks
                 turns.add((trace.nodes[one.parent].text, one.text))
     assert branches > 5
+    if "max_rounds" in options:
+        assert any(node.has("forced") for tree in trees for node in tree.rows("nodes"))
     if method == "decouple":
         taught = [row["messages"] for row in rows(run / "sft.jsonl") if row["provenance"].get("purpose") == "step"]
         assert taught or "rows" not in options
         assert {(prompt["content"], reply["content"]) for prompt, reply in taught} <= turns
     if method == "reasonrag":
-        rewards = {tree.text("id"): shortest_path_rewards(tree) for tree in trees}
+        rewards = {tree.text("id"): process_rewards(tree) for tree in trees}
         pairs = rows(run / "dpo.jsonl")
         assert pairs
         for pair in pairs:

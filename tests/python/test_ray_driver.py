@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, expanded, inputs, needs_http, needs_journal
+from conftest import ModelServer, completion, contents, expanded, inputs, needs_http, needs_journal, sensible
 from espalier.cli import main
 from espalier.runs import ray_driver, ray_run
 from espalier.runs.ray_worker import Outcome, Place
@@ -79,10 +80,10 @@ class FakeRay:
         except Exception as error:
             return Ref(RayTaskError(error))
 
-    def wait(self, refs: Sequence[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+    def wait(self, refs: Sequence[Any], num_returns: int, timeout: float) -> tuple[list[Any], list[Any]]:
         print("(raylet) A worker died")  # as Ray does: the output of a command must stay whole
         ready = [ref for ref in refs if not isinstance(ref.value, Silent)]
-        return ready[:1], []
+        return ready[:num_returns], []
 
     def get(self, ref: Any) -> Any:
         if isinstance(ref.value, Exception):
@@ -237,6 +238,32 @@ def test_other_options_are_refused_before_a_new_shard_is_begun(spread: Callable[
     assert {shard for _, shard in ray.work} == {"1/4"}
 
 
+@needs_http
+@needs_journal
+def test_one_shard_decides_for_all_how_replies_are_constrained(spread: Callable[..., Any], tmp_path: Path):
+    probes: list[str] = []
+    down = True
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        if down:
+            return 503, b"overloaded"
+        text = request["messages"][-1]["content"]
+        if "grammar" in request or not re.search("Quixote|Vienna|Copernicus|Florence", text):
+            return completion(sensible(request))
+        probes.append(text)
+        return completion("Well, well.")
+
+    with ModelServer(respond, owner="llamacpp") as server:
+        settings = {"model": server.url, "model_name": "m", "attempts": 1, "out": tmp_path / "out"}
+        with pytest.raises(esp.errors.Error, match="4 of 4 shards are not finished"):
+            spread(FakeRay(), **settings)
+        down = False
+        done = spread(FakeRay(), **settings)
+    asked = sum(one["calls"] for one in done.summary["probes"].values())
+    assert done.open == 0 and len(probes) == asked > 0
+    assert done.summary["by_purpose"]["rollout"]["constrained"] == done.summary["by_purpose"]["rollout"]["calls"] > 0
+
+
 def test_a_folder_of_another_run_is_refused(spread: Callable[..., Any], files: Path, tmp_path: Path):
     out = tmp_path / "out"
     expanded(files, out, set={"n": 2}, limit=6)
@@ -358,10 +385,14 @@ def test_an_evaluation_by_workers_has_the_figures_of_one_machine(
         assert main([*line, "--out", str(tmp_path / name), *more]) == 0
     assert [shard for _, shard in ray.work] == 2 * ["1/3", "2/3", "3/3"], "what is finished is not done again"
     said = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    own = {"set": {"decex.n": 1}, "limit": 6, "workers": 2, "shards": 3}
+    result = esp.ray_run("eval", methods="direct,decex", out=tmp_path / "python", **data, **own)
+    said.append(json.loads(json.dumps(result)))
     for result in said:
         for run in result["runs"]:
             del run["seconds"], run["run_seconds"]
-    assert said[0] == said[1] == said[2]
+    assert said[0] == said[1] == said[2] == said[3]
     for method in ("direct", "decex"):
         for name in ("trees.jsonl", "answers.jsonl", "report.html"):
             one, many = ((tmp_path / out / "runs" / method / name).read_bytes() for out in ("one", "many"))

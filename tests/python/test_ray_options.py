@@ -21,7 +21,8 @@ from espalier.runs.ray_worker import Outcome
 @pytest.mark.parametrize(
     ("task", "chosen", "said"),
     [
-        ("eval", {}, "'eval' cannot be spread by Ray, allowed: expand, answer, annotate"),
+        ("rescore", {}, "'rescore' cannot be spread by Ray, allowed: expand, answer, annotate, eval"),
+        ("eval", {}, "option 'methods' is missing"),
         ("expand", {"shard": "1/2"}, "option 'shard' is not allowed with Ray: each worker sets it"),
         ("expand", {"overwrite": True}, "option 'overwrite' is not allowed with Ray: name another folder"),
         ("answer", {"journal_file": "j"}, "option 'journal_file' is not allowed with Ray"),
@@ -78,7 +79,7 @@ def unit(part: int, *, begun: bool = False, finished: bool = False) -> Unit:
 
 
 def test_a_shard_that_failed_goes_to_another_node_once():
-    queue = Queue([unit(1), unit(2)])
+    queue = Queue([unit(1), unit(2)], False)
     first = queue.take("a", True)
     assert first is not None and first.part == 1
     first.end(Outcome(error="no space"), "a")
@@ -101,7 +102,7 @@ def test_a_shard_that_failed_goes_to_another_node_once():
 
 
 def test_a_shard_whose_workers_are_lost_is_given_up_at_last():
-    queue, one = Queue([]), unit(1)
+    queue, one = Queue([], False), unit(1)
     while not one.given_up:
         one.lost += 1
         queue.put(one)
@@ -110,11 +111,25 @@ def test_a_shard_whose_workers_are_lost_is_given_up_at_last():
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_nothing_new_is_begun_before_a_shard_has_accepted_the_options(finished: bool):
-    queue = Queue([unit(1), unit(2, begun=True, finished=finished), unit(3), unit(4, begun=True)])
+    queue = Queue([unit(1), unit(2, begun=True, finished=finished), unit(3), unit(4, begun=True)], False)
     taken = [queue.take("a", False) for _ in range(3)]
     assert [one.part for one in taken if one] == ([2] if finished else [2, 4])
     queue.accept()
     assert len(queue.units) == (3 if finished else 2)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_one_shard_goes_ahead_of_the_others(begun: bool):
+    queue = Queue([unit(1, begun=begun), unit(2, begun=begun)], True)
+    first = queue.take("a", False)
+    assert first is not None and first.part == 1 and queue.take("a", False) is None
+    first.lost = 10
+    queue.put(first)
+    second = queue.take("a", False)
+    assert first.given_up and second is not None and second.part == 2
+    queue.put(second)
+    queue.accept()
+    assert queue.units == [second]
 
 
 def test_shards_of_a_folder_are_known_again(files: Path, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""`espalier serve values`: the value protocol and its limits, with a function in the model's place."""
+"""`espalier serve values`: the value interface and its limits, with a function in the model's place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(test: Callable[[Client], Awaitable[None]], model: Any = lengths, **oth
     asyncio.run(run())
 
 
-def test_the_value_servers():
+def test_the_value_interface():
     async def test(client: Client) -> None:
         status, reply, _ = await client.post("/value", {"texts": ["ab", "abc"]})
         assert (status, reply) == (200, {"plan": [0.2, 0.3], "search": [-0.2, -0.3]})

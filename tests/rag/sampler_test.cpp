@@ -284,19 +284,25 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
   CHECK(line("facts") == "Your reply had no **Facts** that could be read. Write again: one sentence after **Facts**.");
 }
 
-TEST_CASE("a prompt that the model has no room for is a reply that cannot be read, with the reason as its text") {
+TEST_CASE("a prompt that the model has no room for is a reply that cannot be read, and is not asked again") {
   Scheduler scheduler;
   const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {
     std::vector<Completion> replies(prompts.size(), Completion("<answer>no room</answer>"));
-    for (Completion& reply : replies) reply.finish = Completion::Finish::too_long;
+    for (Completion& reply : replies) {
+      reply.finish = Completion::Finish::too_long;
+      reply.prompt_tokens = 9000;
+    }
     return replies;
   });
-  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 0}});
+  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}, .repair = true});
   Ledger ledger;
   const auto drawn =
       scheduler.run(sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 0, &ledger)));
   CHECK_FALSE(drawn.front().reply);
   CHECK(ledger.by_purpose().at("own_answer").unread == 1);
+  CHECK(ledger.total().completions == 1);
+  CHECK(ledger.total().repairs == 0);
+  CHECK(ledger.total().prompt_tokens == 0);  // the model has read none of them
   CHECK(ledger.first_unread().at("own_answer").text == "<answer>no room</answer>");
   CHECK(ledger.first_unread().at("own_answer").cut_at == 0);
 }

@@ -169,6 +169,13 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
             R"("probes":{"forced_answer":{"calls":2,"prompt_tokens":18,"completion_tokens":8,"readable":0})") !=
         std::string::npos);
   CHECK(files.content("auto/trees.jsonl").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
+  auto other = files.settings(server, "other");  // another shard, say
+  other.constrain_as = settings.output.folder;
+  CHECK(run_job(other).summary.find("probes") == std::string::npos);
+  CHECK(files.content("other/trees.jsonl") == files.content("auto/trees.jsonl"));
+  other = files.settings(server, "third");
+  other.constrain_as = "nowhere";
+  CHECK_THROWS_WITH(run_job(other), doctest::Contains("nowhere/run.json"));
   const int asked = free;
   settings.output.overwrite = true;  // the probes are answered by the journal
   CHECK(run_job(settings).open == 0);

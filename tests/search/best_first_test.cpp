@@ -97,6 +97,11 @@ TEST_CASE("limits end a search with what was found") {
   CHECK(one.ending == SearchFacts::Ending::budget);
   CHECK(cities(one) == "ABC");
   CHECK(cities(travel({.width = 3, .max_depth = 1})) == "ABC");
+  // an expansion asks for three samples and three values
+  const auto short_of = travel({.width = 3, .budget = {.calls = 5}, .value_calls = 1});
+  CHECK(short_of.ending == SearchFacts::Ending::budget);
+  CHECK(cities(short_of) == "A");
+  CHECK(cities(travel({.width = 3, .budget = {.calls = 6}, .value_calls = 1})) == "ABCFDE");  // none of these is paid
   CHECK(cities(travel({.width = 1})) == "ABD");
   CHECK(cities(travel({}, 'F')) == "F");
 }

@@ -177,7 +177,7 @@ TEST_CASE("samples that an earlier kind gave are not drawn again") {
 TEST_CASE("a budget ends the search where it stands, with the ending on record") {
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
-  for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 100u}) {
+  for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 12u, 100u}) {
     env.drawn.clear();
     Layered engine({.width = 3, .budget = {.calls = calls}}, table, Vote(Questions::stop),
                    ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));

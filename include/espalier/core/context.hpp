@@ -15,7 +15,7 @@ class Context {
  public:
   /// Where the ledger has a budget, make it at a moment that no order of completion can change: before the calls of a
   /// step start, or after all of them. `kept` calls of the budget are kept back for later.
-  Context(Seed seed, std::uint32_t first, Ledger* ledger, std::uint32_t kept = 0)
+  Context(Seed seed, std::uint32_t first, Ledger* ledger, std::uint64_t kept = 0)
       : seed(seed), first(first), ledger(ledger) {
     if (!ledger->calls_left) return;
     Ledger::Costs all = ledger->total();
@@ -45,8 +45,7 @@ class Context {
   }
 
  private:
-  std::shared_ptr<const Ledger::Costs>
-      spent_;  ///< by the whole search when this place was reached, null without a budget
+  std::shared_ptr<const Ledger::Costs> spent_;  ///< by the whole search when this place was reached, null = no budget
 };
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -68,7 +69,7 @@ class Ledger {
         : text(beginning(whole)), cut_at(max_tokens), rank_(seed.rank()), seed_(seed.value()), sample_(sample) {}
 
     std::string text;          ///< its beginning
-    std::uint64_t cut_at = 0;  ///< max_tokens, if that limit ended it; else 0
+    std::uint64_t cut_at = 0;  ///< the limit max_tokens that ended it, 0 = none
     bool in_thought = false;   ///< that limit ended it inside a thought
 
     /// Nearer to the root, or of the earlier sibling or sample: an order in which time has no part. One that was read
@@ -96,9 +97,10 @@ class Ledger {
   /// What was spent on a question before a search of it began.
   struct Spending {
     Spending() = default;
-    Spending(Costs costs, double seconds) : costs(costs), seconds(seconds) {}
+    Spending(Costs costs, double seconds, double densest = 0) : costs(costs), seconds(seconds), densest(densest) {}
     Costs costs{};
     double seconds = 0;
+    double densest = 0;  ///< the most prompt tokens for a byte, 0 = none were reported
   };
 
   /// Counts that depend on the run and not on the search. Never compared and never written into a tree.
@@ -115,6 +117,12 @@ class Ledger {
   std::function<std::uint64_t(const Costs&)> calls_left{};
   /// The most prompt tokens for a byte of a prompt's text so far, 0 = none were reported. Never compared.
   double densest = 0;
+  /// Tokens of a prompt of so many bytes, if it is as dense as the densest one so far. Before any was reported, it is
+  /// taken for English text.
+  [[nodiscard]] std::uint64_t prompt_tokens(std::size_t bytes) const {
+    constexpr double english = 0.25;  // tokens for a byte
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * (densest > 0 ? densest : english)));
+  }
   /// Begins a part of a search with these costs so far.
   void follow(const Ledger& search) {
     before = std::make_shared<const Ledger>(search);

@@ -120,6 +120,7 @@ class Completion {
  public:
   /// Why a completion ended. `too_long`: the prompt did not fit into the model's context, and the text says so.
   enum class Finish : std::uint8_t { stop, length, other, too_long };
+  static constexpr const char* finishes[] = {"stop", "length", "other", "too_long"};  ///< their names
 
   /// A token of a completion, natural log.
   struct TokenLogprob {

@@ -29,7 +29,7 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
   all.annotations.erase("selected");
   for (std::uint64_t round = 1; dearest.completions > 0 && budget.affords(all.ledger.total(), dearest); ++round) {
     const std::uint64_t other_seed = Seed(seed).child(round).value();
-    rag::State again = root.after(Ledger::Spending(all.ledger.total(), budget.now() - began));
+    rag::State again = root.after(Ledger::Spending(all.ledger.total(), budget.now() - began, all.ledger.densest));
     const rag::Tree next = co_await method->answer(std::move(again), other_seed);
     const Ledger::Costs costs = next.ledger.total();
     dearest.completions = std::max(dearest.completions, costs.completions);

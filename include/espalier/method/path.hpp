@@ -5,7 +5,6 @@
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,15 +21,15 @@ class Path {
  public:
   using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
 
-  /// Where it is known how many tokens a byte of a prompt has at most, 0 = not, no call is made whose prompt the budget
-  /// cannot pay for.
-  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget, double densest = 0)
+  /// No call is made whose prompt the budget cannot pay for.
+  Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)
       : loop_(loop),
         budget_(std::move(budget)),
         seed_(run_seed, root.question().id),
         tree_(std::move(root), seed_),
-        began_(budget_.start(tree_)),
-        densest_(densest) {}
+        began_(budget_.start(tree_)) {
+    tree_.ledger.densest = state().spent_before().densest;
+  }
 
   [[nodiscard]] const rag::State& state() const { return tree_.state(at_); }
   [[nodiscard]] const std::string& question() const { return state().question().text; }
@@ -200,12 +199,10 @@ class Path {
     closed_ = true;
   }
   [[nodiscard]] bool affords(const std::string& purpose, const Slots& slots) const {
-    if (densest_ == 0) return true;
+    if (!budget_.limited()) return true;
     const auto body = loop_.sampler().prompts().render(purpose, slots, Sampling());
-    const double density = std::max(densest_, tree_.ledger.densest);
-    const double tokens = std::ceil(static_cast<double>(body->shown().size()) * density);
-    return budget_.affords(Budget::costs(tree_),
-                           {.completions = 1, .prompt_tokens = static_cast<std::uint64_t>(tokens)});
+    const std::uint64_t tokens = tree_.ledger.prompt_tokens(body->shown().size());
+    return budget_.affords(Budget::costs(tree_), {.completions = 1, .prompt_tokens = tokens});
   }
   bool spent(const std::string& purpose, const Slots& slots) {
     if (!closed_ && (budget_.spent(tree_, tree_.steps++, began_) || !affords(purpose, slots))) {
@@ -219,7 +216,7 @@ class Path {
   Budget budget_;
   Seed seed_;
   rag::Tree tree_;
-  double began_, densest_;
+  double began_;
   NodeId at_ = 0;
   std::uint64_t calls_ = 0;
   bool closed_ = false;

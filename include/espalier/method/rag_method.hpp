@@ -91,10 +91,11 @@ class RagMethod : public Method {
         .shown_if_changed()
         .add("constrain", constrain_, "whether replies of every purpose follow their grammar", constrain_names())
         .shown_if_changed()
-        .add("temperature", sampling_.temperature, "of every purpose", "0 or more")
-        .add("top_p", sampling_.top_p, "of every purpose", "above 0, up to 1")
-        .add("top_k", sampling_.top_k, "of every purpose, 0 = all tokens", "0 or more")
-        .add("max_tokens", sampling_.max_tokens, "of one completion", "1 or more")
+        .add("temperature", sampling_.temperature, "sampling temperature, 0 = greedy", "0 or more")
+        .add("top_p", sampling_.top_p, "sample from the likeliest tokens that have this share of the probability",
+             "above 0, up to 1")
+        .add("top_k", sampling_.top_k, "sample from so many of the likeliest tokens, 0 = all", "0 or more")
+        .add("max_tokens", sampling_.max_tokens, "most tokens of a reply", "1 or more")
         .add("max_calls", budget_.calls, "budget per question in completions, 0 = none", "0 or more")
         .add("max_tokens_total", budget_.tokens, "budget per question in input + output tokens, 0 = none", "0 or more")
         .add("max_seconds", budget_.seconds, "budget per question in seconds, 0 = none", "0 or more")
@@ -108,11 +109,12 @@ class RagMethod : public Method {
     for (const Protocol::Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
-      table_.add(prefix + "temperature", own.temperature, "of this purpose alone", "0 or more")
-          .add(prefix + "top_p", own.top_p, "of this purpose alone", "above 0, up to 1")
-          .add(prefix + "top_k", own.top_k, "of this purpose alone", "0 or more")
-          .add(prefix + "max_tokens", own.max_tokens, "of this purpose alone", "1 or more")
-          .add(prefix + "constrain", own.constrain, "of this purpose alone", constrain_names());
+      const std::string alone = " for the purpose " + purpose.name + " alone";
+      table_.add(prefix + "temperature", own.temperature, "`temperature`" + alone, "0 or more")
+          .add(prefix + "top_p", own.top_p, "`top_p`" + alone, "above 0, up to 1")
+          .add(prefix + "top_k", own.top_k, "`top_k`" + alone, "0 or more")
+          .add(prefix + "max_tokens", own.max_tokens, "`max_tokens`" + alone, "1 or more")
+          .add(prefix + "constrain", own.constrain, "`constrain`" + alone, constrain_names());
     }
   }
 

@@ -29,7 +29,7 @@ class Sampler {
     ModelText raw;
     std::optional<Reply> reply;
     std::optional<double> logprob;                           ///< sum over the tokens, if the model gave it
-    std::uint32_t tokens = 0;                                ///< of the reply; 0 = not reported
+    std::uint32_t tokens = 0;                                ///< of the reply, 0 = not reported
     std::vector<Completion::TokenLogprob> token_logprobs{};  ///< each of them, if asked for and given
   };
 
@@ -123,7 +123,7 @@ class Sampler {
   static constexpr std::uint32_t attempt_stride = 1U << 20, repair_stride = 1U << 19;
 
   /// Asks once more for the samples that could not be read, under the grammar where the purpose has one. Returns those
-  /// that still cannot. `samples` must outlive the task.
+  /// that may be drawn again. `samples` must outlive the task.
   template <class = void>
   Task<std::vector<std::uint32_t>> repaired(std::shared_ptr<const PromptBody> body, std::vector<std::uint32_t> unread,
                                             Context context, std::vector<Sample>* samples) const {
@@ -140,11 +140,11 @@ class Sampler {
     std::vector<std::uint32_t> left = read(std::move(completions), unread, answered, context, samples);
     Ledger::Costs& costs = (*context.ledger)[body->purpose];
     costs.repairs += unread.size();
-    costs.repaired += unread.size() - left.size();
+    for (const std::uint32_t i : unread) costs.repaired += (*samples)[i].reply.has_value();
     co_return left;
   }
-  /// Charges and parses the completions of these samples. Returns the samples that could not be read. `context.first`
-  /// is the index of sample 0.
+  /// Charges and parses the completions of these samples. Returns the samples that may be drawn again, because they
+  /// could not be read. `context.first` is the index of sample 0.
   static std::vector<std::uint32_t> read(std::vector<Completion> completions, std::vector<std::uint32_t> asked,
                                          const PromptBody& body, const Context& context, std::vector<Sample>* samples) {
     std::vector<std::uint32_t> unread;
@@ -152,18 +152,18 @@ class Sampler {
       Completion& completion = completions[j];
       Sample& sample = (*samples)[asked[j]];
       const bool cut = completion.finish == Completion::Finish::length;
+      const bool too_long = completion.finish == Completion::Finish::too_long;
       charge(*context.ledger, body, completion);
       sample.logprob = completion.logprob;
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
       sample.raw = ModelText(std::move(completion.text));
-      if (completion.finish != Completion::Finish::too_long)
-        sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
+      if (!too_long) sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (sample.reply) {
         (*context.ledger)[body.purpose].cut_read += cut;
         continue;
       }
-      unread.push_back(asked[j]);
+      if (!too_long) unread.push_back(asked[j]);  // another try cannot fit either
       if (!body.sampling.grammar.empty() && completion.finish == Completion::Finish::stop)
         ++context.ledger->execution.ungoverned[body.purpose];
       const auto limit = static_cast<std::uint64_t>(cut ? body.sampling.max_tokens : 0);
@@ -176,7 +176,7 @@ class Sampler {
   static void charge(Ledger& ledger, const PromptBody& body, const Completion& completion) {
     Ledger::Costs& costs = ledger[body.purpose];
     ++costs.completions;
-    costs.prompt_tokens += completion.prompt_tokens;
+    if (completion.finish != Completion::Finish::too_long) costs.prompt_tokens += completion.prompt_tokens;
     costs.completion_tokens += completion.completion_tokens;
     costs.thinking_tokens += completion.thinking_tokens;
     costs.constrained += !body.sampling.grammar.empty();

@@ -111,6 +111,8 @@ class Run {
       const std::string trouble = settings_.servers.watch->trouble();
       if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), trouble, probes});
     }));
+    if (examples_.empty() && constrain.undecided())  // no question would leave this shard open
+      throw BackendError("the probes were not answered, so it is not decided which replies follow a grammar");
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
@@ -212,8 +214,8 @@ class Run {
     if (!own) output::detail::settle(source);
     detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
     recorded_ = detail::RecordedTrees(settings_.trees);
-    if (settings_.retriever.source == "bm25")
-      settings_.retriever.corpus = settings_.retriever.index = "";  // nothing is looked up
+    const bool searches = std::ranges::count(settings_.with, "rollouts") > 0;  // no other annotation looks anything up
+    if (settings_.retriever.source == "bm25" && !searches) settings_.retriever.corpus = settings_.retriever.index = "";
     return own;
   }
 
@@ -228,7 +230,7 @@ class Run {
   }
 
   static void write_file(const std::filesystem::path& path, const std::string& text) {
-    output::detail::AtomicFile file(path.string());
+    espalier::detail::AtomicFile file(path.string());
     file.write(text);
     file.commit();
   }

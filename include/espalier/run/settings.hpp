@@ -101,6 +101,7 @@ struct Settings {
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
   std::string constrain = "auto";                        ///< off, always, draft, or auto: as probes of the model show
   double constrain_below = 0.95;                         ///< readable share of the probes
+  std::string constrain_as;                              ///< folder of a run whose decisions hold here too, "" = none
   std::uint64_t seed = 1;
   std::string questions;
   std::uint64_t limit = 0;

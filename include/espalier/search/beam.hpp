@@ -45,9 +45,8 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
     beam.front().seed = seed;
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      const std::uint32_t calls = calls_of(*env, tree, beam);
-      if (options_.budget.spent(tree, tree.steps, began) ||
-          !options_.budget.affords(Budget::costs(tree), {.completions = calls})) {
+      const std::uint64_t calls = detail::calls_of(*env, tree, beam, options_.width, options_.value_calls);
+      if (options_.budget.spent(tree, tree.steps, began, calls)) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
@@ -62,18 +61,8 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
       std::erase_if(beam, [&](const Place& p) { return tree[p.node].status == Status::terminal; });
       std::sort(beam.begin(), beam.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
     }
-    Budget::end(tree);
-    detail::sum_up(tree);
+    detail::finish(tree);
     co_return tree;
-  }
-
-  /// The completions that a depth asks for at most where every reply can be read.
-  template <class Env, class Tree>
-  [[nodiscard]] std::uint32_t calls_of(Env& env, const Tree& tree, const std::vector<Place>& beam) const {
-    std::uint32_t children = 0;
-    for (const Place& place : beam)
-      children += options_.width * static_cast<std::uint32_t>(std::ranges::distance(env.kinds(tree.state(place.node))));
-    return children * (1 + options_.value_calls);
   }
 
   Options options_;

@@ -16,6 +16,7 @@ namespace espalier {
 /// Best-first search. Among the states without children, the one of the highest value goes first (ties: higher prior,
 /// then older). It gets up to `width` children of each legal kind, and all of them are valued. A terminal state counts
 /// as an answer when its turn comes. The search ends after `answers` answers, when nothing is left, or by its limits.
+/// An expansion that the budget cannot pay for, its values included, is not begun.
 template <class Evaluate>
 class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
  public:
@@ -25,6 +26,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
     std::uint32_t answers = 1;                                            ///< answers to find, > 0
     std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< states this deep get no children, > 0
     Budget budget{};                                                      ///< checked before each expansion
+    std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
   BestFirst(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
@@ -66,19 +68,20 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
         continue;
       }
       if (place.depth >= options_.max_depth) continue;
-      if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began)) {
+      std::vector<detail::Place> places(1, place);
+      const std::uint64_t calls = detail::calls_of(*env, tree, places, options_.width, options_.value_calls);
+      if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began, calls)) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
-      std::vector<detail::Place> places(1, place);
-      std::vector<detail::Place> fresh = co_await detail::add_children(env, &tree, std::move(places), options_.width);
-      co_await detail::value_children(&evaluate_, env, &tree, &fresh);
+      std::vector<detail::Place> fresh =
+          co_await detail::add_children(env, &tree, std::move(places), options_.width, calls);
+      co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
       for (const detail::Place& child : fresh)
         waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
     }
-    Budget::end(tree);
-    detail::sum_up(tree);
+    detail::finish(tree);
     co_return tree;
   }
 

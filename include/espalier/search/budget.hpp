@@ -97,16 +97,6 @@ struct Budget {
       return 0;
     return calls > 0 ? calls - std::min(calls, all.completions + kept) : unlimited;
   }
-  /// The budget that is left after these costs, which must be below the limits.
-  [[nodiscard]] Budget after(const Ledger::Costs& costs, double seconds_spent) const {
-    Budget left = *this;
-    if (calls > 0) left.calls -= costs.completions;
-    if (tokens > 0) left.tokens -= costs.prompt_tokens + costs.completion_tokens;
-    if (input_tokens > 0) left.input_tokens -= costs.prompt_tokens;
-    if (usd > 0) left.usd -= price(costs);
-    if (seconds > 0) left.seconds = std::max(seconds - seconds_spent, 1e-9);
-    return left;
-  }
   /// The costs of a tree, and of what its root state says was spent before it (state.spent_before() -> Spending).
   template <class Tree>
   [[nodiscard]] static Ledger::Costs costs(const Tree& tree) {
@@ -118,12 +108,14 @@ struct Budget {
   void show(const SearchFacts& tree) const {
     if (watch) watch(tree);
   }
-  /// True if nothing more may be spent on a tree after `steps_made` steps. `began` is the clock's time at the start.
+  /// True if a step of so many completions may not begin after `steps_made` steps. `began` is the clock's time at the
+  /// start.
   template <class Tree>
-  [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0) const {
+  [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0,
+                           std::uint64_t completions = 1) const {
     show(tree);
     if (steps_made >= steps || tree.ledger.refused) return true;
-    return calls_left(costs(tree)) == 0 ||
+    return calls_left(costs(tree)) < completions ||
            (seconds > 0 && late(tree.seed, steps_made, now() - began + before(tree).seconds >= seconds));
   }
 

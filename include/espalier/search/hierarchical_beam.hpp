@@ -5,6 +5,7 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/step_or_stay.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
@@ -67,7 +68,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree, depth, began) || !affords(tree, beam)) {
+      if (options_.budget.spent(tree, tree.steps, began, calls(beam))) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
@@ -76,8 +77,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       co_await value(env, &tree, &beam);
       beam = next_beam(*env, tree, beam);
     }
-    Budget::end(tree);
-    detail::sum_up(tree);
+    detail::finish(tree);
     co_return tree;
   }
 
@@ -107,14 +107,10 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     return of.width * of.oversample;
   }
   /// The completions that a depth asks for at most where every reply can be read.
-  [[nodiscard]] std::uint32_t calls(const std::vector<Place>& beam) const {
-    std::uint32_t all = 0;
-    for (const Place& place : beam) all += draws(place) + level(place.kind).width * options_.value_calls;
+  [[nodiscard]] std::uint64_t calls(const std::vector<Place>& beam) const {
+    std::uint64_t all = 0, values = options_.value_calls;
+    for (const Place& place : beam) all += draws(place) + level(place.kind).width * values;
     return all;
-  }
-  template <class Tree>
-  [[nodiscard]] bool affords(const Tree& tree, const std::vector<Place>& beam) const {
-    return options_.budget.affords(Budget::costs(tree), {.completions = calls(beam)});
   }
 
   /// Draws proposals for every place of the beam and adds the chosen ones as children. A reply is drawn again from what
@@ -138,10 +134,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       for (std::size_t j = 0; j < proposals[i].size(); ++j) {
         place.children.emplace_back(no_node, place.seed.child(j));
         const Context context(place.children.back().second, 0, &tree->ledger);
-        if (proposals[i][j].closed != Reason::none) steps.push_back(detail::as_task(State(tree->state(place.node))));
-        else
-          steps.push_back(
-              detail::as_task(detail::step(*env, tree->state(place.node), proposals[i][j].action, context)));
+        steps.push_back(detail::step_or_stay(*env, tree->state(place.node), proposals[i][j], context));
       }
     }
     std::vector<State> states = co_await gather(std::move(steps));
@@ -149,8 +142,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     for (std::size_t i = 0; i < beam->size(); ++i)
       for (std::size_t j = 0; j < proposals[i].size(); ++j) {
         auto& proposal = proposals[i][j];
-        const auto& of = level((*beam)[i].kind);
-        const float prior = proposal.prior / static_cast<float>(of.width * of.oversample);
+        const float prior = proposal.prior / static_cast<float>(draws((*beam)[i]));
         const NodeId id =
             tree->add((*beam)[i].node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
         if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);

@@ -6,6 +6,7 @@
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
+#include <espalier/search/detail/step_or_stay.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
@@ -74,8 +75,7 @@ class Layered {
       }
       frontier = std::move(next);
     }
-    Budget::end(tree);
-    detail::sum_up(tree);
+    detail::finish(tree);
     co_return tree;
   }
 
@@ -87,8 +87,8 @@ class Layered {
       if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
       co_await draw(env, tree, frontier);
-      if (!options_.budget.affords(Budget::costs(*tree), {.completions = 1})) hold_back(*env, *tree, *frontier);
       for (auto& growth : *frontier) growth.apply(*tree, filter_);
+      if (options_.budget.calls_left(Budget::costs(*tree)) == 0) hold_back(*env, *tree, *frontier);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal);
         for (auto& growth : *frontier) growth.apply(*tree, decide_);
@@ -114,7 +114,7 @@ class Layered {
     const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
     for (auto id = waiting.begin(); id != waiting.end(); ++id)
       if (id != kept) tree.prune(*id, Reason::budget);
-    tree.ending = SearchFacts::Ending::budget;
+    if (!waiting.empty()) tree.ending = SearchFacts::Ending::budget;
   }
 
   template <class Env, class Tree>
@@ -152,8 +152,7 @@ class Layered {
       std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
       for (std::size_t j = 0; j < fresh[i].size(); ++j) {
         const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
-        if (fresh[i][j].closed != Reason::none) steps.push_back(detail::as_task(State(from)));
-        else steps.push_back(detail::as_task(detail::step(*env, from, fresh[i][j].action, context)));
+        steps.push_back(detail::step_or_stay(*env, from, fresh[i][j], context));
       }
     }
     std::vector<State> states = co_await gather(std::move(steps));

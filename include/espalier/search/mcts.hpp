@@ -99,6 +99,7 @@ class Mcts {
         watch.merged(env, tree, end);
       }
     }
+    Budget::end(tree);
     return tree;
   }
 

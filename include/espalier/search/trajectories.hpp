@@ -19,9 +19,10 @@ template <class Evaluate>
 class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate> {
  public:
   struct Options {
-    std::uint32_t n = 8;           ///< number of trajectories, > 0
-    Budget budget{};               ///< checked before each step of all trajectories
-    std::uint32_t step_calls = 0;  ///< completions that each step asks for after the search, kept back from the budget
+    std::uint32_t n = 8;  ///< number of trajectories, > 0
+    Budget budget{};      ///< checked before each step of all trajectories
+    std::uint32_t step_calls =
+        0;  ///< completions asked after the search for each step, such as its score. The budget keeps them
   };
   Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
@@ -61,8 +62,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       co_await step(env, &tree, &ends);
     }
     co_await value(env, &tree);
-    Budget::end(tree);
-    detail::sum_up(tree);
+    detail::finish(tree);
     co_return tree;
   }
 
@@ -83,7 +83,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       const State& from = tree->state(end.node);
       const auto kinds = env->kinds(from);
       const Kind kind = *std::ranges::begin(kinds);
-      const Context context(end.seed, end.sample, &tree->ledger, static_cast<std::uint32_t>(kept));
+      const Context context(end.seed, end.sample, &tree->ledger, kept);
       asked.push_back(detail::as_task(detail::propose(*env, from, kind, 1u, context)));
     }
     auto drawn = co_await gather(std::move(asked));

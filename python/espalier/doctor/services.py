@@ -183,7 +183,8 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
     """An encoder by itself, which a retriever's check may not have asked."""
     if not settings.get("encoder"):
         return
-    if settings.get("ca_file") or settings.get("proxy"):
+    source = encoder_source_of(settings["encoder"])
+    if not source and (settings.get("ca_file") or settings.get("proxy")):
         if "://" in (settings.get("retriever") or "bm25") or (settings.get("retriever") or "bm25") == "bm25":
             yield warning("encoder", "was not asked", "a check by itself knows no --ca-file and no --proxy")
         return
@@ -191,11 +192,12 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
     profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
     limits: dict[str, Any] = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
     try:
-        if source := encoder_source_of(settings["encoder"]):
-            encoder: _core.HttpEncoder = opened_encoder(source, name, profile, cut)
+        if source:
+            with opened_encoder(source, name, profile, cut) as own:
+                (vector,) = own([_core.EncodeRequest(QUESTION)])
         else:
             encoder = _core.HttpEncoder(settings["encoder"], name, profile=profile, cut=cut, **limits)
-        (vector,) = encoder([_core.EncodeRequest(QUESTION)])
+            (vector,) = encoder([_core.EncodeRequest(QUESTION)])
         yield ok("encoder", f"gave a vector of {len(vector)} numbers")
     except (Error, ValueError) as error:
         yield problem("encoder", error, "are address and --encoder-name, or the file, right?")

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _core
 from .engine import LlamaEngine, key_variable
 from .sources import Source
 
+T = TypeVar("T")
 PATIENCE = 86_400.0
 """Seconds that a request may take: nobody is at the other end but this process."""
 
 
-class LlamaCpp(_core.OpenAi):
+class Held:
+    """A part whose engine is in this process. Its memory is freed at the end of a `with` block, or by `close`."""
+
+    engine: LlamaEngine
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+class LlamaCpp(_core.OpenAi, Held):
     """A model of llama.cpp in this process, from a GGUF file: `model=LlamaCpp("model.gguf")`.
 
     It answers up to `slots` prompts side by side (0 = 8). `context` is the number of tokens of each, prompt and reply
     together (0 = 4096, or what the model was trained on if that is less). `threads` defaults to half of the cores
     that the process may use. The memory is freed at the end of a `with` block, by `close`, or with the process.
 
-    The model's identity in a journal is its name and the content of the file, wherever it is. Raises InputError for a
+    The model's identity in a journal is its name, the content of the file, wherever it is, and a `context` that was
+    given: a prompt that is too long for one is not for another. Raises InputError for a
     file that is no GGUF or of an architecture that llama.cpp does not know, Error for too little memory, MissingPart
     without xllamacpp.
     """
@@ -39,23 +56,14 @@ class LlamaCpp(_core.OpenAi):
         extra_body: str = "",
     ) -> None:
         self.engine = LlamaEngine(file, slots=slots, context=context, threads=threads)
-        self.name, self.revision = name or self.engine.name, self.engine.revision
+        self.name, self.revision = name or self.engine.name, model_revision(self.engine.revision, context)
         super().__init__(
             self.engine.url, self.name, revision=self.revision, api=api, extra_body=extra_body, **client(self.engine)
         )
         self.engine.load()
 
-    def __enter__(self) -> LlamaCpp:
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.engine.close()
-
-
-class LlamaCppEncoder(_core.HttpEncoder):
+class LlamaCppEncoder(_core.HttpEncoder, Held):
     """An encoder of llama.cpp in this process, from a GGUF file: `encoder=LlamaCppEncoder("e5.gguf", profile="e5")`.
 
     `pooling` (mean, cls or last) makes one vector of a text's tokens. Without it the file's header says how. `profile`
@@ -84,14 +92,10 @@ class LlamaCppEncoder(_core.HttpEncoder):
         super().__init__(self.engine.url, named, profile=profile, cut=cut, **encoder_client(self.engine))
         self.engine.load()
 
-    def __enter__(self) -> LlamaCppEncoder:
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.engine.close()
+def model_revision(revision: str, context: int) -> str:
+    """What a model of this process is known by beside its name: all that decides its replies."""
+    return revision + (f"?context={context}" if context else "")
 
 
 def encoder_name(name: str, revision: str, pooling: str) -> str:

@@ -13,8 +13,13 @@ from .job import RunResult, run_job
 from .progress import warning
 from .rescore import recorded, unknown
 
-PURPOSES = {"judge": "judge", "prm": "process_reward", "cold_start": "cold_start"}
-"""Annotations of a language model by name, with the purpose whose model is asked."""
+PURPOSES = {
+    "judge": ("judge",),
+    "prm": ("process_reward",),
+    "cold_start": ("cold_start",),
+    "rollouts": ("rollout", "forced_answer"),
+}
+"""Annotations of a language model by name, with the purposes whose model is asked."""
 
 
 def annotate(
@@ -27,12 +32,13 @@ def annotate(
 ) -> RunResult:
     """Adds a model's annotations to a recorded run's trees and writes its data again. No search is made.
 
-    `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
-    as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or "gguf:FILE", or to
-    None for the run's own. It maps "embedding" (how well answers agree) to an encoder, as (URL, name), "gguf:FILE" or
-    (a function, its fingerprint). An annotation replaces an earlier one of its name. Answers go to the run's journal.
-    The run's files are replaced unless a question is left open, or the folder `out` gets them all. Further settings are
-    those of `expand` that change no result, such as in_flight.
+    `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step), "cold_start" (gold chains told
+    as steps) or "rollouts" (those that `curtail` left out) to the model to ask, as (URL or "simulated", name), (a
+    function, its fingerprint) or "gguf:FILE", or to None for the run's own. It maps "embedding" (how well answers
+    agree) to an encoder, as (URL, name), "gguf:FILE" or (a function, its fingerprint). An annotation replaces an
+    earlier one of its name. Answers go to the run's journal. The run's files are replaced unless a question is left
+    open, or the folder `out` gets them all. Further settings are those of `expand` that change no result, such as
+    in_flight.
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
@@ -60,8 +66,10 @@ def annotation(
         elif name not in PURPOSES:
             raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")
         elif model is not None:
-            chosen["models"][PURPOSES[name]] = model
-        elif chosen["models"].get(PURPOSES[name], (chosen["model"], ""))[0] in (NOWHERE, unknown):
+            chosen["models"] |= dict.fromkeys(PURPOSES[name], model)
+        elif chosen["models"].get(PURPOSES[name][0], (chosen["model"], ""))[0] in (NOWHERE, unknown):
             raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
+    if all(model is not None for name, model in with_.items() if name in PURPOSES):
+        chosen["thinking"] = ""  # that of the run's own model, which is not asked
     chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
     return {**chosen, **settings}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..local.engine import SLOTS, LlamaEngine
 from ..local.gguf import read_header
-from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name
+from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
@@ -123,9 +123,11 @@ class _Resolved:
 
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
-        self._refuse_thinking(key)
-        if not isinstance(found, _core.Model):
-            self._refuse_tools(key)
+        if key.startswith("model") and not self.plain.get("replay"):
+            if self.plain.get("thinking"):
+                raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
+            if not isinstance(found, _core.Model):
+                self._refuse_tools()
         fingerprint = name or getattr(found, "fingerprint", None)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
         self._backends[key] = Backend(
@@ -133,19 +135,15 @@ class _Resolved:
         )
         return str(shown)
 
-    def _refuse_thinking(self, key: str) -> None:
-        if key.startswith("model") and self.plain.get("thinking") and not self.plain.get("replay"):
-            raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
-
-    def _refuse_tools(self, key: str) -> None:
+    def _refuse_tools(self) -> None:
         chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
-        if key.startswith("model") and "tools" in chosen:
+        if "tools" in chosen:
             raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
-        self._refuse_tools(key)
+        self._refuse_tools()
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         thinking = self.plain.get("thinking") or ""
@@ -171,7 +169,8 @@ class _Resolved:
         if (known := self._known_revision(purpose, source, name)) is None:
             assert self._stack is not None
             engine: LlamaEngine = self._stack.enter_context(shared(source.key, lambda: self._engine(source)))
-            revision, url, begin, connection = engine.revision, engine.url, engine.load, client(engine)
+            revision = model_revision(engine.revision, source.number("context"))
+            url, begin, connection = engine.url, engine.load, client(engine)
         else:
             revision, url = known, NOWHERE
             begin = lambda: read_header(source.path)  # noqa: E731, which says that the file is gone
@@ -232,15 +231,17 @@ class _Resolved:
         model = self._recorded(source, "model")
         if model is None:
             return None
-        if not purpose:
-            return str(model.get("revision")) if model.get("name") == name else None
         entries = [entry.rpartition("@") for entry in str(model.get("for", "")).split(", ")]
-        return next((revision for before, _, revision in entries if before == f"{purpose}={name}"), None)
+        known = {before: revision for before, _, revision in entries} | {f"={model.get('name')}": model.get("revision")}
+        revision = str(known.get(f"{purpose}={name}") or "")
+        same = revision == model_revision(revision.partition("?")[0], source.number("context"))
+        return revision if revision and same else None
 
     def _known_encoder(self, source: Source, name: str) -> str | None:
         """The same for an encoder, whose name holds the revision."""
         known = str((self._recorded(source, "encoder") or {}).get("name"))
-        return known if known.startswith(f"{name}@") else None
+        revision = known.removeprefix(f"{name}@").partition("?")[0]
+        return known if known == encoder_name(name, revision, source.options.get("pooling", "")) else None
 
     def _recorded(self, source: Source, part: str) -> dict[str, Any] | None:
         """What the run's folder says of a model or an encoder whose file is gone. None = nothing, or it is there."""

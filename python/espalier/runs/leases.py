@@ -35,7 +35,7 @@ class Lease:
     """From 1; 0 = nobody has had this shard."""
     beat: int = 0
     questions: int = 0
-    """Of the shard. 0 = its run has not accepted its folder yet."""
+    """Of the shard. 0 = its run has not accepted its folder yet, or has not decided how replies are constrained."""
     questions_done: int = 0
     calls: int = 0
     tokens: int = 0
@@ -68,6 +68,8 @@ class HeldLease:
 
     def __call__(self, at: Progress) -> None:
         figures = {name: getattr(at, name) for name in ("questions", "questions_done", "calls", "tokens")}
+        if at.probes is not None:
+            figures["questions"] = 0
         self._lease = replace(self._lease, **figures, best_reward=at.best_reward, trouble=at.trouble)
 
     def __exit__(self, *error: object) -> None:

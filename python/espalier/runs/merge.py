@@ -41,9 +41,10 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
     with working(target, "espalier merge") as new:
         shared = shared_journal(found)
         write_merged(found, new, shared)
-        if journal and not shared and all(shard.journal.exists() for shard in found):
+        if journal and not shared:
             copy_journals(found, new / "journal.sqlite", new)
             copy_stops(found, new / "stops")
+        check_unchanged(found)
     return RunResult(target, read_object(target / "summary.json"), 0, False)
 
 
@@ -53,9 +54,6 @@ def write_merged(shards: Sequence[Shard], new: Path, journal: str) -> None:
         write_rows(shards, name, new / name)
     write_text(new / "accounts.json", json.dumps(accounts(shards)) + "\n")
     _core.complete_merge([str(shard.folder) for shard in shards], str(new), journal)
-    for shard in shards:
-        if record_of(shard.folder) != shard.record:
-            raise InputError(f"{shard.folder}: was changed while it was merged")
 
 
 def recognised(shard: Shard, target: Path) -> RunResult:
@@ -122,8 +120,18 @@ def shared_journal(shards: Sequence[Shard]) -> str:
     return files.pop() if len(files) == 1 else ""
 
 
+def check_unchanged(shards: Sequence[Shard]) -> None:
+    """Raises InputError for a shard that was changed since it was read."""
+    for shard in shards:
+        if record_of(shard.folder) != shard.record:
+            raise InputError(f"{shard.folder}: was changed while it was merged")
+
+
 def copy_journals(shards: Sequence[Shard], journal: Path, run: Path) -> None:
-    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`."""
+    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`. Does nothing if
+    one of them has none."""
+    if not all(shard.journal.exists() for shard in shards):
+        return
     identity = read_object(run / "run.json")["identity"]
     for shard in shards:
         _core.copy_journal(str(shard.journal), str(journal), identity)

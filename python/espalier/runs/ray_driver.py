@@ -14,11 +14,13 @@ from .. import _core
 from .._core import Progress
 from .leases import TERM, Lease, read_lease
 from .progress import log
-from .ray_units import Queue, Unit
+from .ray_units import Queue, Unit, has_decided
 from .ray_worker import CARRIED, Outcome, Place, Worker
 
 POLL = 1.0
-"""Seconds between two looks at the leases."""
+"""Seconds between two looks at the leases, at least."""
+REST = 10
+"""Times what a look took, until the next one: a shared file system may be slow, and the leases of many workers many."""
 STARTS = 3
 """Workers in succession that Ray lost before they began: no more are started then."""
 SLOW = 30.0
@@ -66,7 +68,10 @@ class Driver:
     ) -> None:
         self._ray, self._task, self._settings, self._units = ray, task, dict(settings), units
         self._questions, self._progress = questions, progress
-        self._queue = Queue(units)
+        self._one_decides = task != "annotate" and settings.get("constrain") in (None, "auto")
+        """How replies are constrained, for all shards."""
+        self._decider: Path | None = None
+        self._queue = Queue(units, self._one_decides and self._decided() is None)
         self._pending: dict[Any, Hand] = {}
         """What a worker is at: beginning, or a shard."""
         self._idle: list[Hand] = []
@@ -78,18 +83,30 @@ class Driver:
     def drive(self, workers: int, gpus: float) -> None:
         options = {"num_cpus": 1, "num_gpus": gpus, "max_restarts": 0, "scheduling_strategy": "SPREAD"}
         self._actor = self._ray.remote(Worker).options(**options)
+        look = 0.0
         try:
             for _ in range(min(workers, len(self._queue))):
                 self._begin()
             while any(hand.unit for hand in self._pending.values()) or (self._queue.units and self._pending):
-                for ref in self._ray.wait(list(self._pending), timeout=POLL)[0]:
+                for ref in self._ready():
                     self._hear(ref, self._pending.pop(ref))
-                self._look()
                 self._give()
-                self._tell()
+                began = time.monotonic()
+                if began >= look:
+                    self._look()
+                    self._tell()
+                    look = time.monotonic() + max(POLL, REST * (time.monotonic() - began))
+            self._tell()
         finally:
             for hand in [*self._pending.values(), *self._idle]:
                 self._ray.kill(hand.actor)
+
+    def _ready(self) -> list[Any]:
+        """What has ended, of all workers: waits until there is something, for POLL at most."""
+        pending = list(self._pending)
+        if self._ray.wait(pending, num_returns=1, timeout=POLL)[0]:
+            return list(self._ray.wait(pending, num_returns=len(pending), timeout=0)[0])
+        return []
 
     def _begin(self) -> None:
         hand = Hand(self._actor.remote())
@@ -168,8 +185,16 @@ class Driver:
             hand.unit, hand.heard = unit, time.monotonic()
             unit.at = Lease(attempt=read_lease(unit.lease).attempt + 1)
             part = {"shard": f"{unit.part}/{len(self._units)}", "out": str(unit.folder)}
+            if self._one_decides and (decided := self._decided()):
+                part["constrain_as"] = str(decided)
             work = hand.actor.work.remote(self._task, {**self._settings, **part}, str(unit.lease), unit.at.attempt)
             self._pending[work] = hand
+
+    def _decided(self) -> Path | None:
+        """The folder of a shard that has decided how replies are constrained."""
+        if self._decider is None:
+            self._decider = next((unit.folder for unit in self._units if has_decided(unit.folder)), None)
+        return self._decider
 
     def _tell(self) -> None:
         at = [unit.at for unit in self._units]

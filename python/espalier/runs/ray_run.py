@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from .. import _core
 from .._core import Progress
@@ -18,13 +18,13 @@ from ..errors import Error, InputError, MissingPart
 from ..io.files import read_object, record_of, working, write_text
 from .annotate import annotation
 from .job import RunResult, check, run_job
-from .merge import copy_journals, merge, write_merged
+from .merge import check_unchanged, copy_journals, merge, write_merged
 from .progress import ProgressView, warning
 from .ray_driver import Driver
 from .ray_units import Unit, read_units, settled
 from .shards import read_shards
 
-TASKS = ("expand", "answer", "annotate")
+TASKS = ("expand", "answer", "annotate", "eval")
 OWN = {
     "shard": "each worker sets it",
     "journal_file": "each shard has a journal of its own",
@@ -55,6 +55,10 @@ class Crew(NamedTuple):
             raise ValueError(f"option 'gpus' is {self.gpus:g}, allowed: 0 or more")
 
 
+@overload
+def ray_run(task: Literal["eval"], **settings: Any) -> dict[str, Any]: ...
+@overload
+def ray_run(task: Literal["expand", "answer", "annotate"], **settings: Any) -> RunResult: ...
 def ray_run(
     task: str,
     *,
@@ -64,15 +68,15 @@ def ray_run(
     gpus: float = 0,
     progress: Callable[[Progress], None] | None = None,
     **settings: Any,
-) -> RunResult:
-    """Does `expand`, `answer` or `annotate` in shards, by workers of a Ray cluster, and merges the shards into the
-    folder `out`.
+) -> RunResult | dict[str, Any]:
+    """Does `expand`, `answer`, `annotate` or `eval` in shards, by workers of a Ray cluster, and merges the shards into
+    the folder `out`.
 
     `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine),
     "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one
     for each processor of the cluster. `shards` = None: four for each worker, or those that the folder has. `gpus`: how
     many a worker gets, for a model that runs in its process. `settings` are those of the task, for each worker, such as
-    `run` and `with_` of `annotate`.
+    `run` and `with_` of `annotate`, or `methods` of `eval`, which returns what `evaluate` does.
 
     `out` must be the same folder on all nodes. Call it again with the same settings to continue a run that was stopped.
     Raises Error if shards are not finished, which says why the first is not; MissingPart without Ray.
@@ -80,8 +84,22 @@ def ray_run(
     if task not in TASKS:
         raise ValueError(f"'{task}' cannot be spread by Ray, allowed: {', '.join(TASKS)}")
     refuse(settings)
+    crew = Crew(address, workers, shards, gpus)
+    if task == "eval":
+        from ..eval.evaluation import write_evaluation
+        from ..eval.plan import make_plan  # numpy is not for every run
+
+        if "methods" not in settings:
+            raise ValueError("option 'methods' is missing: the methods of the evaluation")
+        own = {name: settings.pop(name) for name in ("budget", "baseline", "sweep") if name in settings}
+        plan = make_plan(settings.pop("methods"), settings, **own)
+
+        def job(task: str, run: Mapping[str, Any], view: Callable[[Progress], None] | None = None) -> RunResult:
+            return spread(task, run, progress or view, crew=crew)
+
+        return write_evaluation(plan, job)
     chosen = annotation(**settings) if task == "annotate" else settings
-    return spread(task, chosen, warning(progress), crew=Crew(address, workers, shards, gpus))
+    return spread(task, chosen, warning(progress), crew=crew)
 
 
 def refuse(settings: Mapping[str, Any]) -> None:
@@ -100,7 +118,7 @@ def spread(
     if task == "annotate":
         return spread_annotation(settings, progress, crew)
     out = Path(settings["out"])
-    own = {name: value for name, value in settings.items() if name != "journal_file"}  # that of an evaluation
+    own = without_journal(settings)  # that of an evaluation
     held = _core.WorkFolder(out, f"espalier {task} --ray")
     try:
         if not (out / "run.json").exists():
@@ -125,16 +143,21 @@ def spread_annotation(
     within = out.exists() and out.samefile(run)
     if not within and (out / "run.json").exists() and settled(out / "annotation", None) is None:
         raise InputError(f"{out}: holds a run that no workers of Ray annotated: name another folder")
-    each = {name: value for name, value in settings.items() if name != "journal_file"} | {"overwrite": within}
+    each = without_journal(settings) | {"overwrite": within}
     with working(out, "espalier annotate --ray") as new:
         units = do_shards("annotate", each, out / "annotation", progress, crew)
         shards = read_shards([unit.folder for unit in units])
         write_merged(shards, new, settings["journal_file"])
-        if all(shard.journal.exists() for shard in shards):
-            copy_journals(shards, Path(settings["journal_file"]), new)
+        copy_journals(shards, Path(settings["journal_file"]), new)
+        check_unchanged(shards)
         if within:
             keep_record(run, new)
     return RunResult(out, read_object(out / "summary.json"), 0, False)
+
+
+def without_journal(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings for shards, each of which has a journal of its own."""
+    return {name: value for name, value in settings.items() if name != "journal_file"}
 
 
 def keep_record(run: Path, new: Path) -> None:

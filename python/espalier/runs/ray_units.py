@@ -85,25 +85,39 @@ def read_units(folder: Path, parts: int, anew: bool = False) -> list[Unit]:
     return units
 
 
+def has_decided(folder: Path) -> bool:
+    """Whether the run in a folder has decided how the replies of some purpose are constrained."""
+    try:
+        options = read_object(folder / "run.json")["options"]
+    except (FileNotFoundError, InputError, KeyError):
+        return False
+    return any(name.startswith("sampling.") and name.endswith(".constrain") and options[name] for name in options)
+
+
 class Queue:
     """Shards that wait for a worker.
 
     A folder that was begun may be of a run under other options. So shards that were begun come first, finished ones
-    before others. Nothing new is begun before one of them has accepted the options.
+    before others. Nothing new is begun before one of them has accepted the options. `one_ahead`: until then one shard
+    alone is worked on, a new one where none was begun.
     """
 
-    def __init__(self, units: Sequence[Unit]) -> None:
+    def __init__(self, units: Sequence[Unit], one_ahead: bool) -> None:
         finished = [unit for unit in units if unit.finished]
         begun = [unit for unit in units if unit.begun and not unit.finished]
         self._units = [*finished[:1], *begun, *(unit for unit in units if not unit.begun)]
-        self._first = finished[:1] or begun
+        self._first = finished[:1] or begun or (list(units) if one_ahead else [])
         self._accepted = not self._first
+        self._one_ahead = one_ahead
+        self._ahead = False
+        """It is being worked on."""
 
     def accept(self) -> None:
         """A shard has accepted the options."""
         self._accepted = True
 
     def put(self, unit: Unit) -> None:
+        self._ahead = False
         if not unit.given_up:
             self._units.append(unit)
 
@@ -113,12 +127,16 @@ class Queue:
     @property
     def units(self) -> list[Unit]:
         """Those that may be given to a worker now."""
-        return self._units if self._accepted else [unit for unit in self._units if unit in self._first]
+        if self._accepted:
+            return self._units
+        first = [unit for unit in self._units if unit in self._first]
+        return first[: not self._ahead] if self._one_ahead else first
 
     def take(self, node: str, others: bool) -> Unit | None:
         """One for a worker of a node: a shard that failed there goes to another node, as long as there are `others`."""
         for unit in self.units:
             if node not in unit.failed_on or not others:
                 self._units.remove(unit)
+                self._ahead = True
                 return unit
         return None

@@ -22,6 +22,7 @@ class RunSettings(TypedDict, total=False):
     - constrain: whether replies follow a grammar; auto: those of purposes that the model cannot write otherwise
       (auto).
     - constrain_below: auto: the readable share of a purpose's probes below which it is constrained (0.95).
+    - constrain_as: auto: the run whose decisions are taken over, such as another shard, in place of probes.
     - seed: seed of the run (1).
     - questions: JSON lines with id, question, golden_answers.
     - limit: the number of questions, the first ones of the file; 0 = all.
@@ -101,6 +102,7 @@ class RunSettings(TypedDict, total=False):
     set: Mapping[str, object] | None
     constrain: Literal["auto", "off", "always", "draft"] | None
     constrain_below: float | None
+    constrain_as: str | os.PathLike[str] | None
     seed: int | None
     questions: str | os.PathLike[str] | None
     limit: int | None

@@ -277,6 +277,7 @@ def arguments(
         warmup_steps=options.warmup,
         lr_scheduler_type="warmup_stable_decay",
         logging_steps=options.log_every,
+        logging_first_step=True,  # a short training has a curve too
         logging_nan_inf_filter=False,
         save_strategy="steps" if options.save_every else "no",
         save_steps=options.save_every or 500,

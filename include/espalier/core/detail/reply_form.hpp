@@ -18,19 +18,24 @@ namespace espalier::detail {
 /// Makes the form of a purpose's replies: exactly what rag::parse reads, with capped free text in front.
 class ReplyForm {
  public:
-  /// A reply has at most about three units (see MarkFree) for four tokens: a third for the slot, and two thirds for the
-  /// free text. With a block of thought, the thought has a half and the free text a sixth. A slot that is a whole
-  /// reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not ASCII.
+  /// A reply has at most about three units (see MarkFree) for four tokens that its marks leave: a third for the slot,
+  /// and two thirds for the free text. With a block of thought, the thought has a half and the free text a sixth. A
+  /// slot that is a whole reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not
+  /// ASCII.
   ReplyForm(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint32_t max_tokens)
-      : protocol_(protocol), purpose_(purpose), units_(std::max(6U, max_tokens / 4 * 3)) {
+      : protocol_(protocol), purpose_(purpose) {
+    std::size_t marks = 0;  // bytes
     for (const std::string& role : purpose.returns)
       if (const Protocol::Tag* tag = protocol.tag(role)) {
+        marks = std::max(marks, tag->open.size() + tag->close.size());
         for (const unsigned char c : tag->open + tag->close)
           if (c >= 128)
             throw std::invalid_argument("no grammar can be made of the tag '" + role + "': its marks are not ASCII");
         if (!tag->open.empty()) opens_.push_back(tag->open);
         if (tag->close.size() > 1) stops_.push_back(tag->close);
       }
+    const auto tokens = static_cast<std::uint32_t>(marks / 2);  // a model needs more of them in a mark than in a word
+    units_ = std::max(6U, (max_tokens - std::min(max_tokens, tokens)) / 4 * 3);
   }
 
   [[nodiscard]] FormPtr form() const {
@@ -142,7 +147,7 @@ class ReplyForm {
   const Protocol& protocol_;
   const Protocol::Purpose& purpose_;
   std::vector<std::string> opens_, stops_;
-  std::uint32_t units_;
+  std::uint32_t units_ = 0;
 };
 
 }  // namespace espalier::detail

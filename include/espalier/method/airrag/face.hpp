@@ -40,7 +40,7 @@ class AirRagFace final : public RagMethod {
         .add("n_qt", options_.n_qt, "samples of a query transformation", "1 to 255")
         .add("n_sa", options_.n_sa, "samples of the summary", "1 to 255")
         .add("q_div", q_div_, "analysis and transformation are sampled with temperature 1 and top_p 1", "true, false")
-        .add("max_pairs", options_.max_pairs, "retrievals and transformations on a path, each", "1 or more")
+        .add("max_pairs", options_.max_pairs, "most retrievals on a path, and most transformations", "1 or more")
         .add("max_depth", options_.max_depth, "actions on a path", "2 or more")
         .add("da_terminal", options_.da_terminal, "a direct answer is final, else it feeds the summary", "true, false")
         .add("l_max", options_.budget.input_tokens, "input tokens per question, 0 = no limit", "0 or more")
@@ -48,7 +48,10 @@ class AirRagFace final : public RagMethod {
              "with l_max, as many passages per retrieval as fit into it, `documents` at least", "true, false")
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
         .add("simulation", options_.simulation,
-             "first legal action, nodes after the search; or random order, nodes at once", {"straight", "descent"})
+             "how a simulation goes on: straight, by the first legal action, with nodes added after the search, or "
+             "descent, "
+             "in random order, with nodes added at once",
+             {"straight", "descent"})
         .add("terminal_reward", options_.terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
              {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
         .add("select", options_.select, "which candidate is the answer",
@@ -137,7 +140,11 @@ class AirRagFace final : public RagMethod {
     for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {
       const auto& [other, loop] = self->blend_[i];
       const std::uint64_t own_seed = Seed(seed).child(i).value();
-      Path path(loop, root, own_seed, budget.after(tree.ledger.total(), budget.now() - began), tree.ledger.densest);
+      Ledger::Spending spent = root.spent_before();
+      spent.costs += tree.ledger.total();
+      spent.seconds += budget.now() - began;
+      spent.densest = tree.ledger.densest;
+      Path path(loop, root.after(std::move(spent)), own_seed, budget);
       co_await other.run(&path, other.defaults);
       espalier::detail::join(tree, std::move(path).tree());
     }

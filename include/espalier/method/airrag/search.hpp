@@ -53,7 +53,6 @@ class AirRag {
     Mcts engine(options, detail::AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
                 Uct({.w = o.w}), detail::AirBackup(o.terminal_reward, answers));
     rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
-    Budget::end(tree);
     detail::add_candidates(tree, self->environment_.loop());
     co_return tree;
   }

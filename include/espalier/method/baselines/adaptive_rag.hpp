@@ -43,7 +43,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline adaptive_rag() {
-  return {"adaptive-rag", detail::adaptive_rag_prompts, detail::run_adaptive_rag, {.rounds = 5, .documents = 6}};
+  return {.name = "adaptive-rag",
+          .prompts = detail::adaptive_rag_prompts,
+          .run = detail::run_adaptive_rag,
+          .defaults = {.rounds = 5, .documents = 6},
+          .examples = detail::as_sentences};
 }
 
 }  // namespace espalier::method::baselines

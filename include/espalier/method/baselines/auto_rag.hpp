@@ -67,8 +67,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline auto_rag() {
-  return {"auto-rag", detail::auto_rag_prompts, detail::run_auto_rag, {.rounds = 10, .documents = 2},
-          false,      {.max_tokens = 200}};
+  return {.name = "auto-rag",
+          .prompts = detail::auto_rag_prompts,
+          .run = detail::run_auto_rag,
+          .defaults = {.rounds = 10, .documents = 2},
+          .sampling = {.max_tokens = 200}};
 }
 
 }  // namespace espalier::method::baselines

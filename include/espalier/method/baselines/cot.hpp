@@ -26,7 +26,7 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline cot() {
-  return {"cot", detail::cot_prompts, detail::run_cot};
+  return {.name = "cot", .prompts = detail::cot_prompts, .run = detail::run_cot, .examples = detail::as_sentences};
 }
 
 }  // namespace espalier::method::baselines

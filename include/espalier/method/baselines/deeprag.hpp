@@ -42,8 +42,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline deeprag() {
-  return {"deeprag", detail::deeprag_prompts, detail::run_deeprag, {.rounds = 6, .documents = 3}, false,
-          {},        detail::as_follow_ups};
+  return {.name = "deeprag",
+          .prompts = detail::deeprag_prompts,
+          .run = detail::run_deeprag,
+          .defaults = {.rounds = 6, .documents = 3},
+          .examples = detail::as_follow_ups};
 }
 
 }  // namespace espalier::method::baselines

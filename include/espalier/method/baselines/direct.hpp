@@ -23,7 +23,7 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline direct() {
-  return {"direct", detail::direct_prompts, detail::run_direct};
+  return {.name = "direct", .prompts = detail::direct_prompts, .run = detail::run_direct};
 }
 
 }  // namespace espalier::method::baselines

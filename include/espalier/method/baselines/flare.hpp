@@ -88,14 +88,14 @@ namespace espalier::method::baselines {
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
-  return {"flare",
-          detail::flare_prompts,
-          detail::run_flare,
-          options,
-          true,
-          {.max_tokens = 64},
-          detail::as_sentences,
-          "a sentence with a token of less probability is searched for and written again"};
+  return {.name = "flare",
+          .prompts = detail::flare_prompts,
+          .run = detail::run_flare,
+          .defaults = options,
+          .logprobs = true,
+          .sampling = {.max_tokens = 64},
+          .examples = detail::as_sentences,
+          .threshold = "a sentence with a token of less probability is searched for and written again"};
 }
 
 }  // namespace espalier::method::baselines

@@ -26,10 +26,10 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline generate_then_retrieve() {
-  return {"generate-then-retrieve",
-          detail::generate_then_retrieve_prompts,
-          detail::run_generate_then_retrieve,
-          {.documents = 3}};
+  return {.name = "generate-then-retrieve",
+          .prompts = detail::generate_then_retrieve_prompts,
+          .run = detail::run_generate_then_retrieve,
+          .defaults = {.documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

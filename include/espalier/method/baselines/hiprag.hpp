@@ -49,8 +49,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline hiprag() {
-  return {"hiprag", detail::hiprag_prompts, detail::run_hiprag, {.rounds = 10, .documents = 3},
-          false,    {.max_tokens = 1024}};
+  return {.name = "hiprag",
+          .prompts = detail::hiprag_prompts,
+          .run = detail::run_hiprag,
+          .defaults = {.rounds = 10, .documents = 3},
+          .sampling = {.max_tokens = 1024}};
 }
 
 }  // namespace espalier::method::baselines

@@ -56,8 +56,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline ircot() {
-  return {"ircot", detail::ircot_prompts, detail::run_ircot, {.rounds = 5, .documents = 6}, false,
-          {},      detail::as_sentences};
+  return {.name = "ircot",
+          .prompts = detail::ircot_prompts,
+          .run = detail::run_ircot,
+          .defaults = {.rounds = 5, .documents = 6},
+          .examples = detail::as_sentences};
 }
 
 }  // namespace espalier::method::baselines

@@ -26,7 +26,10 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline iter_retgen() {
-  return {"iter-retgen", detail::standard_rag_prompts, detail::run_iter_retgen, {.rounds = 3, .documents = 3}};
+  return {.name = "iter-retgen",
+          .prompts = detail::standard_rag_prompts,
+          .run = detail::run_iter_retgen,
+          .defaults = {.rounds = 3, .documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -49,7 +49,10 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline iterative() {
-  return {"iterative", detail::iterative_prompts, detail::run_iterative, {.rounds = 5, .documents = 3}};
+  return {.name = "iterative",
+          .prompts = detail::iterative_prompts,
+          .run = detail::run_iterative,
+          .defaults = {.rounds = 5, .documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -19,8 +19,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline iterdrag() {
-  return {"iterdrag", detail::self_ask_prompts, detail::run_iterdrag, {.rounds = 5, .documents = 3}, false,
-          {},         detail::as_follow_ups};
+  return {.name = "iterdrag",
+          .prompts = detail::self_ask_prompts,
+          .run = detail::run_iterdrag,
+          .defaults = {.rounds = 5, .documents = 3},
+          .examples = detail::as_follow_ups};
 }
 
 }  // namespace espalier::method::baselines

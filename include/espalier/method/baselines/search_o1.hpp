@@ -94,12 +94,20 @@ namespace espalier::method::baselines {
 template <class = void>
 Baseline search_o1() {
   const BaselineOptions options{.rounds = 10, .documents = 10};
-  return {"search-o1", detail::search_o1_prompts, detail::run_search_o1, options, false, detail::search_o1_sampling()};
+  return {.name = "search-o1",
+          .prompts = detail::search_o1_prompts,
+          .run = detail::run_search_o1,
+          .defaults = options,
+          .sampling = detail::search_o1_sampling()};
 }
 template <class = void>
 Baseline ragent() {
   const BaselineOptions options{.rounds = 5, .documents = 10};
-  return {"ragent", detail::ragent_prompts, detail::run_ragent, options, false, detail::search_o1_sampling()};
+  return {.name = "ragent",
+          .prompts = detail::ragent_prompts,
+          .run = detail::run_ragent,
+          .defaults = options,
+          .sampling = detail::search_o1_sampling()};
 }
 
 }  // namespace espalier::method::baselines

@@ -36,8 +36,11 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline self_ask() {
-  return {"self-ask", detail::self_ask_prompts, detail::run_self_ask, {.rounds = 5, .documents = 3}, false,
-          {},         detail::as_follow_ups};
+  return {.name = "self-ask",
+          .prompts = detail::self_ask_prompts,
+          .run = detail::run_self_ask,
+          .defaults = {.rounds = 5, .documents = 3},
+          .examples = detail::as_follow_ups};
 }
 
 }  // namespace espalier::method::baselines

@@ -75,14 +75,13 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline self_rag() {
-  return {"self-rag",
-          detail::self_rag_prompts,
-          detail::run_self_rag,
-          {.documents = 3, .threshold = 0.2},
-          true,
-          {.max_tokens = 100},
-          nullptr,
-          "probability of a needed search above which it searches"};
+  return {.name = "self-rag",
+          .prompts = detail::self_rag_prompts,
+          .run = detail::run_self_rag,
+          .defaults = {.documents = 3, .threshold = 0.2},
+          .logprobs = true,
+          .sampling = {.max_tokens = 100},
+          .threshold = "probability of a needed search above which it searches"};
 }
 
 }  // namespace espalier::method::baselines

@@ -26,7 +26,10 @@ namespace espalier::method::baselines {
 
 template <class = void>
 Baseline standard_rag() {
-  return {"standard-rag", detail::standard_rag_prompts, detail::run_standard_rag, {.documents = 3}};
+  return {.name = "standard-rag",
+          .prompts = detail::standard_rag_prompts,
+          .run = detail::run_standard_rag,
+          .defaults = {.documents = 3}};
 }
 
 }  // namespace espalier::method::baselines

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/decex/detail/all_rollouts.hpp>
 #include <espalier/method/decex/detail/examples.hpp>
 #include <espalier/method/decex/detail/prompt_rows.hpp>
 #include <espalier/method/decex/search.hpp>
@@ -106,12 +107,19 @@ class DecExRagFace final : public RagMethod {
   enum class Inference : std::uint8_t { policy, expansion };
   enum class Rows : std::uint8_t { policy, all };
 
+  /// "rollouts": the rollouts that `curtail` left out.
+  Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
+    if (name != AllRollouts<rag::AnyReward>::name) bad_option("with", name, "rollouts, embedding");
+    if (reward_ == Reward::agreement) bad_option("with", name, "another one with reward=agreement");
+    return all_rollouts_->annotate(tree);
+  }
   [[nodiscard]] bool curtails() const { return options_.curtail != DecExRagOptions::Curtail::none; }
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
     dpo_.rollouts = curtails() ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
+    all_rollouts_ = std::make_unique<AllRollouts<rag::AnyReward>>(options_, loop, reward());
     DecExRagOptions agreeing = options_;
     agreeing.curtail = DecExRagOptions::Curtail::none;
     label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(agreeing, loop, rag::AnyReward(rag::Agreement()));
@@ -125,6 +133,7 @@ class DecExRagFace final : public RagMethod {
   Rows rows_ = Rows::policy;
   std::optional<rag::Environment> loop_;
   std::unique_ptr<DecExRag<rag::AnyReward>> search_, label_free_;
+  std::unique_ptr<AllRollouts<rag::AnyReward>> all_rollouts_;
   PolicyLoop policy_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/decouple/detail/value.hpp>
+#include <espalier/method/detail/forced_answer.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts.hpp>
 
@@ -125,25 +126,10 @@ class DecoupleRagBeam {
   /// the model said could not be read. no_node if this answer cannot be read either.
   template <class = void>
   static Task<NodeId> force(DecoupleRagEnvironment* environment, DualTree* tree) {
-    std::vector<std::size_t> depth(tree->size());
-    NodeId from = tree->root();
-    for (NodeId id = 1; id < tree->size(); ++id) {
-      depth[id] = depth[(*tree)[id].parent] + 1;
-      if ((*tree)[id].status == Status::pruned) continue;
-      const bool better = depth[id] > depth[from] || (*tree)[id].mean().search > (*tree)[from].mean().search;
-      if (depth[id] >= depth[from] && better) from = id;
-    }
+    const NodeId from = deepest(*tree, [&](NodeId id) { return (*tree)[id].mean().search; });
     const Seed seed = tree->seed.purpose("forced answer");
     auto drawn = co_await environment->force(tree->state(from), 1, Context(seed, 0, &tree->ledger));
-    auto& proposal = drawn.front();
-    const bool read = proposal.closed == Reason::none;
-    rag::State state = tree->state(from);
-    if (read) state = state.with(rag::Segment(rag::SegmentKind::answer, rag::ModelText(proposal.action.text)));
-    (*tree)[from].status = Status::expanded;
-    const NodeId id = tree->add(from, std::move(proposal.action), std::move(state), proposal.kind, 1);
-    if (!read) tree->prune(id, proposal.closed);
-    else (*tree)[id].status = Status::terminal;
-    co_return read ? id : no_node;
+    co_return add_answer(*tree, from, std::move(drawn.front()));
   }
   struct Text {
     std::string operator()(const rag::Action& action) const { return action.text; }

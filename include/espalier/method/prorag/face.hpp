@@ -58,7 +58,8 @@ class ProRagFace final : public RagMethod {
              {"none", "judge", "prm", "both", "cold_start"})
         .add("compare", judge_.compare, "siblings judged all in one call, or every two in a call of their own",
              {"all", "pairs"})
-        .add("judge_visits", judge_.min_visits, "visits of a child below which siblings are compared", "1 or more")
+        .add("judge_visits", judge_.min_visits, "visits that a node needs before its children are compared",
+             "1 or more")
         .add("judge_sees_stats", judge_.sees_stats, "the judge sees values and visits (reveals outcomes)",
              "true, false")
         .add("rft_threshold", refinement_.threshold, "process reward above which a step becomes refinement data",

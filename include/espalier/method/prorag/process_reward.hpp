@@ -51,7 +51,7 @@ class ProcessReward {
     for (NodeId id = 1; id < tree->size(); ++id) {  // the calls of the other steps are kept back from each
       const NodeId parent = (*tree)[id].parent;
       seeds[id] = seeds[parent].child(children[parent]++);
-      const Context context(seeds[id], 0, &tree->ledger, static_cast<std::uint32_t>(tree->size() - 2));
+      const Context context(seeds[id], 0, &tree->ledger, tree->size() - 2);
       nodes.push_back(id);
       auto shown = espalier::detail::closed_at_birth((*tree)[id])
                        ? self->slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)

@@ -4,6 +4,7 @@
 #include <espalier/output/detail/flat_json.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/journaling.hpp>
+#include <espalier/run/detail/probes.hpp>
 #include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
@@ -20,40 +21,17 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
 
-/// The probes of `constrain = auto`, by purpose. They belong to no question.
-class Probes {
- public:
-  Probes() = default;
-  /// As text() wrote them.
-  explicit Probes(const std::string& text) {
-    std::istringstream in(text);
-    std::string purpose;
-    Ledger::Costs costs;
-    while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
-      by_purpose[purpose] = costs;
-  }
-  [[nodiscard]] std::string text() const {
-    std::string out;
-    for (const auto& [purpose, costs] : by_purpose)
-      out += fmt::format("{}{} {} {} {} {}", out.empty() ? "" : " ", purpose, costs.completions, costs.unread,
-                         costs.prompt_tokens, costs.completion_tokens);
-    return out;
-  }
-  std::map<std::string, Ledger::Costs> by_purpose;
-};
-
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
-/// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
-/// and all of its probes are answered: up to eight completions of prompts with four questions, two at a time until
-/// nothing can change. One that cannot be decided is free, for good if the questions of this start got replies. Else a
-/// later start decides it.
+/// option. A decision of an earlier start of the run is kept. Then come those of the run that `constrain_as` names. A
+/// run that begins needs all of them. Else a purpose is decided if its server takes grammars and all of its probes are
+/// answered: up to eight completions of prompts with four questions, two at a time until nothing can change. One that
+/// cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
@@ -62,8 +40,7 @@ class ConstrainDecision {
                     std::filesystem::path folder)
       : settings_(settings), method_(method), prompts_(prompts), folder_(std::move(folder)) {
     const auto chosen = [&](const std::string& option) {
-      return std::any_of(settings.set.begin(), settings.set.end(),
-                         [&](const auto& one) { return one.first == option; });
+      return std::ranges::count(settings.set, option, [](const auto& one) { return one.first; }) > 0;
     };
     if (settings.constrain != "auto" || settings.protocol == "tools" || chosen("constrain") || chosen("protocol"))
       return;
@@ -71,31 +48,38 @@ class ConstrainDecision {
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
     if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
+    if (!settings.constrain_as.empty()) others_ = output::detail::read_flat_json(settings.constrain_as + "/run.json");
+    must_follow_ = before.empty() && !others_.empty();
     for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
-      if (chosen(option)) continue;
-      const auto old = before.find("options." + option);
-      if (old != before.end() && old->second != "null") method.options().set(option, unquoted(old->second));
-      else if (settings.task != Settings::Task::annotate &&
-               method.asks(purpose.name, settings.task == Settings::Task::answer))
+      if (chosen(option) || take(before, option)) continue;
+      if (settings.task != Settings::Task::annotate &&
+          method.asks(purpose.name, settings.task == Settings::Task::answer))
         undecided_.push_back(purpose);
     }
   }
 
   /// turn(number of probes that were answered).
   using Turn = std::function<void(std::uint64_t)>;
-  /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if there were probes.
+  /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
+    const std::size_t before = undecided_.size();
+    std::erase_if(undecided_, [&](const auto& purpose) { return take(others_, option_of(purpose.name)); });
     if (!undecided_.empty()) check_models();
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
       if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
     }
+    if (!asked.empty() && must_follow_)
+      throw InputError(settings_.constrain_as + "/run.json", 0, "options." + option_of(asked.front().name),
+                       "is not decided there yet (option 'constrain-as')");
+    const bool decided = before > undecided_.size() || !asked.empty();
     undecided_ = std::move(left);
     if (!asked.empty()) ask(asked, turn);
-    return !asked.empty();
+    return decided;
   }
+  [[nodiscard]] bool undecided() const { return !undecided_.empty(); }
   /// Leaves the undecided purposes free for good. Returns true if there were some.
   bool settle() {
     for (const Protocol::Purpose& purpose : undecided_) method_.options().set(option_of(purpose.name), "off");
@@ -109,9 +93,14 @@ class ConstrainDecision {
   static constexpr std::uint32_t at_once = 2;  ///< of them side by side: none follows once it could change nothing
 
   static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
-  static std::string unquoted(const std::string& json) {
-    return json.size() < 2 ? "" : json.substr(1, json.size() - 2);
+  /// Takes over a decision of a run from its record. False if there is none.
+  bool take(const std::map<std::string, std::string>& record, const std::string& option) {
+    const auto old = record.find("options." + option);
+    if (old == record.end() || old->second == "null") return false;
+    method_.options().set(option, unquoted(old->second));
+    return true;
   }
+  static std::string unquoted(const std::string& s) { return s.size() < 2 ? "" : s.substr(1, s.size() - 2); }
 
   /// Throws std::invalid_argument for bad options of a model, before a server is asked.
   void check_models() const {
@@ -128,7 +117,7 @@ class ConstrainDecision {
       if (other.purpose == purpose) return other;
     return {"", settings_.model.url, settings_.model.name};
   }
-  /// Nothing if its server cannot be reached. A replay knows what was asked from its journal alone.
+  /// Nothing if its server cannot be reached. A replay knows from its journal what was asked.
   [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
                                                   [[maybe_unused]] const Turn& turn) {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
@@ -185,9 +174,7 @@ class ConstrainDecision {
           journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
       return scheduler.model(std::move(made.service), settings_.execution.in_flight);
     };
-    const bool main = std::any_of(purposes.begin(), purposes.end(), [&](const Protocol::Purpose& purpose) {
-      return source(purpose.name).purpose.empty();
-    });
+    const bool main = std::ranges::any_of(purposes, [&](const auto& p) { return source(p.name).purpose.empty(); });
     const auto nothing = [](std::span<const Prompt> asked) { return std::vector<std::string>(asked.size()); };
     const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
     method::Ports ports(main ? port(source("")) : scheduler.model(nothing), scheduler.retriever(no_passages));
@@ -239,6 +226,8 @@ class ConstrainDecision {
   method::Method& method_;
   const rag::PromptSet& prompts_;
   std::filesystem::path folder_;
+  std::map<std::string, std::string> others_;  ///< the record of the run that `constrain_as` names
+  bool must_follow_ = false;
   std::vector<Protocol::Purpose> undecided_;
   std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
 };

@@ -84,7 +84,7 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pr
   return slots;
 }
 
-/// Asks each prompt of the settings' method once, of the model and as the options say; a reply that cannot be read is
+/// Asks each prompt of the settings' method once, of the model and as the options say. A reply that cannot be read is
 /// neither repaired nor drawn again. Nothing is kept. `on_turn` is called between steps and may throw. Throws
 /// std::invalid_argument for unknown or bad options.
 inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<void()> on_turn = nullptr) {

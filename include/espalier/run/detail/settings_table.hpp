@@ -68,6 +68,8 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          {"auto", "off", "always", "draft"}},
         {"constrain_below", &s.constrain_below, "constrain-below", "SHARE", "options",
          "auto: the readable share of a purpose's probes below which it is constrained"},
+        {"constrain_as", &s.constrain_as, "constrain-as", "DIR", "",
+         "auto: the run whose decisions are taken over, such as another shard, in place of probes"},
         {"seed", &s.seed, "seed", "S", "seed", "seed of the run"},
         {"questions", &s.questions, "questions", "FILE", "inputs.questions",
          "JSON lines with id, question, golden_answers"},

@@ -3,6 +3,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/detail/dedup.hpp>
 #include <espalier/search/detail/place.hpp>
+#include <espalier/search/detail/step_or_stay.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -13,19 +14,30 @@
 
 namespace espalier::detail {
 
+/// The completions that `width` children of each legal kind ask for at most where every reply can be read. The value of
+/// each child asks for `value_calls`.
+template <class Env, class Tree>
+std::uint64_t calls_of(Env& env, const Tree& tree, const std::vector<Place>& places, std::uint64_t width,
+                       std::uint64_t value_calls) {
+  std::uint64_t kinds = 0;
+  for (const Place& place : places)
+    kinds += static_cast<std::uint64_t>(std::ranges::distance(env.kinds(tree.state(place.node))));
+  return kinds * width * (1 + value_calls);
+}
+
 /// Gives each place up to `width` children of each legal kind, in the order of the places. Equal proposals are merged.
-/// A child without legal kinds is terminal, a malformed one is pruned. All of them ask for `calls` completions
-/// together, with what follows: a reply is drawn again from what these leave of the budget.
+/// A child without legal kinds is terminal, a malformed one is pruned. `calls`: completions that all of them ask for,
+/// values included. They are kept back before a reply is drawn again.
 template <class Env, class Tree>
 Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> places, std::uint32_t width,
-                                      std::uint32_t calls = 0) {
+                                      std::uint64_t calls) {
   using State = typename Env::State;
   using Item = Proposal<typename Env::Action>;
   std::vector<Task<proposals_t<Env>>> asked;
   std::vector<std::size_t> asker;
   for (std::size_t p = 0; p < places.size(); ++p)
     for (const Kind kind : env->kinds(tree->state(places[p].node))) {
-      const Context context(places[p].seed, 0, &tree->ledger, calls - std::min(calls, width));
+      const Context context(places[p].seed, 0, &tree->ledger, calls - std::min<std::uint64_t>(calls, width));
       asked.push_back(as_task(propose(*env, tree->state(places[p].node), kind, width, context)));
       asker.push_back(p);
     }
@@ -40,8 +52,7 @@ Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> p
     for (std::size_t i = 0; i < proposals[p].size(); ++i) {
       fresh.push_back({no_node, places[p].seed.child(i), places[p].depth + 1});
       const Context context(fresh.back().seed, 0, &tree->ledger);
-      if (proposals[p][i].closed != Reason::none) steps.push_back(as_task(State(from)));
-      else steps.push_back(as_task(step(*env, from, proposals[p][i].action, context)));
+      steps.push_back(step_or_stay(*env, from, proposals[p][i], context));
     }
   }
   std::vector<State> states = co_await gather(std::move(steps));
@@ -62,13 +73,12 @@ Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> p
 /// Values all places that are not pruned, at once, and enters each value at its node alone. Removes the places that are
 /// pruned or could not be valued. A value asks for `each` calls. They are kept back from the others.
 template <class Evaluate, class Env, class Tree>
-Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Place>* places,
-                          std::uint32_t each = 0) {
+Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Place>* places, std::uint64_t each) {
   const auto pruned = [tree](const Place& place) { return (*tree)[place.node].status == Status::pruned; };
   std::erase_if(*places, pruned);
   using Result = evaluation_t<Evaluate, Env>;
   std::vector<Task<Result>> tasks;
-  const auto others = static_cast<std::uint32_t>(places->empty() ? 0 : places->size() - 1);
+  const std::uint64_t others = places->empty() ? 0 : places->size() - 1;
   for (const Place& place : *places) {
     const Context context(place.seed, 0, &tree->ledger, each * others);
     tasks.push_back(as_task(evaluate(*evaluator, *env, tree->state(place.node), context)));

@@ -12,6 +12,9 @@
 
 namespace espalier::detail {
 
+/// The annotation of a child: how many of its rollouts could not be read.
+inline constexpr const char* unread_rollouts = "unread_rollouts";
+
 /// Children of one node and of one kind whose values are compared.
 struct Contest {
   std::vector<std::pair<NodeId, Seed>> children{};
@@ -54,7 +57,8 @@ class ContestRollouts {
       for (std::size_t j = 0; j < drawing.size(); ++j) take(drawing[j], round.draws[drawing[j]], std::move(ends[j]));
     }
   }
-  /// Enters the values of the children that drew any, and prunes those that are out.
+  /// Enters the values of the children, if one of their rollouts could be read or none is left, and prunes those that
+  /// are out.
   template <class Tree>
   void enter(Tree& tree) {
     std::vector<std::size_t> order(children_.size());
@@ -62,7 +66,8 @@ class ContestRollouts {
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].first < children_[b].first; });
     for (const std::size_t i : order) {
       const NodeId child = children_[i].first;
-      if (tallies_[i].left < n_) {
+      if (tallies_[i].unread > 0) tree.annotate(unread_rollouts, child, tallies_[i].unread);
+      if (tallies_[i].read > 0 || tallies_[i].left == 0) {
         Evaluation<State, double> evaluation(tallies_[i].sum);
         evaluation.known = tallies_[i].known();
         if (evaluation.known) evaluation.value /= static_cast<double>(tallies_[i].read);

@@ -4,6 +4,7 @@
 #include <espalier/search/detail/flight.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/mcts_watch.hpp>
+#include <espalier/search/detail/step_or_stay.hpp>
 
 #include <deque>
 #include <exception>
@@ -40,6 +41,7 @@ class SlidingWindow {
         }
       }
       while (!window.flights_.empty()) co_await window.land();
+      Budget::end(tree);
     } catch (...) {
       error = std::current_exception();
     }
@@ -142,11 +144,9 @@ class SlidingWindow {
       const auto child = find(*tree_, flight->place.node, proposal);
       if (child.node != no_node) continue;
       const Seed seed = flight->place.seed.child(child.ordinal + steps.size());
-      const bool closed = proposal.closed != Reason::none;
       if (valued(proposal)) leaves.emplace_back(steps.size(), seed);
       const Context context(seed, 0, &flight->ledger);
-      if (closed) steps.push_back(as_task(State(flight->state)));
-      else steps.push_back(as_task(step(*env_, flight->state, proposal.action, context)));
+      steps.push_back(step_or_stay(*env_, flight->state, proposal, context));
     }
     flight->states = co_await gather(std::move(steps));
     for (const auto& [state, seed] : leaves) flight->leaves.emplace_back(flight->states[state], seed);

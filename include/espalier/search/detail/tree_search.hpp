@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/policy/backup.hpp>
+#include <espalier/search/budget.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <utility>
@@ -9,6 +11,13 @@ namespace espalier::detail {
 /// The type of the trees that an engine with this evaluator grows.
 template <class Evaluate, class Env>
 using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
+
+/// Ends a tree whose values were entered at their nodes alone.
+template <class Tree>
+void finish(Tree& tree) {
+  Budget::end(tree);
+  sum_up(tree);
+}
 
 /// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its
 /// address.

@@ -59,7 +59,7 @@ class AskedForm:
     purpose: Callable[[State, str, bool, Fields], str]
     """The purpose of the prompt for a reply, from the state before it, its kind, whether the tree says that it was
     forced, and the run's options."""
-    slots: Callable[[AskedForm, State, str], Mapping[str, str]]
+    slots: Callable[[AskedForm, State, str], Mapping[str, str]] = lambda form, state, kind: form.basic(state)
     """The texts of that prompt's slots."""
 
     def documents(self, found: Passages) -> str:
@@ -90,14 +90,12 @@ def decouple_purpose(state: State, kind: str, forced: bool, options: Fields) -> 
     return "forced_answer" if forced else "step"
 
 
-def decouple_slots(form: AskedForm, state: State, kind: str) -> Mapping[str, str]:
-    return form.basic(state)
-
-
 def reasonrag_purpose(state: State, kind: str, forced: bool, options: Fields) -> str:
     """Rollouts do not say which answers were forced. It follows from the rounds."""
     if kind == "sub_answer":
         return "evidence"
+    if forced:
+        return "forced_answer"
     over = kind == "answer" and state.retrievals >= options.whole("max_rounds")
     if over and (not options.data.get("last_word") or state.segments[-1][0] == "query"):
         return "forced_answer"
@@ -186,7 +184,6 @@ DECOUPLE = AskedForm(
     ("query", "answer"),
     ("documents",),
     decouple_purpose,
-    decouple_slots,
 )
 ASKED: dict[str, AskedForm] = {
     "decouple": DECOUPLE,
@@ -224,7 +221,7 @@ class AskedMaker(Maker[State]):
     def trace(self) -> Trace:
         self._read_nodes()
         outcomes = self._rollouts()
-        rewards = shortest_path_rewards(self._row) if self._row.text("method") == "reasonrag" else {}
+        rewards = process_rewards(self._row) if self._row.text("method") == "reasonrag" else {}
         return self._trace("", outcomes, rewards)
 
     def _extend(
@@ -260,7 +257,7 @@ class AskedMaker(Maker[State]):
         return self._prompts[above, text]
 
 
-def shortest_path_rewards(row: Fields) -> dict[int, float]:
+def process_rewards(row: Fields) -> dict[int, float]:
     """ReasonRAG's process rewards by recorded node (method/reasonrag/process_rewards.hpp). An answer has
     F1 * alpha^depth, another node the mean of its children, weighted by visits."""
     options, gold, nodes = row.row("options"), row.texts("golden_answers"), row.rows("nodes")

@@ -32,8 +32,7 @@ struct Codec<Completion> {
   static Completion read(ByteReader& in) {
     Completion c(in.take_string());
     const auto finish = in.take<std::uint8_t>();
-    if (finish > static_cast<std::uint8_t>(Completion::Finish::too_long))
-      throw Error("unknown finish reason " + std::to_string(finish));
+    if (finish >= std::size(Completion::finishes)) throw Error("unknown finish reason " + std::to_string(finish));
     c.finish = static_cast<Completion::Finish>(finish);
     c.prompt_tokens = in.take<std::uint32_t>();
     c.completion_tokens = in.take<std::uint32_t>();

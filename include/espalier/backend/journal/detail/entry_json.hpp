@@ -23,10 +23,9 @@ inline const char* kind_name(Record::Kind kind) {
 }
 
 inline void append_json(JsonWriter& json, const Completion& completion) {
-  static constexpr const char* reasons[] = {"stop", "length", "other", "too_long"};
   json.begin_object()
       .field("text", completion.text)
-      .field("finish", reasons[static_cast<std::size_t>(completion.finish)]);
+      .field("finish", Completion::finishes[static_cast<std::size_t>(completion.finish)]);
   if (completion.logprob) json.field("logprob", *completion.logprob);
   if (!completion.tokens.empty()) {
     json.key("tokens").begin_array();

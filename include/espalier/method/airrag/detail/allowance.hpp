@@ -3,20 +3,16 @@
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
-#include <utility>
 
 namespace espalier::method::detail {
 
-/// What a search may still spend, as seen from inside one of its simulations. A prompt of known size is taken to have
-/// as many tokens for a byte as the densest prompt of the search so far, and a quarter before the first one. Its reply
-/// is as long as those of the purpose with the longest ones, in the mean. The prompts of a choice are not known yet.
-/// Each is taken to cost as much as those of the dearest purpose, and as the retrieval answers whose documents it
-/// shows.
+/// What a search may still spend, as seen from inside one of its simulations. A prompt of known size is taken to be as
+/// dense as the densest one of the search so far. Its reply is as long as those of the purpose with the longest ones,
+/// in the mean. The prompts of a choice are not known yet. Each is taken to cost as much as those of the dearest
+/// purpose, and as the retrieval answers whose documents it shows.
 class Allowance {
  public:
   /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
@@ -24,13 +20,10 @@ class Allowance {
   Allowance(const Budget& budget, const Ledger& costs, const Ledger::Spending& earlier)
       : budget_(budget), costs_(costs), earlier_(earlier.costs) {
     if (costs.before) costs_ += *costs.before;
+    costs_.densest = std::max(costs_.densest, earlier.densest);
   }
-  /// True if calls can be paid for: how many, and of how many retrievals each shows the documents.
-  [[nodiscard]] bool affords(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> calls) const {
-    Ledger::Costs more = earlier_;
-    for (const auto& [n, retrievals] : calls) more += cost(n, retrievals);
-    return budget_.affords(costs_.total(), more);
-  }
+  /// True if n calls can be paid for, each with the documents of so many retrievals.
+  [[nodiscard]] bool affords(std::uint32_t n, std::uint32_t retrievals) const { return affords(cost(n, retrievals)); }
   /// True if these costs can be paid for.
   [[nodiscard]] bool affords(Ledger::Costs more) const {
     more += earlier_;
@@ -38,18 +31,18 @@ class Allowance {
   }
   /// The costs of n calls with a prompt of so many bytes.
   [[nodiscard]] Ledger::Costs calls(std::uint32_t n, std::size_t bytes) const {
-    const double density = costs_.densest > 0 ? costs_.densest : unmeasured;
-    const auto tokens = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * density));
-    return {.completions = n, .prompt_tokens = n * tokens, .completion_tokens = cost(n, 1).completion_tokens};
+    return {.completions = n,
+            .prompt_tokens = n * costs_.prompt_tokens(bytes),
+            .completion_tokens = cost(n, 1).completion_tokens};
   }
   /// The costs of n calls of a purpose, each as the mean of those so far. The first ones have a prompt of so many
   /// bytes.
-  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose, std::size_t bytes = 0) const {
+  [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose, std::size_t bytes) const {
     if (!made(purpose)) return calls(n, bytes);
     Ledger::Costs sum{.completions = n};
     const Ledger::Costs& own = costs_.by_purpose().find(purpose)->second;
-    sum.prompt_tokens = n * ((own.prompt_tokens + own.completions - 1) / own.completions);
-    sum.completion_tokens = n * ((own.completion_tokens + own.completions - 1) / own.completions);
+    sum.prompt_tokens = n * mean(own.prompt_tokens, own.completions);
+    sum.completion_tokens = n * mean(own.completion_tokens, own.completions);
     return sum;
   }
   /// True if a call of this purpose was made.
@@ -65,13 +58,14 @@ class Allowance {
     for (const auto& [purpose, costs] : costs_.by_purpose()) {
       if (costs.completions == 0) continue;
       const std::uint64_t shown = purpose == "ra" ? std::max<std::uint64_t>(retrievals, 1) : 1;
-      const auto mean = [&](std::uint64_t all) { return shown * (all + costs.completions - 1) / costs.completions; };
-      sum.prompt_tokens = std::max(sum.prompt_tokens, calls * mean(costs.prompt_tokens));
-      sum.completion_tokens = std::max(sum.completion_tokens, calls * mean(costs.completion_tokens));
+      const std::uint64_t prompt = mean(costs.prompt_tokens, costs.completions);
+      const std::uint64_t reply = mean(costs.completion_tokens, costs.completions);
+      sum.prompt_tokens = std::max(sum.prompt_tokens, calls * shown * prompt);
+      sum.completion_tokens = std::max(sum.completion_tokens, calls * shown * reply);
     }
     return sum;
   }
-  static constexpr double unmeasured = 0.25;  ///< tokens for a byte before any was counted
+  static std::uint64_t mean(std::uint64_t all, std::uint64_t n) { return (all + n - 1) / n; }  // rounded up
   Budget budget_;
   Ledger costs_;
   Ledger::Costs earlier_;

@@ -5,6 +5,7 @@
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/detail/answer_agreement.hpp>
 #include <espalier/method/detail/evidence.hpp>
+#include <espalier/method/detail/forced_answer.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -85,7 +86,7 @@ class AirRagChoice {
     const bool once = select_ == AirRagOptions::Select::refine;
     const auto each = static_cast<std::uint32_t>(candidates.size());
     return !asks() || Allowance(budget, tree.ledger, tree.state(tree.root()).spent_before())
-                          .affords({{once ? 1 : each, once ? retrievals : 1}});
+                          .affords(once ? 1 : each, once ? retrievals : 1);
   }
   /// Where the choice needs a model but `may_ask` is false, it compares candidates by words.
   template <class = void>
@@ -130,7 +131,7 @@ class AirRagChoice {
       histories.add(rag::render_history(end.transcript(), protocol));
       documents = evidence(end, std::move(documents));
     }
-    const rag::State root = tree->state(tree->root());
+    const rag::State& root = tree->state(tree->root());
     std::vector<std::pair<std::string, rag::Rendering>> slots;
     slots.emplace_back("question", rag::render_text(root.question().text));
     slots.emplace_back("candidates", std::move(list));
@@ -138,15 +139,8 @@ class AirRagChoice {
     slots.emplace_back("documents", rag::render_documents(documents, protocol));
     const Context context(tree->seed.purpose("refine"), 0, &tree->ledger);
     auto drawn = co_await loop_.draw("refine", std::move(slots), 1, context);
-    auto& refined = drawn.front();
-    rag::State end = co_await loop_.step(root, refined.action, context);
-    const NodeId id = tree->add(tree->root(), std::move(refined.action), std::move(end), refined.kind, 1);
-    if (refined.closed != Reason::none) {
-      tree->prune(id, refined.closed);
-      co_return;
-    }
-    (*tree)[id].status = Status::terminal;
-    tree->annotate("selected", id, 1);
+    const NodeId id = add_answer(*tree, tree->root(), std::move(drawn.front()));
+    if (id != no_node) tree->annotate("selected", id, 1);
   }
 
   AirRagOptions::Select select_;

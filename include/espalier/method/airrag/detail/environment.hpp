@@ -146,8 +146,9 @@ class AirRagEnvironment {
   }
   /// The costs of what ends a path: the summary, and its score.
   [[nodiscard]] Ledger::Costs ends(const State& state, const Allowance& left) const {
-    Ledger::Costs all = left.calls(1, bytes(sa, state, evidence(state)));
-    all += left.calls(ending() - 1, "process_reward");
+    const std::size_t shown = bytes(sa, state, evidence(state));
+    Ledger::Costs all = left.calls(1, shown);
+    all += left.calls(ending() - 1, "process_reward", shown);
     return all;
   }
   /// True if the budget pays for n samples of an action that shows these documents, where a node grows for those of the
@@ -162,7 +163,7 @@ class AirRagEnvironment {
       more += left->calls(samples(each), purpose(each), unfound + bytes(each, state, documents));
     }
     more += left->calls(simulating_ ? n : samples(kind), bytes(kind, state, documents));
-    if (kind == sa) more += left->calls(ending() - 1, "process_reward");
+    if (kind == sa) more += left->calls(ending() - 1, "process_reward", bytes(kind, state, documents));
     else {
       State after = state;  // but for the words of the reply
       if (kind == ra)

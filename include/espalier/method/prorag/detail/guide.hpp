@@ -1,12 +1,15 @@
 #pragma once
 
+#include <espalier/method/detail/forced_answer.hpp>
 #include <espalier/method/prorag/process_reward.hpp>
 #include <espalier/method/prorag/search.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/search/beam.hpp>
 #include <espalier/search/policy_loop.hpp>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,6 +80,7 @@ class ProRagGuide {
     } else if (self->guide_ == ProGuideOptions::Guide::best_of_n) {
       tree = co_await self->paths_(self->steps_, std::move(root), seed);
       co_await self->reward_.annotate(&tree);
+      Budget::end(tree);
     } else {
       tree = co_await self->beam_(self->steps_, std::move(root), seed);
       note_own_values(tree);
@@ -89,29 +93,18 @@ class ProRagGuide {
   /// Adds a forced answer below the deepest state that was kept, of equals that with the best step.
   template <class = void>
   static Task<void> force(ProRagGuide* self, rag::Tree* tree) {
-    std::vector<std::size_t> depth(tree->size());
-    NodeId from = tree->root();
-    for (NodeId id = 1; id < tree->size(); ++id) {
-      depth[id] = depth[(*tree)[id].parent] + 1;
-      if ((*tree)[id].status == Status::pruned || depth[id] < depth[from]) continue;
-      const bool better = tree->annotation("process_reward", id) > tree->annotation("process_reward", from);
-      if (depth[id] > depth[from] || better) from = id;
-    }
+    const NodeId from = deepest(*tree, [&](NodeId id) {
+      const double reward = tree->annotation("process_reward", id);
+      return std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
+    });
     const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
     auto drawn = co_await self->path_.force(tree->state(from), context);
-    auto& proposal = drawn.front();
-    rag::State state = tree->state(from);
-    const bool read = proposal.closed == Reason::none;
-    if (read) state = state.with(rag::Segment(rag::SegmentKind::answer, rag::ModelText(proposal.action.text)));
-    (*tree)[from].status = Status::expanded;
-    const NodeId id = tree->add(from, std::move(proposal.action), std::move(state), proposal.kind, 1);
-    if (!read) tree->prune(id, proposal.closed);
-    else (*tree)[id].status = Status::terminal;
+    add_answer(*tree, from, std::move(drawn.front()));
   }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.
   static void note_own_values(rag::Tree& tree) {
     for (NodeId id = 1; id < tree.size(); ++id) {
-      if (!tree[id].evaluated || tree[id].reason == Reason::malformed) continue;
+      if (tree[id].visits == 0) continue;  // without a value
       double own = tree[id].total;
       for (const NodeId child : tree.children(id)) own -= tree[child].total;
       tree.annotate("process_reward", id, own);

@@ -20,7 +20,7 @@ struct ProJudgeOptions {
     pairs  ///< one call for every two candidates (paper)
   };
   Compare compare = Compare::all;
-  std::uint32_t min_visits = 3;  ///< children with fewer visits are not judged
+  std::uint32_t min_visits = 3;  ///< of a node below the root, for its children to be compared
   bool sees_stats = false;       ///< shows each candidate's mean and visits, which reveal the outcome (published code)
 };
 
