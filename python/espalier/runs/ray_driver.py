@@ -68,10 +68,10 @@ class Driver:
     ) -> None:
         self._ray, self._task, self._settings, self._units = ray, task, dict(settings), units
         self._questions, self._progress = questions, progress
-        self._one_decides = task != "annotate" and settings.get("constrain") in (None, "auto")
-        """How replies are constrained, for all shards."""
-        self._decider: Path | None = None
-        self._queue = Queue(units, self._one_decides and self._decided() is None)
+        self._probes = task != "annotate" and settings.get("constrain") in (None, "auto")
+        self._decided = self._first_decided()
+        """The folder of a shard that has decided how replies are constrained, for all."""
+        self._queue = Queue(units, one_ahead=self._probes and self._decided is None)
         self._pending: dict[Any, Hand] = {}
         """What a worker is at: beginning, or a shard."""
         self._idle: list[Hand] = []
@@ -139,7 +139,7 @@ class Driver:
             log.warning("%s: failed on %s: %s", unit.folder, place.host, outcome.error)
             self._queue.put(unit)
         else:
-            self._queue.accept()
+            self._accept()
 
     def _refuse(self, hand: Hand, why: str) -> None:
         """A worker cannot work where it is, nor could another one."""
@@ -168,7 +168,7 @@ class Driver:
             if at.attempt == unit.at.attempt and at.beat != unit.at.beat:
                 unit.at, hand.heard = at, now
                 if at.questions:
-                    self._queue.accept()
+                    self._accept()
             elif now - hand.heard > TERM:
                 del self._pending[ref]
                 self._lose(hand, f"no heartbeat for {TERM:.0f} s")
@@ -185,16 +185,20 @@ class Driver:
             hand.unit, hand.heard = unit, time.monotonic()
             unit.at = Lease(attempt=read_lease(unit.lease).attempt + 1)
             part = {"shard": f"{unit.part}/{len(self._units)}", "out": str(unit.folder)}
-            if self._one_decides and (decided := self._decided()):
-                part["constrain_as"] = str(decided)
+            if self._decided:
+                part["constrain_as"] = str(self._decided)
             work = hand.actor.work.remote(self._task, {**self._settings, **part}, str(unit.lease), unit.at.attempt)
             self._pending[work] = hand
 
-    def _decided(self) -> Path | None:
-        """The folder of a shard that has decided how replies are constrained."""
-        if self._decider is None:
-            self._decider = next((unit.folder for unit in self._units if has_decided(unit.folder)), None)
-        return self._decider
+    def _accept(self) -> None:
+        """A shard has accepted the options. Before its questions it has decided what can be decided."""
+        if not self._queue.accepted:
+            self._decided = self._first_decided()
+            self._queue.accept()
+
+    def _first_decided(self) -> Path | None:
+        found = (unit.folder for unit in self._units if has_decided(unit.folder))
+        return next(found, None) if self._probes else None
 
     def _tell(self) -> None:
         at = [unit.at for unit in self._units]

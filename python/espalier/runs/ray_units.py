@@ -107,14 +107,14 @@ class Queue:
         begun = [unit for unit in units if unit.begun and not unit.finished]
         self._units = [*finished[:1], *begun, *(unit for unit in units if not unit.begun)]
         self._first = finished[:1] or begun or (list(units) if one_ahead else [])
-        self._accepted = not self._first
+        self.accepted = not self._first
         self._one_ahead = one_ahead
         self._ahead = False
         """It is being worked on."""
 
     def accept(self) -> None:
         """A shard has accepted the options."""
-        self._accepted = True
+        self.accepted = True
 
     def put(self, unit: Unit) -> None:
         self._ahead = False
@@ -127,7 +127,7 @@ class Queue:
     @property
     def units(self) -> list[Unit]:
         """Those that may be given to a worker now."""
-        if self._accepted:
+        if self.accepted:
             return self._units
         first = [unit for unit in self._units if unit in self._first]
         return first[: not self._ahead] if self._one_ahead else first
