@@ -138,6 +138,23 @@ TEST_CASE("cold-start rows are the steps of one right path, each with its prompt
   CHECK(rows.empty());  // the path without retrieval lacks its thought
 }
 
+TEST_CASE("the scoring profile decides which paths are right, and so what is taught") {
+  Grown g;
+  g.add(0, SegmentKind::query, "capital of Greece");
+  g.add(1, SegmentKind::sub_answer, "It is Athens.");
+  g.add(2, SegmentKind::answer, "Athens A");  // the article counts in ProRAG's own scoring alone
+  for (const NodeId id : {1, 2, 3}) g.tree.annotate("process_reward", id, 1);
+  const auto taught = [&](rag::Profile profile) {
+    std::string sft, rft;
+    method::append_step_sft_rows(g.record(), prompts, {.profile = profile}, 0, sft);
+    method::append_rft_rows(g.record(), prompts, {.profile = profile}, rft);
+    return std::pair(count(sft, "\n"), count(rft, "\n"));
+  };
+  using Rows = std::pair<std::ptrdiff_t, std::ptrdiff_t>;
+  CHECK(taught(rag::Profile::common) == Rows(3, 3));
+  CHECK(taught(rag::Profile::prorag) == Rows(0, 0));
+}
+
 TEST_CASE("a group's rows hold spans of the policy's own text and the advantages of Eq. 5-8") {
   Grown g;
   g.add(0, SegmentKind::query, "x");
