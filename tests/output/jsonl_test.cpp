@@ -7,7 +7,7 @@
 namespace jsonl_test {
 
 using namespace espalier;
-using espalier::detail::AtomicFile;
+using output::detail::AtomicFile;
 
 namespace {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/core/detail/atomic_file.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/html.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/output/detail/report_run.hpp>
 #include <espalier/output/detail/report_summary.hpp>
 
@@ -81,7 +81,7 @@ inline void append_report_tail(std::string& out, std::uint64_t bytes) {
 inline void write_report(const std::filesystem::path& folder, std::string_view summary_json,
                          const std::filesystem::path& target, const std::filesystem::path& other = {}) {
   detail::ReportRun run(folder);
-  espalier::detail::AtomicFile file(target.string());
+  detail::AtomicFile file(target.string());
   std::string text;
   std::uint64_t bytes = 0;
   const auto flush = [&] {

@@ -230,7 +230,7 @@ class Run {
   }
 
   static void write_file(const std::filesystem::path& path, const std::string& text) {
-    espalier::detail::AtomicFile file(path.string());
+    output::detail::AtomicFile file(path.string());
     file.write(text);
     file.commit();
   }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/core/detail/atomic_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ class KnownServers {
     json.begin_object();
     for (const auto& [name, text] : known) json.key(name).raw(text);
     json.end_object();
-    espalier::detail::AtomicFile target(file_.string());
+    output::detail::AtomicFile target(file_.string());
     target.write(out + '\n');
     target.commit();
   }

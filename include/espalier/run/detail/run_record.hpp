@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/core/detail/atomic_file.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 
@@ -106,7 +106,7 @@ class RunRecord {
 inline void write_record(const std::filesystem::path& file, const output::detail::FlatFields& fields) {
   std::string out;
   output::detail::append_flat_json(out, fields);
-  espalier::detail::AtomicFile target(file.string());
+  output::detail::AtomicFile target(file.string());
   target.write(out + '\n');
   target.commit();
 }

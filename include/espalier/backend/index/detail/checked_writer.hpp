@@ -1,11 +1,14 @@
 #pragma once
 
 #include <espalier/backend/index/detail/checked_layout.hpp>
-#include <espalier/core/detail/atomic_file.hpp>
 #include <espalier/core/error.hpp>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <string>
@@ -16,15 +19,25 @@
 
 namespace espalier::backend::detail {
 
-/// Writes a checked file, section by section. It appears whole or not at all. Throws like AtomicFile.
+/// Writes a checked file, section by section. It appears whole or not at all: it is written under a temporary name,
+/// synchronised and renamed by commit(), and removed without commit(). Throws InputError that names the path.
 class CheckedWriter {
  public:
-  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version) : path_(std::move(path)), file_(path_) {
+  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version)
+      : path_(std::move(path)), temporary_(path_ + ".part"), file_(std::fopen(temporary_.c_str(), "wb")) {
+    if (file_ == nullptr) fail("cannot be written");
     std::memcpy(header_.magic, "espalier", sizeof header_.magic);
     header_.layout = CheckedHeader::this_layout;
     header_.version = version;
     name(header_.kind, kind);
     put(&header_, sizeof header_);  // its place, filled in at the end
+  }
+  CheckedWriter(const CheckedWriter&) = delete;
+  CheckedWriter& operator=(const CheckedWriter&) = delete;
+  ~CheckedWriter() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(temporary_.c_str());
   }
 
   /// Ends the open section and opens the next.
@@ -55,12 +68,17 @@ class CheckedWriter {
     header_.file_size = sizeof header_ + header_.payload_size + 8 * checksums_.size();
     header_.checksums = checksum(std::as_bytes(std::span(checksums_)), 0);
     header_.checksum = checksum(std::as_bytes(std::span(&header_, 1)).first(offsetof(CheckedHeader, checksum)), 0);
-    file_.rewind();
+    std::rewind(file_);
     put(&header_, sizeof header_);
-    file_.commit();
+    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail("cannot be written");
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");
+    std::fclose(std::exchange(file_, nullptr));
   }
 
  private:
+  [[noreturn]] void fail(const char* what) const {
+    throw InputError(path_, 0, "", std::string(what) + ": " + std::strerror(errno));
+  }
   template <std::size_t N>
   void name(char (&field)[N], std::string_view text) const {
     if (text.size() > N)
@@ -84,10 +102,12 @@ class CheckedWriter {
     put(block_.data(), block_.size());
     block_.clear();
   }
-  void put(const void* bytes, std::size_t size) { file_.write({static_cast<const char*>(bytes), size}); }
+  void put(const void* bytes, std::size_t size) {
+    if (std::fwrite(bytes, 1, size, file_) != size) fail("cannot be written");
+  }
 
-  std::string path_;
-  espalier::detail::AtomicFile file_;
+  std::string path_, temporary_;
+  std::FILE* file_;
   CheckedHeader header_{};
   std::string block_;  // bytes of the block being filled
   std::vector<std::uint64_t> checksums_;
