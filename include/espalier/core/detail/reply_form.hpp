@@ -18,7 +18,7 @@ namespace espalier::detail {
 /// Makes the form of a purpose's replies: exactly what rag::parse reads, with capped free text in front.
 class ReplyForm {
  public:
-  /// A reply has at most about three units (see MarkFree) for four tokens that its marks leave: a third for the slot,
+  /// A reply has at most about two units (see MarkFree) for three tokens that its marks leave: a third for the slot,
   /// and two thirds for the free text. With a block of thought, the thought has a half and the free text a sixth. A
   /// slot that is a whole reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not
   /// ASCII.
@@ -35,7 +35,7 @@ class ReplyForm {
         if (tag->close.size() > 1) stops_.push_back(tag->close);
       }
     const auto tokens = static_cast<std::uint32_t>(marks / 2);  // a model needs more of them in a mark than in a word
-    units_ = std::max(6U, (max_tokens - std::min(max_tokens, tokens)) / 4 * 3);
+    units_ = std::max(6U, (max_tokens - std::min(max_tokens, tokens)) / 3 * 2);
   }
 
   [[nodiscard]] FormPtr form() const {
