@@ -138,15 +138,15 @@ TEST_CASE("scores, verdicts, preferences and choices have the forms that their p
 }
 
 TEST_CASE("a part's length is counted in words of up to six letters") {
-  // 128 tokens: 96 units. A slot has 32, a thought in a block 48, free text behind it 16, and free text alone 64. All
-  // but the first are one fewer, because they are counted in eighths.
+  // 158 tokens: 8 for the marks, 6 for the end, and 144 for 96 units. A slot has 32, a thought in a block 48, free text
+  // behind it 16, and free text alone 64. All but the first are one fewer, because they are counted in eighths.
   const Protocol tags = of({{"answer", "<answer>", "</answer>"}, {"think", "<think>", "</think>"}}, {"answer"});
   const auto repeated = [](std::string_view text, int times) {
     std::string all;
     for (int i = 0; i < times; ++i) all += text;
     return all;
   };
-  const auto reads = [&](const std::string& text) { return fits(tags, text, 128); };
+  const auto reads = [&](const std::string& text) { return fits(tags, text, 158); };
   for (const std::string_view unit : {"a ", "words ", "sixsix", ".", "7"}) {
     INFO(unit);
     CHECK(reads("<answer>x" + repeated(unit, 31) + "</answer>"));
@@ -174,7 +174,7 @@ TEST_CASE("a grammar in its dialects") {
   const Grammar digits(of({{"answer", "0123", "abd"}}, {"answer"}), Protocol::Purpose{"p", {}, {"answer"}}, 9);
   CHECK(digits.gbnf().find("[A-Zb-z]{6}") != std::string::npos);  // the beginning of a mark is no plain letter
   const Protocol tag = of({{"answer", "$(", ")"}}, {"answer"});
-  const Grammar marked(tag, tag.purposes[0], 6000);
+  const Grammar marked(tag, tag.purposes[0], 6757);  // 4500 units
   CHECK(marked.gbnf().starts_with("root ::= reply\nreply ::= thought \"$(\" answer \")\"\n"));
   CHECK(marked.gbnf().find("{375}") != std::string::npos);
   CHECK(marked.gbnf().find("{0,4000}") == std::string::npos);  // servers refuse so many

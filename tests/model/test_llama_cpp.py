@@ -38,7 +38,9 @@ def test_an_object_drives_a_run_with_a_folder(weights: Path, two_questions: Path
         assert esp.answer(**asked, model=model, out=tmp_path / "out").open == 0
         record = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))["model"]
         assert (record["name"], record["revision"]) == (model.name, model.revision)
-    again = esp.answer(**asked, model=f"gguf:{weights}", out=tmp_path / "out")
+    with pytest.raises(ValueError, match=r"another model.revision"):  # a prompt may be too long for one alone
+        esp.answer(**asked, model=f"gguf:{weights}", out=tmp_path / "out")
+    again = esp.answer(**asked, model=f"gguf:{weights}?context=512", out=tmp_path / "out")
     assert again.recognised and esp.rescore(tmp_path / "out", {}, out=tmp_path / "again").open == 0
 
 

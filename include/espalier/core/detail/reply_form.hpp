@@ -34,7 +34,8 @@ class ReplyForm {
         if (!tag->open.empty()) opens_.push_back(tag->open);
         if (tag->close.size() > 1) stops_.push_back(tag->close);
       }
-    const auto tokens = static_cast<std::uint32_t>(marks / 2);  // a model needs more of them in a mark than in a word
+    // A model needs more tokens in a mark than in a word, and the closing one may follow two beginnings of others.
+    const auto tokens = static_cast<std::uint32_t>(marks / 2 + 6);
     units_ = std::max(6U, (max_tokens - std::min(max_tokens, tokens)) / 3 * 2);
   }
 
