@@ -38,9 +38,9 @@ class RayError(Exception):
     pass
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
-    """What a worker does: it begins, or works on a shard."""
+    """What a worker does: it begins, or works on a shard. It is its own ref."""
 
     actor: int
     begun: float
@@ -92,7 +92,7 @@ class Cluster:
 
     def begin(self, actor):
         self.spent["beginning"] += BEGIN
-        return self.added(Job(actor, self.now, self.now + BEGIN))
+        return Job(actor, self.now, self.now + BEGIN)
 
     def work(self, actor, settings, attempt):
         part = settings["shard"].partition("/")[0]
@@ -110,21 +110,17 @@ class Cluster:
         else:
             self.spent["tails"] += lasts - work
         self.working[part] = job
-        return self.added(job)
+        return job
 
-    def added(self, job):
-        return SimpleRef(job)
-
-    def wait(self, refs, num_returns=1, timeout=None):
-        first = min(ref.job.ends for ref in refs)
+    def wait(self, jobs, num_returns, timeout):
+        first = min(job.ends for job in jobs)
         self.now = max(self.now, min(first, self.now + timeout))
-        ready = [ref for ref in refs if ref.job.ends <= self.now]
-        return ready[:num_returns], []
+        return [job for job in jobs if job.ends <= self.now][:num_returns], []
 
-    def get(self, ref):
-        if ref.job.fails:
+    def get(self, job):
+        if job.fails:
             raise RayError("the node died")
-        return Outcome() if ref.job.unit else Place("node", "host", ray_driver._core.build_info()["version"])
+        return Outcome() if job.unit else Place("node", "host", ray_driver._core.build_info()["version"])
 
     def kill(self, actor):
         pass
@@ -136,11 +132,6 @@ class Cluster:
         if job is None:
             return Lease()
         return Lease(attempt=job.attempt, beat=int((self.now - job.begun) / BEAT) + 1, questions=1)
-
-
-class SimpleRef:
-    def __init__(self, job):
-        self.job = job
 
 
 def main(workers, questions, shards):

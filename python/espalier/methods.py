@@ -304,8 +304,8 @@ class AirRag(TypedMethod):
     - scale_documents: with l_max, as many passages per retrieval as fit into it, `documents` at least. Allowed: true,
       false. Default: True.
     - window: simulations under way in one tree. Allowed: 1 to 65535. Default: 1.
-    - simulation: how a simulation goes on: straight, by the first legal action, with nodes added after the search, or
-      descent, in random order, with nodes added at once. Allowed: straight, descent. Default: straight.
+    - simulation: straight: by the first legal action, nodes are added after the search. descent: in random order,
+      nodes are added at once. Allowed: straight, descent. Default: straight.
     - terminal_reward: what an answer is worth in `answer`, where no gold is seen. Allowed: jaccard, self_consistency,
       embedding, reward_model, zero. Default: jaccard.
     - select: which candidate is the answer. Allowed: jaccard, embedding, refine, reward_model. Default: jaccard.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows
+from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible
 
 pytestmark = needs_journal
 
@@ -135,6 +135,24 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
         esp.annotate(run, {"embedding": None})
 
 
+@needs_http
+def test_a_function_may_annotate_a_run_whose_own_model_thinks(files: Path, tmp_path: Path):
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none"}}
+    with ModelServer(lambda request: completion(sensible(request)), owner="vllm") as server:
+        thinking = {"model": server.url, "model_name": "m", "constrain": "off", "thinking": "off"}
+        esp.expand(**data, **small, **thinking, out=tmp_path / "run")
+    asked: list[int] = []
+
+    def reward(prompts: list[esp.Prompt]) -> list[str]:
+        asked.append(len(prompts))
+        return ["<score> 0.5 </score>" for _ in prompts]
+
+    esp.annotate(tmp_path / "run", {"prm": (reward, "half")}, out=tmp_path / "out")
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    assert sum(asked) > 0 and record["model"]["thinking"] == "off"
+
+
 def test_rollouts_that_were_left_out_are_drawn_later(files: Path, tmp_path: Path):
     """The trees and pairs are then those of a search that drew them all, for the same calls."""
     data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
@@ -165,6 +183,6 @@ def test_rollouts_that_were_left_out_are_drawn_later(files: Path, tmp_path: Path
     before = {path.name: path.read_bytes() for path in run.glob("*.jsonl") if path.stem != "costs"}
     esp.annotate(run, {"rollouts": None})
     assert {name: (run / name).read_bytes() for name in before} == before
+    esp.expand(**data, out=tmp_path / "prorag", method="prorag", limit=1, set={"simulations": 4})
     with pytest.raises(ValueError, match="option 'with' is rollouts, allowed: judge, prm, cold_start"):
-        esp.expand(**data, out=tmp_path / "prorag", method="prorag", limit=1, set={"simulations": 4})
         esp.annotate(tmp_path / "prorag", {"rollouts": None})

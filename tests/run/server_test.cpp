@@ -176,6 +176,8 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   other = files.settings(server, "third");
   other.constrain_as = "nowhere";
   CHECK_THROWS_WITH(run_job(other), doctest::Contains("nowhere/run.json"));
+  other.constrain = "off";
+  CHECK_THROWS_WITH(run_job(other), "option 'constrain-as' is nowhere, allowed: none beside --constrain off");
   const int asked = free;
   settings.output.overwrite = true;  // the probes are answered by the journal
   CHECK(run_job(settings).open == 0);

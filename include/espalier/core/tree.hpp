@@ -194,6 +194,16 @@ class Tree : public SearchFacts {
     return it != annotations.end() && id < it->second.size() ? it->second[id]
                                                              : std::numeric_limits<double>::quiet_NaN();
   }
+  /// The seed of each node, by its path: a child's place among its siblings. Searches draw under these.
+  [[nodiscard]] std::vector<Seed> seeds() const {
+    std::vector<Seed> all(size(), seed);
+    std::vector<std::uint64_t> children(size());
+    for (NodeId id = 1; id < size(); ++id) {
+      const NodeId parent = (*this)[id].parent;
+      all[id] = all[parent].child(children[parent]++);
+    }
+    return all;
+  }
 
  private:
   NodeId append(NodeId parent, Action action, State state, Kind kind, float prior) {

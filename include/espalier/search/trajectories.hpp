@@ -19,10 +19,9 @@ template <class Evaluate>
 class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate> {
  public:
   struct Options {
-    std::uint32_t n = 8;  ///< number of trajectories, > 0
-    Budget budget{};      ///< checked before each step of all trajectories
-    std::uint32_t step_calls =
-        0;  ///< completions asked after the search for each step, such as its score. The budget keeps them
+    std::uint32_t n = 8;           ///< number of trajectories, > 0
+    Budget budget{};               ///< checked before each step of all trajectories
+    std::uint32_t step_calls = 0;  ///< completions for each step, asked after the search. The budget keeps them
   };
   Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");

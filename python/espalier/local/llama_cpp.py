@@ -37,9 +37,8 @@ class LlamaCpp(_core.OpenAi, Held):
     that the process may use. The memory is freed at the end of a `with` block, by `close`, or with the process.
 
     The model's identity in a journal is its name, the content of the file, wherever it is, and a `context` that was
-    given: a prompt that is too long for one is not for another. Raises InputError for a
-    file that is no GGUF or of an architecture that llama.cpp does not know, Error for too little memory, MissingPart
-    without xllamacpp.
+    given: a prompt may be too long for one and not for another. Raises InputError for a file that is no GGUF or of an
+    architecture that llama.cpp does not know, Error for too little memory, MissingPart without xllamacpp.
     """
 
     takes_grammar = True

@@ -69,7 +69,5 @@ def annotation(
             chosen["models"] |= dict.fromkeys(PURPOSES[name], model)
         elif chosen["models"].get(PURPOSES[name][0], (chosen["model"], ""))[0] in (NOWHERE, unknown):
             raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
-    if all(model is not None for name, model in with_.items() if name in PURPOSES):
-        chosen["thinking"] = ""  # that of the run's own model, which is not asked
     chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
     return {**chosen, **settings}

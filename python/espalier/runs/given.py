@@ -124,7 +124,7 @@ class _Resolved:
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
         if key.startswith("model") and not self.plain.get("replay"):
-            if self.plain.get("thinking"):
+            if self._thinking(key):
                 raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
             if not isinstance(found, _core.Model):
                 self._refuse_tools()
@@ -134,6 +134,11 @@ class _Resolved:
             found, fingerprint, shown, takes_grammar=bool(getattr(found, "takes_grammar", False))
         )
         return str(shown)
+
+    def _thinking(self, key: str) -> str:
+        """How a model thinks. Those that annotate a run are not the one whose setting is recorded."""
+        own = key == "model" or not self.plain.get("with")
+        return self.plain.get("thinking") or "" if own else ""
 
     def _refuse_tools(self) -> None:
         chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
@@ -146,7 +151,7 @@ class _Resolved:
         self._refuse_tools()
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
-        thinking = self.plain.get("thinking") or ""
+        thinking = self._thinking(key)
         model = self._stack.enter_context(
             shared(
                 f"{source.key} {thinking}",
@@ -187,7 +192,7 @@ class _Resolved:
             name,
             revision=plain.get("model_revision") or "",
             api=plain.get("api") or "chat",
-            thinking=plain.get("thinking") or "",
+            thinking=self._thinking(key),
             extra_body=body if isinstance(body, str) else json.dumps(body),
             **{**connection, **given},
         )

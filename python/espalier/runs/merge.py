@@ -41,7 +41,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
     with working(target, "espalier merge") as new:
         shared = shared_journal(found)
         write_merged(found, new, shared)
-        if journal and not shared:
+        if journal and not shared and journaled(found):
             copy_journals(found, new / "journal.sqlite", new)
             copy_stops(found, new / "stops")
         check_unchanged(found)
@@ -127,11 +127,13 @@ def check_unchanged(shards: Sequence[Shard]) -> None:
             raise InputError(f"{shard.folder}: was changed while it was merged")
 
 
+def journaled(shards: Sequence[Shard]) -> bool:
+    """Whether all of them have a journal of their own."""
+    return all(shard.journal.exists() for shard in shards)
+
+
 def copy_journals(shards: Sequence[Shard], journal: Path, run: Path) -> None:
-    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`. Does nothing if
-    one of them has none."""
-    if not all(shard.journal.exists() for shard in shards):
-        return
+    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`."""
     identity = read_object(run / "run.json")["identity"]
     for shard in shards:
         _core.copy_journal(str(shard.journal), str(journal), identity)

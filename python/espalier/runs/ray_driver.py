@@ -69,8 +69,9 @@ class Driver:
         self._ray, self._task, self._settings, self._units = ray, task, dict(settings), units
         self._questions, self._progress = questions, progress
         self._probes = task != "annotate" and settings.get("constrain") in (None, "auto")
+        """Whether a run decides by probes how replies are constrained."""
         self._decided = self._first_decided()
-        """The folder of a shard that has decided how replies are constrained, for all."""
+        """The folder of a shard that has decided it, for all."""
         self._queue = Queue(units, one_ahead=self._probes and self._decided is None)
         self._pending: dict[Any, Hand] = {}
         """What a worker is at: beginning, or a shard."""

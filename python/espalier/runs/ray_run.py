@@ -18,7 +18,7 @@ from ..errors import Error, InputError, MissingPart
 from ..io.files import read_object, record_of, working, write_text
 from .annotate import annotation
 from .job import RunResult, check, run_job
-from .merge import check_unchanged, copy_journals, merge, write_merged
+from .merge import check_unchanged, copy_journals, journaled, merge, write_merged
 from .progress import ProgressView, warning
 from .ray_driver import Driver
 from .ray_units import Unit, read_units, settled
@@ -148,7 +148,8 @@ def spread_annotation(
         units = do_shards("annotate", each, out / "annotation", progress, crew)
         shards = read_shards([unit.folder for unit in units])
         write_merged(shards, new, settings["journal_file"])
-        copy_journals(shards, Path(settings["journal_file"]), new)
+        if journaled(shards):
+            copy_journals(shards, Path(settings["journal_file"]), new)
         check_unchanged(shards)
         if within:
             keep_record(run, new)

@@ -48,9 +48,8 @@ class AirRagFace final : public RagMethod {
              "with l_max, as many passages per retrieval as fit into it, `documents` at least", "true, false")
         .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
         .add("simulation", options_.simulation,
-             "how a simulation goes on: straight, by the first legal action, with nodes added after the search, or "
-             "descent, "
-             "in random order, with nodes added at once",
+             "straight: by the first legal action, nodes are added after the search. descent: in random order, nodes "
+             "are added at once",
              {"straight", "descent"})
         .add("terminal_reward", options_.terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
              {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})

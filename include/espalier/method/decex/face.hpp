@@ -109,7 +109,7 @@ class DecExRagFace final : public RagMethod {
 
   /// "rollouts": the rollouts that `curtail` left out.
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
-    if (name != AllRollouts<rag::AnyReward>::name) bad_option("with", name, "rollouts, embedding");
+    if (name != "rollouts") bad_option("with", name, "rollouts, embedding");
     if (reward_ == Reward::agreement) bad_option("with", name, "another one with reward=agreement");
     return all_rollouts_->annotate(tree);
   }

@@ -44,13 +44,10 @@ class ProcessReward {
   }
   template <class = void>
   static Task<void> annotate_all(ProcessReward* self, rag::Tree* tree) {
-    std::vector<Seed> seeds(tree->size(), tree->seed);
-    std::vector<std::uint64_t> children(tree->size());
+    const std::vector<Seed> seeds = tree->seeds();
     std::vector<NodeId> nodes;
     std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
     for (NodeId id = 1; id < tree->size(); ++id) {  // the calls of the other steps are kept back from each
-      const NodeId parent = (*tree)[id].parent;
-      seeds[id] = seeds[parent].child(children[parent]++);
       const Context context(seeds[id], 0, &tree->ledger, tree->size() - 2);
       nodes.push_back(id);
       auto shown = espalier::detail::closed_at_birth((*tree)[id])

@@ -41,6 +41,8 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (settings.constrain == "always") method.options().set("constrain", "on");
   if (settings.constrain == "draft") method.options().set("constrain", "draft");
   for (const auto& [name, value] : settings.set) method.options().set(name, value);
+  if (!settings.constrain_as.empty() && settings.constrain != "auto")
+    bad_option("constrain-as", settings.constrain_as, "none beside --constrain " + settings.constrain);
   if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
     bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");

@@ -12,9 +12,6 @@
 
 namespace espalier::detail {
 
-/// The annotation of a child: how many of its rollouts could not be read.
-inline constexpr const char* unread_rollouts = "unread_rollouts";
-
 /// Children of one node and of one kind whose values are compared.
 struct Contest {
   std::vector<std::pair<NodeId, Seed>> children{};
@@ -58,7 +55,7 @@ class ContestRollouts {
     }
   }
   /// Enters the values of the children, if one of their rollouts could be read or none is left, and prunes those that
-  /// are out.
+  /// are out. The annotation "unread_rollouts" is how many could not be read.
   template <class Tree>
   void enter(Tree& tree) {
     std::vector<std::size_t> order(children_.size());
@@ -66,7 +63,7 @@ class ContestRollouts {
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].first < children_[b].first; });
     for (const std::size_t i : order) {
       const NodeId child = children_[i].first;
-      if (tallies_[i].unread > 0) tree.annotate(unread_rollouts, child, tallies_[i].unread);
+      if (tallies_[i].unread > 0) tree.annotate("unread_rollouts", child, tallies_[i].unread);
       if (tallies_[i].read > 0 || tallies_[i].left == 0) {
         Evaluation<State, double> evaluation(tallies_[i].sum);
         evaluation.known = tallies_[i].known();

@@ -162,8 +162,9 @@ class AirRagEnvironment {
       const std::size_t unfound = each == ra ? 4 * passage_tokens * loop_.documents() : 0;
       more += left->calls(samples(each), purpose(each), unfound + bytes(each, state, documents));
     }
-    more += left->calls(simulating_ ? n : samples(kind), bytes(kind, state, documents));
-    if (kind == sa) more += left->calls(ending() - 1, "process_reward", bytes(kind, state, documents));
+    const std::size_t shown = bytes(kind, state, documents);
+    more += left->calls(simulating_ ? n : samples(kind), shown);
+    if (kind == sa) more += left->calls(ending() - 1, "process_reward", shown);
     else {
       State after = state;  // but for the words of the reply
       if (kind == ra)

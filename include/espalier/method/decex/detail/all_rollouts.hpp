@@ -18,8 +18,6 @@ namespace espalier::method::detail {
 template <class Reward>
 class AllRollouts {
  public:
-  static constexpr const char* name = "rollouts";
-
   AllRollouts(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : n_(options.n), environment_(loop, options), value_(options, std::move(reward), loop) {}
 
@@ -33,25 +31,23 @@ class AllRollouts {
   template <class = void>
   static Task<void> draw(AllRollouts* self, rag::Tree* tree) {
     std::vector<std::uint32_t> have = as_searched(*tree);
-    std::vector<Seed> seeds(tree->size(), tree->seed);
-    std::vector<std::uint64_t> children(tree->size());
+    const std::vector<Seed> seeds = tree->seeds();
     std::vector<NodeId> nodes;
     std::vector<Task<std::vector<std::pair<rag::State, double>>>> tasks;
     for (NodeId id = 1; id < tree->size(); ++id) {
-      const NodeId parent = (*tree)[id].parent;
-      seeds[id] = seeds[parent].child(children[parent]++);
       const Reason reason = (*tree)[id].reason;
       if (reason != Reason::none && reason != Reason::not_best && reason != Reason::below_threshold) continue;
-      const double unread = tree->annotation(espalier::detail::unread_rollouts, id);
+      const double unread = tree->annotation("unread_rollouts", id);
       const std::uint32_t drawn = have[id] + (std::isnan(unread) ? 0 : static_cast<std::uint32_t>(unread));
       if (drawn >= self->n_ || self->environment_.kinds(tree->state(id)).empty()) continue;
+      if (!self->value_.wants(self->environment_, tree->state(id))) continue;
       const Context context(seeds[id], drawn, &tree->ledger);
       nodes.push_back(id);
       tasks.push_back(self->value_.some(self->environment_, tree->state(id), context, self->n_ - drawn));
     }
     auto ends = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      tree->annotate(name, nodes[i], have[nodes[i]]);
+      tree->annotate("rollouts", nodes[i], have[nodes[i]]);
       for (auto& [state, reward] : ends[i]) tree->rollouts.push_back({nodes[i], std::move(state), reward});
     }
     revalue(*tree);
@@ -60,11 +56,11 @@ class AllRollouts {
   static std::vector<std::uint32_t> as_searched(rag::Tree& tree) {
     std::vector<std::uint32_t> have(tree.size());
     std::erase_if(tree.rollouts, [&](const auto& rollout) {
-      const bool added = have[rollout.node] >= tree.annotation(name, rollout.node);  // false for NaN
+      const bool added = have[rollout.node] >= tree.annotation("rollouts", rollout.node);  // false for NaN
       have[rollout.node] += !added;
       return added;
     });
-    tree.annotations.erase(name);
+    tree.annotations.erase("rollouts");
     return have;
   }
   /// Sets all values by the rollouts.
