@@ -39,15 +39,20 @@ class VirtualServer final : public Service<Prompt, Completion> {
     waiting_.push_back({service_time(prompt.key().low), ticket, model_(prompt)});
     start();
   }
-  std::vector<Reply<Completion>> poll(std::chrono::milliseconds) override {
+  /// The clock goes on only for a caller that waits: nothing else is left to do.
+  std::vector<Reply<Completion>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Completion>> replies;
-    if (running_.empty()) return replies;
+    if (running_.empty() || (wait.count() == 0 && running_.top().first > clock_->now)) return replies;
     clock_->now = running_.top().first;
     auto ended = answers_.extract(running_.top().second);
     running_.pop();
     replies.emplace_back(ended.key(), std::move(ended.mapped()));
     start();
     return replies;
+  }
+  /// Takes a request back that has no slot yet.
+  void cancel(Ticket ticket) override {
+    std::erase_if(waiting_, [ticket](const Item& item) { return item.ticket == ticket; });
   }
   [[nodiscard]] bool batch() const override { return false; }
 

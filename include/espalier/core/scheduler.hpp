@@ -78,7 +78,7 @@ class Scheduler {
   /// Answers a request of a port without a backend.
   template <class In, class Out>
   void resume(const Port<In, Out>& port, Ticket ticket, Outcome<Out> outcome) {
-    const Running running(ready_);
+    const Running running(*this);
     port.state_->deliver(ticket, std::move(outcome));
   }
 
@@ -138,15 +138,19 @@ class Scheduler {
   /// While alive, coroutines that become ready go to this scheduler.
   class Running {
    public:
-    explicit Running(std::vector<std::coroutine_handle<>>& ready) : before_(detail::ready_coroutines) {
-      detail::ready_coroutines = &ready;
-    }
+    explicit Running(Scheduler& scheduler)
+        : ready_(std::exchange(detail::ready_coroutines, &scheduler.ready_)),
+          leisure_(std::exchange(detail::leisure, &scheduler.leisure_)) {}
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
-    ~Running() { detail::ready_coroutines = before_; }
+    ~Running() {
+      detail::ready_coroutines = ready_;
+      detail::leisure = leisure_;
+    }
 
    private:
-    std::vector<std::coroutine_handle<>>* before_;
+    std::vector<std::coroutine_handle<>>* ready_;
+    detail::Leisure* leisure_;
   };
   using Ports = std::vector<std::shared_ptr<detail::PortBase>>;
 
@@ -176,6 +180,7 @@ class Scheduler {
       }
     } catch (...) {
       ready_.clear();  // the coroutines die with their tasks
+      leisure_ = {};
       throw;
     }
   }
@@ -189,17 +194,20 @@ class Scheduler {
   }
 
   void drain() {
-    const Running running(ready_);
+    const Running running(*this);
     std::vector<std::coroutine_handle<>> round;
     while (!ready_.empty()) {
       round.clear();
       round.swap(ready_);
       for (auto handle : round) detail::run_from(handle);
+      if (!ready_.empty()) continue;
+      leisure_.abandoned.clear();
+      ready_.swap(leisure_.waiting);
     }
   }
 
   bool flush(Ports& group) {
-    const Running running(ready_);
+    const Running running(*this);
     bool any = false;
     for (auto& port : group) {
       if (!port->batch() || port->idle()) continue;
@@ -210,7 +218,7 @@ class Scheduler {
   }
 
   bool collect_asynchronous(std::chrono::milliseconds wait) {
-    const Running running(ready_);
+    const Running running(*this);
     std::vector<detail::PortBase*> busy;
     for (auto* group : {&others_, &models_})
       for (auto& port : *group)
@@ -242,6 +250,7 @@ class Scheduler {
 
   Ports models_, others_;
   std::vector<std::coroutine_handle<>> ready_;
+  detail::Leisure leisure_;
   std::function<void()> on_turn_;
 };
 

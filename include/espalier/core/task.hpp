@@ -189,6 +189,23 @@ void start(const Task<T>& task) {
   ready_coroutines->push_back(task.handle());
 }
 
+/// What a scheduler does when no coroutine can run: it destroys abandoned tasks, and then starts those that can wait.
+struct Leisure {
+  std::vector<Task<void>> abandoned{};
+  std::vector<std::coroutine_handle<>> waiting{};
+};
+/// Set only while a scheduler steps.
+inline thread_local Leisure* leisure = nullptr;
+
+/// The same as start(), but all that can run goes first.
+inline void start_later(const Task<void>& task) { leisure->waiting.push_back(task.handle()); }
+/// Ends a task that nobody waits for any more. Its coroutines may be about to run, so the scheduler destroys it later.
+inline void abandon(Task<void> task) {
+  if (!leisure || task.done()) return;
+  std::erase(leisure->waiting, std::coroutine_handle<>(task.handle()));
+  leisure->abandoned.push_back(std::move(task));
+}
+
 /// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.
 class Event {
  public:

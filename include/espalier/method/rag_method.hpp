@@ -62,6 +62,7 @@ class RagMethod : public Method {
     values_ = ports.values;
     budget_.timeout = ports.timeout;
     budget_.watch = ports.watch;
+    speculate_ = ports.speculate;
     value_head_ = ports.value_head;
     build(rag::Environment(sampler(ports, prompts), ports.retriever,
                            rag::Environment::Options{documents_, max_rounds(), dedup_}));
@@ -150,6 +151,8 @@ class RagMethod : public Method {
   /// Rounds of the plain loop before its answer is forced.
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
+  /// Stages that a search begins before their turn, at each node.
+  [[nodiscard]] std::uint32_t speculate() const { return speculate_; }
   /// The budget of one question, with the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
@@ -223,6 +226,7 @@ class RagMethod : public Method {
   }
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
+  std::uint32_t speculate_ = 0;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   detail::Examples examples_;

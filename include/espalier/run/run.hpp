@@ -143,7 +143,7 @@ class Run {
     grow_all(scheduler, folder.next());
     if (!settings_.journal.replay && services.answered()) decided(constrain.settle());
 
-    write_file(folder.next() / "accounts.json", services.accounts());
+    write_file(folder.next() / "accounts.json", services.accounts(harvest_->discarded()));
     summary.notes = method_->notes();
     const auto note = [&](const std::string& remark) {
       std::string& notes = summary.notes["answers.jsonl"];

@@ -56,15 +56,19 @@ struct Budget {
     other.kept = completions;
     return other;
   }
+  /// The same budget without a limit of time. Nobody watches.
+  [[nodiscard]] Budget timeless() const {
+    Budget other = *this;
+    other.seconds = 0, other.clock = nullptr, other.timeout = nullptr, other.watch = nullptr;
+    return other;
+  }
   /// Starts a tree's search under this budget, and returns the clock's time.
   template <class Tree>
   [[nodiscard]] double start(Tree& tree) const {
     tree.ledger.refused = false;
     tree.ledger.calls_left = nullptr;
     if (!limited()) return 0;
-    Budget limits = *this;
-    limits.clock = nullptr, limits.timeout = nullptr, limits.watch = nullptr;
-    tree.ledger.calls_left = [limits, earlier = before(tree).costs](Ledger::Costs all) {
+    tree.ledger.calls_left = [limits = timeless(), earlier = before(tree).costs](Ledger::Costs all) {
       all += earlier;
       return limits.calls_left(all);
     };

@@ -5,12 +5,14 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/contest.hpp>
+#include <espalier/search/detail/guesses.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/detail/step_or_stay.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,13 +27,16 @@ namespace espalier {
 /// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the ContestRule of children
 /// of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their kind.
 /// All nodes of a frontier pass a stage together, and results are entered in node order.
+/// With `speculate` the stages that likely follow begin while values are under way. Their requests are those that the
+/// search makes later, so it is faster where a journal keeps the answers, and pays for the stages that do not follow.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
   struct Options {
-    std::uint32_t width = 3;    ///< samples per kind (k), > 0
-    bool value_losing = false;  ///< also evaluates children that lost a decision, for preference data
-    Budget budget{};            ///< checked before each stage
+    std::uint32_t width = 3;      ///< samples per kind (k), > 0
+    bool value_losing = false;    ///< also evaluates children that lost a decision, for preference data
+    std::uint32_t speculate = 0;  ///< stages that begin early at each node: its next one, then the likeliest children's
+    Budget budget{};              ///< checked before each stage
   };
   Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
       : options_(std::move(options)),
@@ -60,11 +65,13 @@ class Layered {
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
+    detail::Guesses guesses;
+    if (options_.speculate > 0) tree.ledger.guesses = std::make_shared<detail::GuessBook>();
     const double began = options_.budget.start(tree);
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      co_await stages(env, &tree, &frontier, began);
+      co_await stages(env, &tree, &frontier, &options_.budget, began, &guesses);
       if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
@@ -76,24 +83,69 @@ class Layered {
       frontier = std::move(next);
     }
     detail::finish(tree);
+    if (const auto book = std::exchange(tree.ledger.guesses, nullptr))
+      tree.ledger.execution.discarded = book->discarded();
     co_return tree;
   }
 
-  /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
+  /// Grows all kinds of the frontier's nodes, unless the budget runs out first. A guess has no guesses of its own.
   template <class Env, class Tree>
-  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
+  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, const Budget* budget, double began,
+                    detail::Guesses* guesses) {
     while (stages_left(*frontier)) {
-      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
+      if (budget->spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
       if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
+      if (guesses) guesses->settle(*tree, *frontier);
       co_await draw(env, tree, frontier);
       for (auto& growth : *frontier) growth.apply(*tree, filter_);
-      if (options_.budget.calls_left(Budget::costs(*tree)) == 0) hold_back(*env, *tree, *frontier);
+      if (budget->calls_left(Budget::costs(*tree)) == 0) hold_back(*env, *tree, *frontier);
       for (const bool terminal : {true, false}) {
-        co_await value(env, tree, frontier, terminal);
+        co_await value(env, tree, frontier, terminal, guesses);
         for (auto& growth : *frontier) growth.apply(*tree, decide_);
       }
       for (auto& growth : *frontier) ++growth.stage;
+    }
+  }
+
+  /// Begins the stages that likely follow, `speculate` at each node.
+  template <class Env, class Tree>
+  void guess(Env* env, const Tree& tree, const std::vector<Growth>& frontier, detail::Guesses& guesses) {
+    for (const Growth& growth : frontier) {
+      std::uint32_t left = options_.speculate;
+      Growth next = growth;
+      ++next.stage;
+      if (next.unfinished() && next.drawn(tree, options_.width) < options_.width && left-- > 0) {
+        Tree copy = tree;
+        for (const auto& [child, seed] : growth.children)
+          if (copy[child].status == Status::open) copy.prune(child, Reason::not_best);
+        const Kind kind = next.kinds[next.stage];
+        guesses.begin(growth.node, kind, go_ahead(env, std::move(copy), std::move(next)));
+      }
+      std::vector<std::pair<NodeId, Seed>> children = growth.children;
+      std::stable_sort(children.begin(), children.end(),
+                       [&](const auto& a, const auto& b) { return tree[a.first].prior > tree[b.first].prior; });
+      for (const auto& [child, seed] : children) {
+        if (left == 0 || tree[child].status != Status::open) continue;
+        Growth later = seedling(*env, tree, child, seed);
+        if (!later.unfinished()) continue;
+        --left;
+        const Kind kind = later.kinds.front();
+        if (!guesses.has(child, kind)) guesses.begin(child, kind, go_ahead(env, tree, std::move(later)));
+      }
+    }
+  }
+
+  /// A guess: grows one node in a copy of the tree, as if the values that are under way changed nothing. What fails
+  /// here fails again in the search, if it comes here.
+  template <class Env, class Tree>
+  Task<void> go_ahead(Env* env, Tree tree, Growth growth) {
+    tree.ledger.guess = true;
+    std::vector<Growth> frontier{std::move(growth)};
+    const Budget budget = options_.budget.timeless();
+    try {
+      co_await stages(env, &tree, &frontier, &budget, 0, nullptr);
+    } catch (...) {
     }
   }
 
@@ -117,12 +169,18 @@ class Layered {
     if (!waiting.empty()) tree.ending = SearchFacts::Ending::budget;
   }
 
+  /// A node before its first stage.
   template <class Env, class Tree>
-  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
+  static Growth seedling(Env& env, const Tree& tree, NodeId node, Seed seed) {
     Growth growth;
     growth.node = node;
     growth.seed = seed;
     for (const Kind kind : env.kinds(tree.state(node))) growth.kinds.push_back(kind);
+    return growth;
+  }
+  template <class Env, class Tree>
+  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
+    Growth growth = seedling(env, tree, node, seed);
     if (growth.kinds.empty()) tree[node].status = Status::terminal;
     else frontier.push_back(std::move(growth));
   }
@@ -172,7 +230,7 @@ class Layered {
   /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
   /// that a decision cut.
   template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
+  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal, detail::Guesses* guesses) {
     using Result = detail::evaluation_t<Evaluate, Env>;
     std::vector<Task<Result>> tasks;
     std::vector<NodeId> nodes;
@@ -193,6 +251,8 @@ class Layered {
         nodes.push_back(child);
       }
     }
+    if (guesses && options_.speculate > 0 && !terminal && !(tasks.empty() && contests.empty()))
+      guess(env, *tree, *frontier, *guesses);
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
       detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());

@@ -83,6 +83,9 @@ class DecExRagFace final : public RagMethod {
     return purpose == "rollout" || purpose == "forced_answer";
   }
   [[nodiscard]] bool needs_gold() const override { return reward_ != Reward::agreement; }
+  [[nodiscard]] bool speculates(bool answering) const override {
+    return !answering || inference_ == Inference::expansion;
+  }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
 
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
@@ -117,6 +120,7 @@ class DecExRagFace final : public RagMethod {
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
+    options_.speculate = speculate();
     dpo_.rollouts = curtails() ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
     all_rollouts_ = std::make_unique<AllRollouts<rag::AnyReward>>(options_, loop, reward());

@@ -215,7 +215,10 @@ class DecExRag {
  public:
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options),
-        engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
+        engine_({.width = options.k,
+                 .value_losing = options.stop_pairs,
+                 .speculate = options.speculate,
+                 .budget = options.budget},
                 detail::DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
                 detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
                 detail::DecExRagKeep{options.search}) {}

@@ -68,9 +68,9 @@ class Answering {
 
  private:
   void prepare() {
+    settings_.journal.keep = !settings_.journal.file.empty();
     configure(settings_, *method_, skills_, lexical_);
     check_searchable(settings_, *method_);
-    settings_.journal.keep = !settings_.journal.file.empty();
     const auto known =
         settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
     services_ =
