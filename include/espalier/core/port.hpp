@@ -130,7 +130,7 @@ class PortState final : public PortBase {
     for (auto* waiter = entry.mapped().first; waiter; waiter = waiter->next_, ++waiters) {
       if (waiter->next_) waiter->answer_ = outcome;
       else waiter->answer_ = std::move(outcome);
-      ready_coroutines->push_back(waiter->coroutine_);
+      agenda->ready.push_back(waiter->coroutine_);
     }
     accounts_.logical += waiters;
     if (ok) accounts_.shared += waiters - 1;

@@ -57,7 +57,7 @@ class Scheduler {
   /// Lets a coroutine run at the next step. The task must live until it has ended.
   template <class T>
   void start(const Task<T>& task) {
-    ready_.push_back(task.handle());
+    agenda_.ready.push_back(task.handle());
   }
 
   /// Runs everything that can run, until every coroutine waits or has ended. True if requests are still under way at a
@@ -78,7 +78,7 @@ class Scheduler {
   /// Answers a request of a port without a backend.
   template <class In, class Out>
   void resume(const Port<In, Out>& port, Ticket ticket, Outcome<Out> outcome) {
-    const Running running(*this);
+    const Running running(agenda_);
     port.state_->deliver(ticket, std::move(outcome));
   }
 
@@ -138,19 +138,13 @@ class Scheduler {
   /// While alive, coroutines that become ready go to this scheduler.
   class Running {
    public:
-    explicit Running(Scheduler& scheduler)
-        : ready_(std::exchange(detail::ready_coroutines, &scheduler.ready_)),
-          leisure_(std::exchange(detail::leisure, &scheduler.leisure_)) {}
+    explicit Running(detail::Agenda& agenda) : before_(std::exchange(detail::agenda, &agenda)) {}
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
-    ~Running() {
-      detail::ready_coroutines = ready_;
-      detail::leisure = leisure_;
-    }
+    ~Running() { detail::agenda = before_; }
 
    private:
-    std::vector<std::coroutine_handle<>>* ready_;
-    detail::Leisure* leisure_;
+    detail::Agenda* before_;
   };
   using Ports = std::vector<std::shared_ptr<detail::PortBase>>;
 
@@ -174,13 +168,12 @@ class Scheduler {
   void drive(Finished finished) {
     try {
       while (!finished()) {
-        if (step() || finished() || !ready_.empty()) continue;  // finished() may start more
+        if (step() || finished() || !agenda_.ready.empty()) continue;  // finished() may start more
         throw Error(
             "searches wait for requests that nobody answers: drive a port without a backend by step() and resume()");
       }
     } catch (...) {
-      ready_.clear();  // the coroutines die with their tasks
-      leisure_ = {};
+      agenda_ = {};  // the coroutines die with their tasks
       throw;
     }
   }
@@ -194,20 +187,20 @@ class Scheduler {
   }
 
   void drain() {
-    const Running running(*this);
+    const Running running(agenda_);
     std::vector<std::coroutine_handle<>> round;
-    while (!ready_.empty()) {
+    while (!agenda_.ready.empty()) {
       round.clear();
-      round.swap(ready_);
+      round.swap(agenda_.ready);
       for (auto handle : round) detail::run_from(handle);
-      if (!ready_.empty()) continue;
-      leisure_.abandoned.clear();
-      ready_.swap(leisure_.waiting);
+      if (!agenda_.ready.empty()) continue;
+      agenda_.abandoned.clear();
+      agenda_.ready.swap(agenda_.waiting);
     }
   }
 
   bool flush(Ports& group) {
-    const Running running(*this);
+    const Running running(agenda_);
     bool any = false;
     for (auto& port : group) {
       if (!port->batch() || port->idle()) continue;
@@ -218,7 +211,7 @@ class Scheduler {
   }
 
   bool collect_asynchronous(std::chrono::milliseconds wait) {
-    const Running running(*this);
+    const Running running(agenda_);
     std::vector<detail::PortBase*> busy;
     for (auto* group : {&others_, &models_})
       for (auto& port : *group)
@@ -249,8 +242,7 @@ class Scheduler {
   }
 
   Ports models_, others_;
-  std::vector<std::coroutine_handle<>> ready_;
-  detail::Leisure leisure_;
+  detail::Agenda agenda_;
   std::function<void()> on_turn_;
 };
 

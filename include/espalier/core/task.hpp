@@ -18,8 +18,6 @@ namespace detail {
 /// The coroutine to resume after the one that just suspended. Tasks use it instead of symmetric transfer, which
 /// overflows the stack under g++ 12 without optimisation and under every sanitizer.
 inline thread_local std::coroutine_handle<> next_coroutine{};
-/// Coroutines that may run. Set only while a scheduler steps.
-inline thread_local std::vector<std::coroutine_handle<>>* ready_coroutines = nullptr;
 
 /// Resumes a coroutine and then every coroutine that it passes control to.
 inline void run_from(std::coroutine_handle<> handle) {
@@ -133,6 +131,15 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
+/// What a scheduler does: it runs coroutines. When none can run, it destroys abandoned tasks and lets the waiting ones
+/// run.
+struct Agenda {
+  std::vector<std::coroutine_handle<>> ready{}, waiting{};
+  std::vector<Task<void>> abandoned{};
+};
+/// That of the scheduler which steps now, else null.
+inline thread_local Agenda* agenda = nullptr;
+
 /// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
 template <class T>
 class GatherAwaiter {
@@ -144,7 +151,7 @@ class GatherAwaiter {
     join_.parent = parent;
     for (auto& task : *tasks_) {
       task.handle().promise().join = &join_;
-      ready_coroutines->push_back(task.handle());
+      agenda->ready.push_back(task.handle());
     }
   }
   void await_resume() const noexcept {}
@@ -186,24 +193,16 @@ namespace detail {
 /// Runs a coroutine beside the calling one, only inside a scheduler's run. The task must live until it has ended.
 template <class T>
 void start(const Task<T>& task) {
-  ready_coroutines->push_back(task.handle());
+  agenda->ready.push_back(task.handle());
 }
 
-/// What a scheduler does when no coroutine can run: it destroys abandoned tasks, and then starts those that can wait.
-struct Leisure {
-  std::vector<Task<void>> abandoned{};
-  std::vector<std::coroutine_handle<>> waiting{};
-};
-/// Set only while a scheduler steps.
-inline thread_local Leisure* leisure = nullptr;
-
 /// The same as start(), but all that can run goes first.
-inline void start_later(const Task<void>& task) { leisure->waiting.push_back(task.handle()); }
+inline void start_later(const Task<void>& task) { agenda->waiting.push_back(task.handle()); }
 /// Ends a task that nobody waits for any more. Its coroutines may be about to run, so the scheduler destroys it later.
 inline void abandon(Task<void> task) {
-  if (!leisure || task.done()) return;
-  std::erase(leisure->waiting, std::coroutine_handle<>(task.handle()));
-  leisure->abandoned.push_back(std::move(task));
+  if (!agenda || task.done()) return;
+  std::erase(agenda->waiting, std::coroutine_handle<>(task.handle()));
+  agenda->abandoned.push_back(std::move(task));
 }
 
 /// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.
@@ -214,7 +213,7 @@ class Event {
   void await_resume() const noexcept {}
   void happen() {
     happened_ = true;
-    if (waiting_) ready_coroutines->push_back(std::exchange(waiting_, {}));
+    if (waiting_) agenda->ready.push_back(std::exchange(waiting_, {}));
   }
   [[nodiscard]] bool happened() const { return happened_; }
 

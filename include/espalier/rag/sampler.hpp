@@ -114,6 +114,7 @@ class Sampler {
 
  private:
   /// Asks the model. Where guesses are counted, it notes who asks.
+  template <class = void>
   static Task<Completion> ask(const ModelPort& model, Prompt prompt, const Ledger& ledger) {
     return ledger.guesses ? noted(model, std::move(prompt), ledger.guesses, ledger.guess)
                           : model.ask(std::move(prompt));

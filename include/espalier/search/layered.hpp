@@ -27,8 +27,7 @@ namespace espalier {
 /// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the ContestRule of children
 /// of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their kind.
 /// All nodes of a frontier pass a stage together, and results are entered in node order.
-/// With `speculate` the stages that likely follow begin while values are under way. Their requests are those that the
-/// search makes later, so it is faster where a journal keeps the answers, and pays for the stages that do not follow.
+/// With `speculate` the stages that likely follow begin while values are under way. A journal answers the search later.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
@@ -99,7 +98,7 @@ class Layered {
       if (guesses) guesses->settle(*tree, *frontier);
       co_await draw(env, tree, frontier);
       for (auto& growth : *frontier) growth.apply(*tree, filter_);
-      if (budget->calls_left(Budget::costs(*tree)) == 0) hold_back(*env, *tree, *frontier);
+      if (budget->calls_left(Budget::costs(*tree)) == 0) detail::hold_back(*env, *tree, *frontier);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal, guesses);
         for (auto& growth : *frontier) growth.apply(*tree, decide_);
@@ -111,29 +110,9 @@ class Layered {
   /// Begins the stages that likely follow, `speculate` at each node.
   template <class Env, class Tree>
   void guess(Env* env, const Tree& tree, const std::vector<Growth>& frontier, detail::Guesses& guesses) {
-    for (const Growth& growth : frontier) {
-      std::uint32_t left = options_.speculate;
-      Growth next = growth;
-      ++next.stage;
-      if (next.unfinished() && next.drawn(tree, options_.width) < options_.width && left-- > 0) {
-        Tree copy = tree;
-        for (const auto& [child, seed] : growth.children)
-          if (copy[child].status == Status::open) copy.prune(child, Reason::not_best);
-        const Kind kind = next.kinds[next.stage];
-        guesses.begin(growth.node, kind, go_ahead(env, std::move(copy), std::move(next)));
-      }
-      std::vector<std::pair<NodeId, Seed>> children = growth.children;
-      std::stable_sort(children.begin(), children.end(),
-                       [&](const auto& a, const auto& b) { return tree[a.first].prior > tree[b.first].prior; });
-      for (const auto& [child, seed] : children) {
-        if (left == 0 || tree[child].status != Status::open) continue;
-        Growth later = seedling(*env, tree, child, seed);
-        if (!later.unfinished()) continue;
-        --left;
-        const Kind kind = later.kinds.front();
-        if (!guesses.has(child, kind)) guesses.begin(child, kind, go_ahead(env, tree, std::move(later)));
-      }
-    }
+    for (const Growth& growth : frontier)
+      guesses.begin(*env, tree, growth, options_.speculate, options_.width,
+                    [&](Tree copy, Growth next) { return go_ahead(env, std::move(copy), std::move(next)); });
   }
 
   /// A guess: grows one node in a copy of the tree, as if the values that are under way changed nothing. What fails
@@ -149,38 +128,9 @@ class Layered {
     }
   }
 
-  /// Cuts the children that no budget is left to value. Terminal ones stay, because they cost nothing. A tree without
-  /// any value keeps the likeliest child, so that it ends with an answer.
-  template <class Env, class Tree>
-  static void hold_back(Env& env, Tree& tree, const std::vector<Growth>& frontier) {
-    std::vector<NodeId> waiting;
-    bool valued = false;
-    for (NodeId id = 0; id < tree.size(); ++id) valued |= tree[id].evaluated;
-    for (const Growth& growth : frontier)
-      for (const auto& [id, seed] : growth.children) {
-        if (tree[id].status != Status::open || tree[id].evaluated) continue;
-        if (std::ranges::empty(env.kinds(tree.state(id)))) valued = true;
-        else waiting.push_back(id);
-      }
-    const auto likelier = [&](NodeId a, NodeId b) { return tree[a].prior < tree[b].prior; };
-    const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
-    for (auto id = waiting.begin(); id != waiting.end(); ++id)
-      if (id != kept) tree.prune(*id, Reason::budget);
-    if (!waiting.empty()) tree.ending = SearchFacts::Ending::budget;
-  }
-
-  /// A node before its first stage.
-  template <class Env, class Tree>
-  static Growth seedling(Env& env, const Tree& tree, NodeId node, Seed seed) {
-    Growth growth;
-    growth.node = node;
-    growth.seed = seed;
-    for (const Kind kind : env.kinds(tree.state(node))) growth.kinds.push_back(kind);
-    return growth;
-  }
   template <class Env, class Tree>
   static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
-    Growth growth = seedling(env, tree, node, seed);
+    Growth growth(env, tree, node, seed);
     if (growth.kinds.empty()) tree[node].status = Status::terminal;
     else frontier.push_back(std::move(growth));
   }

@@ -4,6 +4,7 @@
 #include <espalier/search/detail/layered_growth.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,31 @@ class Guesses {
     for (Guess& guess : all_) abandon(std::move(guess.task));
   }
 
-  [[nodiscard]] bool has(NodeId node, Kind kind) const {
-    return std::any_of(all_.begin(), all_.end(), [&](const Guess& g) { return g.node == node && g.kind == kind; });
-  }
-  /// Begins the stage that draws `kind` at a node, after the requests that the search itself makes now.
-  void begin(NodeId node, Kind kind, Task<void> task) {
-    start_later(task);
-    all_.push_back({node, kind, std::move(task)});
+  /// Begins the `count` stages that are likeliest to follow at a growing node: its next one, then the first ones of the
+  /// children with the most samples. grow(copy of the tree, node to grow) is the task. The requests that the search
+  /// makes now go first.
+  template <class Env, class Tree, class Grow>
+  void begin(Env& env, const Tree& tree, const LayeredGrowth& growth, std::uint32_t count, std::uint32_t width,
+             const Grow& grow) {
+    LayeredGrowth next = growth;
+    ++next.stage;
+    if (next.unfinished() && next.drawn(tree, width) < width) {
+      --count;
+      Tree copy = tree;
+      for (const auto& [child, seed] : growth.children)
+        if (copy[child].status == Status::open) copy.prune(child, Reason::not_best);
+      add(next, grow(std::move(copy), next));
+    }
+    std::vector<std::pair<NodeId, Seed>> children = growth.children;
+    std::stable_sort(children.begin(), children.end(),
+                     [&](const auto& a, const auto& b) { return tree[a.first].prior > tree[b.first].prior; });
+    for (const auto& [child, seed] : children) {
+      if (count == 0 || tree[child].status != Status::open) continue;
+      const LayeredGrowth first(env, tree, child, seed);
+      if (!first.unfinished()) continue;
+      --count;
+      if (!has(first)) add(first, grow(tree, first));
+    }
   }
   /// Ends the guesses that turned out wrong: stages of pruned nodes, and stages that were skipped. The frontier is
   /// about to draw.
@@ -48,6 +67,15 @@ class Guesses {
     Task<void> task;
     bool right = false;  ///< the search has come to it
   };
+  [[nodiscard]] bool has(const LayeredGrowth& growth) const {
+    return std::any_of(all_.begin(), all_.end(),
+                       [&](const Guess& guess) { return guess.node == growth.node && growth.draws(guess.kind); });
+  }
+  void add(const LayeredGrowth& growth, Task<void> task) {
+    start_later(task);
+    all_.push_back({growth.node, growth.kinds[growth.stage], std::move(task)});
+  }
+
   std::vector<Guess> all_;
 };
 

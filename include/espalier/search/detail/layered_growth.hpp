@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,8 +16,13 @@ namespace espalier::detail {
 
 /// A node of Layered whose children are being grown.
 struct LayeredGrowth {
-  NodeId node = no_node;
-  Seed seed{};
+  /// Before the first stage.
+  template <class Env, class Tree>
+  LayeredGrowth(Env& env, const Tree& tree, NodeId node, Seed seed) : node(node), seed(seed) {
+    for (const Kind kind : env.kinds(tree.state(node))) kinds.push_back(kind);
+  }
+  NodeId node;
+  Seed seed;
   std::vector<Kind> kinds{};
   std::size_t stage = 0;
   std::vector<std::pair<NodeId, Seed>> children{};
@@ -62,5 +68,25 @@ struct LayeredGrowth {
     kinds.resize(std::min(kinds.size(), stage + 1));
   }
 };
+
+/// Cuts the children that no budget is left to value. Terminal ones stay, because they cost nothing. A tree without any
+/// value keeps the likeliest child, so that it ends with an answer.
+template <class Env, class Tree>
+void hold_back(Env& env, Tree& tree, const std::vector<LayeredGrowth>& frontier) {
+  std::vector<NodeId> waiting;
+  bool valued = false;
+  for (NodeId id = 0; id < tree.size(); ++id) valued |= tree[id].evaluated;
+  for (const LayeredGrowth& growth : frontier)
+    for (const auto& [id, seed] : growth.children) {
+      if (tree[id].status != Status::open || tree[id].evaluated) continue;
+      if (std::ranges::empty(env.kinds(tree.state(id)))) valued = true;
+      else waiting.push_back(id);
+    }
+  const auto likelier = [&](NodeId a, NodeId b) { return tree[a].prior < tree[b].prior; };
+  const auto kept = valued ? waiting.end() : std::max_element(waiting.begin(), waiting.end(), likelier);
+  for (auto id = waiting.begin(); id != waiting.end(); ++id)
+    if (id != kept) tree.prune(*id, Reason::budget);
+  if (!waiting.empty()) tree.ending = SearchFacts::Ending::budget;
+}
 
 }  // namespace espalier::detail
