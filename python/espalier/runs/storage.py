@@ -92,9 +92,7 @@ class Storage:
             self._files.pipe_file(f"{target}.part", json.dumps(made).encode())
             self._files.mv(f"{target}.part", target + (".finished.json" if finished else ".json"))
             older = [found for found in self._names(part) if order_of(found) < order]
-            for found in sorted(
-                older, key=lambda found: found[4] not in WHOLE
-            ):  # first, no older copy is whole any more
+            for found in sorted(older, key=lambda found: found[4] == ""):  # the files that call a copy whole go first
                 with suppress(FileNotFoundError):
                     self._files.rm(found[0], recursive=True)
 
