@@ -141,6 +141,64 @@ def test_shards_become_the_bytes_of_one_run_and_the_progress_is_of_all(
     assert spread(again, out=tmp_path / "out").recognised and not again.actors
 
 
+@pytest.fixture(params=["folder", "memory"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    fsspec = pytest.importorskip("fsspec")
+    yield str(tmp_path / "storage") if request.param == "folder" else f"memory://{tmp_path.name}"
+    fsspec.filesystem("memory").store.clear()
+
+
+def test_shards_in_a_storage_become_the_bytes_of_one_run(
+    spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path, storage: str
+):
+    def meet(actor: int, shard: str) -> None:
+        if shard == "3/4":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spread(FakeRay(meet), out=tmp_path / "out", storage=storage)
+    assert [path.name for path in (tmp_path / "out/shards/shard-1").iterdir()] == ["run.json"]
+    for other in (None, "elsewhere"):
+        with pytest.raises(
+            esp.errors.InputError, match=rf"holds a run whose shards are in .*{tmp_path.name}.*'storage'"
+        ):
+            spread(FakeRay(), out=tmp_path / "out", storage=other)
+    ray = FakeRay()
+    spread(ray, out=tmp_path / "out", storage=storage)
+    assert contents(tmp_path / "out") == whole
+    assert [shard for _, shard in ray.work] == ["1/4", "3/4", "4/4"], "one finished shard accepts the options"
+    again = FakeRay()
+    assert spread(again, out=tmp_path / "out", storage=storage).recognised and not again.actors
+
+    shutil.rmtree(tmp_path / "out")
+    ray = FakeRay()
+    spread(ray, out=tmp_path / "out", storage=storage)
+    assert contents(tmp_path / "out") == whole and [shard for _, shard in ray.work] == ["1/4"]
+    with pytest.raises(esp.errors.Error, match=r"another seed \(1, now 5\)"):
+        spread(FakeRay(), out=tmp_path / "other/out", storage=storage, seed=5)
+
+
+def test_a_storage_that_nothing_reads_is_said_before_anything_begins(spread: Callable[..., Any], tmp_path: Path):
+    pytest.importorskip("fsspec")
+    ray = FakeRay()
+    with pytest.raises(ValueError, match="option 'storage': nothing://a: Protocol not known: nothing"):
+        spread(ray, out=tmp_path / "out", storage="nothing://a")
+    assert not ray.actors and list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_node_without_a_package_for_the_storage_is_said(
+    spread: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("fsspec")
+
+    def begin(self: Any, *arguments: Any) -> Place:
+        raise esp.errors.MissingPart("option 'storage': s3://a needs a package that is missing: Install s3fs")
+
+    monkeypatch.setattr(ray_driver.Worker, "begin", begin)
+    with pytest.raises(esp.errors.Error, match=r"4 of 4 shards are not finished.*Install s3fs"):
+        spread(FakeRay(), out=tmp_path / "out", storage=tmp_path / "storage")
+
+
 def test_lost_workers_are_replaced(
     spread: Callable[..., Any], whole: dict[str, bytes], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
@@ -344,6 +402,22 @@ def recorded_settings(run: Path) -> dict[str, Any]:
     noted = json.loads((run / "run.json").read_text())["noted"]
     data = {name: noted[name] for name in ("questions", "corpus")}
     return {**data, "method": "prorag", "limit": 6, "set": {"simulations": 8, "annotate": "none"}}
+
+
+@needs_http
+@needs_journal
+def test_an_annotation_in_a_storage_pays_each_answer_once(ray: FakeRay, searched: Path, tmp_path: Path, storage: str):
+    one, many = (Path(shutil.copytree(searched, tmp_path / name)) for name in ("one", "many"))
+    asked: list[str] = []
+    with ModelServer(judging(asked)) as server:
+        with_ = {"prm": (server.url, "strict")}
+        esp.annotate(one, with_)
+        alone = len(asked)
+        for _ in range(2):
+            esp.ray_run("annotate", run=many, with_=with_, workers=2, shards=3, storage=storage)
+            assert annotated(many) == annotated(one) and known(many) == known(one)
+            paid, asked[alone:] = len(asked) - alone, []
+            assert (alone <= paid <= 3 * alone) if len(ray.work) == 3 else paid == 0
 
 
 def test_an_annotation_by_workers_may_go_elsewhere(ray: FakeRay, searched: Path, tmp_path: Path):

@@ -50,7 +50,7 @@ def test_ray_that_is_not_there_is_named(
 
 def test_options_of_ray_need_ray_and_a_dry_run_does_not(files: Path, tmp_path: Path):
     line = ["expand", *inputs(files), "--out", tmp_path / "out"]
-    for option in ("--workers", "--shards", "--gpus"):
+    for option in ("--workers", "--shards", "--gpus", "--storage"):
         done = espalier(*line, option, 2)
         assert done.returncode == 2 and done.stderr == f"espalier: option '{option}' needs --ray\n"
     done = espalier(*line, "--ray", "nowhere:1", "--dry-run")

@@ -32,10 +32,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    running = made(tmp_path_factory.mktemp("ray"), NODES + 1)
-    yield running
-    running.shutdown()
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That of the nodes."""
+    folder = tmp_path_factory.mktemp("disk")
+    (folder / "ray").mkdir()  # Ray does not make it
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cluster(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(disk))
+        running = made(tmp_path_factory.mktemp("ray"), NODES + 1)
+        yield running
+        running.shutdown()
 
 
 @pytest.fixture
@@ -110,6 +120,36 @@ def test_kills_at_random_moments_change_nothing(
     assert counted.again <= struck.lost(NODES, IN_FLIGHT)
     asked = sum(counted.asked.values())
     assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+
+
+def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
+    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    out, storage = tmp_path / "out", tmp_path / "storage"
+    line = [*command(files, counted.server), *spread(cluster, out, "--storage", storage.as_uri())]
+    kills = {"worker": 2, "driver": 1}
+    struck = strike(cluster, line, out / "shards", counted, kills, every=whole[1] // 5, seed=5)
+    assert struck.returncode == 0, struck.err
+    assert struck.kills == kills and same(out) == whole[0]
+    assert counted.again <= struck.lost(NODES, IN_FLIGHT)
+    assert not list((out / "shards").glob("*/*.sqlite"))
+    assert len(list(storage.glob("out/shards/*/*.finished.json"))) == 4 * NODES
+    asked = sum(counted.asked.values())
+    shutil.rmtree(out)
+    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    assert same(out) == whole[0]
+
+
+def test_a_worker_that_is_terminated_copies_what_it_has_paid_for(
+    cluster: Cluster, disk: Path, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    before = set(disk.glob("espalier-*"))
+    counted.at(whole[1] // 3, lambda: os.kill(owners(tmp_path / "out/shards")[-1], signal.SIGTERM))
+    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out", "--storage", tmp_path / "storage")]
+    done = espalier(*line)
+    assert done.returncode == 0 and done.stderr.count("lost its worker") == 1, done.stderr
+    assert same(tmp_path / "out") == whole[0] and counted.again <= IN_FLIGHT
+    assert set(disk.glob("espalier-*")) == before, "its folder is gone: the copy was gone on with"
 
 
 def judge(request: dict[str, Any]) -> tuple[int, bytes]:

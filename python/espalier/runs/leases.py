@@ -58,6 +58,8 @@ class HeldLease:
     def __init__(self, file: Path, attempt: int) -> None:
         self._file = file
         self._lease = Lease(f"process {os.getpid()} on {socket.gethostname()}", attempt)
+        self.trouble = ""
+        """Told where the run itself has none."""
         self._ended = Event()
         self._thread = Thread(target=self._beat, daemon=True)
 
@@ -70,7 +72,7 @@ class HeldLease:
         figures = {name: getattr(at, name) for name in ("questions", "questions_done", "calls", "tokens")}
         if at.probes is not None:
             figures["questions"] = 0
-        self._lease = replace(self._lease, **figures, best_reward=at.best_reward, trouble=at.trouble)
+        self._lease = replace(self._lease, **figures, best_reward=at.best_reward, trouble=at.trouble or self.trouble)
 
     def __exit__(self, *error: object) -> None:
         self._ended.set()

@@ -15,7 +15,7 @@ from .._core import Progress
 from .leases import TERM, Lease, read_lease
 from .progress import log
 from .ray_units import Queue, Unit, has_decided
-from .ray_worker import CARRIED, Outcome, Place, Worker
+from .ray_worker import CARRIED, STORAGES, Outcome, Place, Worker
 
 POLL = 1.0
 """Seconds between two looks at the leases, at least."""
@@ -65,9 +65,10 @@ class Driver:
         units: Sequence[Unit],
         questions: int,
         progress: Callable[[Progress], None],
+        storage: tuple[str, str] | None = None,
     ) -> None:
         self._ray, self._task, self._settings, self._units = ray, task, dict(settings), units
-        self._questions, self._progress = questions, progress
+        self._questions, self._progress, self._storage = questions, progress, storage
         self._probes = task != "annotate" and settings.get("constrain") in (None, "auto")
         """Whether a run decides by probes how replies are constrained."""
         self._decided = self._first_decided()
@@ -111,8 +112,8 @@ class Driver:
 
     def _begin(self) -> None:
         hand = Hand(self._actor.remote())
-        environment = {name: os.environ[name] for name in CARRIED if name in os.environ}
-        self._pending[hand.actor.begin.remote(str(Path.cwd()), environment, self._settings)] = hand
+        environment = {name: os.environ[name] for name in os.environ if name in CARRIED or name.startswith(STORAGES)}
+        self._pending[hand.actor.begin.remote(str(Path.cwd()), environment, self._settings, self._storage)] = hand
 
     def _hear(self, ref: Any, hand: Hand) -> None:
         """A worker has begun, has ended a shard, or is lost."""

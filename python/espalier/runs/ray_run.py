@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from .progress import ProgressView, warning
 from .ray_driver import Driver
 from .ray_units import Unit, read_units, settled
 from .shards import read_shards
+from .storage import Storage
 
 TASKS = ("expand", "answer", "annotate", "eval")
 OWN = {
@@ -33,6 +35,8 @@ OWN = {
 """Settings of a run that cannot be spread, with the reason."""
 EACH = 4
 """Shards for each worker, where nothing is said."""
+FETCHES = 8
+"""Shards that are fetched from the storage at once."""
 
 
 class Crew(NamedTuple):
@@ -45,6 +49,8 @@ class Crew(NamedTuple):
     """None = EACH for each worker, or those that the folder has."""
     gpus: float = 0
     """Of each worker."""
+    storage: str | os.PathLike[str] | None = None
+    """A folder or an address of fsspec. None = the shards are in the folder of the run."""
 
     def check(self) -> None:
         """Raises ValueError."""
@@ -66,6 +72,7 @@ def ray_run(
     workers: int | None = None,
     shards: int | None = None,
     gpus: float = 0,
+    storage: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **settings: Any,
 ) -> RunResult | dict[str, Any]:
@@ -75,8 +82,10 @@ def ray_run(
     `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine),
     "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one
     for each processor of the cluster. `shards` = None: four for each worker, or those that the folder has. `gpus`: how
-    many a worker gets, for a model that runs in its process. `settings` are those of the task, for each worker, such as
-    `run` and `with_` of `annotate`, or `methods` of `eval`, which returns what `evaluate` does.
+    many a worker gets, for a model that runs in its process. `storage` is a folder, or an address of fsspec such as
+    "s3://bucket/runs": workers do shards on their nodes' own disks then, and copy them there. `settings` are those of
+    the task, for each worker, such as `run` and `with_` of `annotate`, or `methods` of `eval`, which returns what
+    `evaluate` does.
 
     `out` must be the same folder on all nodes. Call it again with the same settings to continue a run that was stopped.
     Raises Error if shards are not finished, which says why the first is not; MissingPart without Ray.
@@ -84,7 +93,7 @@ def ray_run(
     if task not in TASKS:
         raise ValueError(f"'{task}' cannot be spread by Ray, allowed: {', '.join(TASKS)}")
     refuse(settings)
-    crew = Crew(address, workers, shards, gpus)
+    crew = Crew(address, workers, shards, gpus, storage)
     if task == "eval":
         from ..eval.evaluation import write_evaluation
         from ..eval.plan import make_plan  # numpy is not for every run
@@ -122,11 +131,11 @@ def spread(
     held = _core.WorkFolder(out, f"espalier {task} --ray")
     try:
         if not (out / "run.json").exists():
-            units = do_shards(task, own, out / "shards", progress, crew)
+            folders = do_shards(task, own, out / "shards", progress, crew)
     finally:
         held.release()
     if not (out / "run.json").exists():
-        return merge([unit.folder for unit in units], out=out)
+        return merge(folders, out=out)
     if "outputs" not in record_of(out):
         raise InputError(f"{out}: holds a run that was begun without Ray: go on without it, or name another folder")
     return run_job(task, own, progress)  # merged before: it is recognised, or refused by name
@@ -141,12 +150,11 @@ def spread_annotation(
     if settings["shard"]:
         raise InputError(f"{run}: is a shard: annotate it without Ray, or the merged run")
     within = out.exists() and out.samefile(run)
-    if not within and (out / "run.json").exists() and settled(out / "annotation", None) is None:
+    if not within and (out / "run.json").exists() and not (out / "annotation/shards.json").exists():
         raise InputError(f"{out}: holds a run that no workers of Ray annotated: name another folder")
     each = without_journal(settings) | {"overwrite": within}
     with working(out, "espalier annotate --ray") as new:
-        units = do_shards("annotate", each, out / "annotation", progress, crew)
-        shards = read_shards([unit.folder for unit in units])
+        shards = read_shards(do_shards("annotate", each, out / "annotation", progress, crew))
         write_merged(shards, new, settings["journal_file"])
         if journaled(shards):
             copy_journals(shards, Path(settings["journal_file"]), new)
@@ -170,18 +178,24 @@ def keep_record(run: Path, new: Path) -> None:
 
 def do_shards(
     task: str, settings: Mapping[str, Any], folder: Path, progress: Callable[[Progress], None] | None, crew: Crew
-) -> list[Unit]:
-    """Has all shards done, each in a folder within `folder`. Raises Error if some are not finished."""
-    parts = settled(folder, crew.shards)
+) -> list[Path]:
+    """Has all shards done, each in a folder within `folder` or in the storage, and returns their folders. Raises Error
+    if some are not finished."""
+    place = (os.fspath(crew.storage), "/".join(folder.resolve().parts[-2:])) if crew.storage else None
+    storage = Storage(*place) if place else None
+    parts = settled(folder, crew.shards, storage)
     file, limit = os.fspath(settings["questions"]), settings.get("limit") or 0
     questions = len(_core.read_questions(file, limit, task == "expand"))
     with connected(crew.address) as ray:
         workers = crew.workers or capacity(ray, crew.gpus)
-        units = read_units(folder, parts or crew.shards or EACH * workers, anew=task == "annotate")
-        driver = Driver(ray, task, settings, units, questions, progress or ProgressView())
+        units = read_units(folder, parts or crew.shards or EACH * workers, task == "annotate", storage)
+        driver = Driver(ray, task, settings, units, questions, progress or ProgressView(), place)
         driver.drive(workers, crew.gpus)
     complain(units, driver.why)
-    return units
+    if storage is None:
+        return [unit.folder for unit in units]
+    with ThreadPoolExecutor(FETCHES) as threads:
+        return list(threads.map(storage.bring, (unit.part for unit in units), (unit.folder for unit in units)))
 
 
 def complain(units: Sequence[Unit], why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from ..io.files import read_object, write_text
 from .leases import Lease, read_lease
 from .ray_worker import Outcome
 from .shards import read_shard
+from .storage import Storage
 
 ERRORS = 2
 """A shard is given up after so many attempts that ended in an error."""
@@ -53,30 +55,40 @@ class Unit:
         return len(self.failed_on) >= ERRORS or self.lost >= LOST
 
 
-def settled(folder: Path, wanted: int | None) -> int | None:
-    """The number of shards in a folder, None = it has none yet. Raises InputError if another number is wanted."""
+def settled(folder: Path, wanted: int | None, storage: Storage | None = None) -> int | None:
+    """The number of shards in a folder, None = it has none yet. Raises InputError if another number is wanted, or
+    another storage."""
     file = folder / "shards.json"
     try:
-        parts = Fields(str(file), read_object(file)).whole("shards")
+        record = read_object(file)
     except FileNotFoundError:
         return None
+    parts = Fields(str(file), record).whole("shards")
     if wanted not in (None, parts):
         raise InputError(
             f"{folder}: holds a run in {parts} shards, not {wanted} (option 'shards'): leave the option out, or name "
             "another folder"
         )
+    if (chosen := record.get("storage", "")) != (storage.url if storage else ""):
+        raise InputError(
+            f"{folder}: holds a run whose shards are in {chosen or 'this folder'} (option 'storage'): choose "
+            "the same, or name another folder"
+        )
     return parts
 
 
-def read_units(folder: Path, parts: int, anew: bool = False) -> list[Unit]:
-    """The shards in a folder, which from now on has this number of them. `anew`: what is finished is done again."""
+def read_units(folder: Path, parts: int, anew: bool = False, storage: Storage | None = None) -> list[Unit]:
+    """The shards in a folder, which from now on has this number of them. `anew`: what is finished is done again.
+    `storage`: where they are, None = in the folder."""
     folder.mkdir(exist_ok=True)
-    write_text(folder / "shards.json", f'{{"shards": {parts}}}\n')
+    record = {"shards": parts} | ({"storage": storage.url} if storage else {})
+    write_text(folder / "shards.json", json.dumps(record) + "\n")
+    finished = storage.finished() if storage and not anew else set()
     units = []
     for part in range(1, parts + 1):
-        unit = Unit(part, folder / f"shard-{part}", False, False, Lease())
-        unit.at, unit.begun = read_lease(unit.lease), (unit.folder / "run.json").exists()
-        if unit.begun and not anew:
+        unit = Unit(part, folder / f"shard-{part}", False, part in finished, Lease())
+        unit.at, unit.begun = read_lease(unit.lease), unit.finished or (unit.folder / "run.json").exists()
+        if unit.begun and not anew and not storage:
             with suppress(InputError):
                 read_shard(unit.folder)
                 questions = read_object(unit.folder / "summary.json")["questions"]

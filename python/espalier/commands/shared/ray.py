@@ -15,7 +15,7 @@ from ...runs.ray_run import Crew, refuse, spread
 from .config import Recorded
 from .track import tracked
 
-RAY_OPTIONS = ("ray", "workers", "shards", "gpus")
+RAY_OPTIONS = ("ray", "workers", "shards", "gpus", "storage")
 
 
 def add_ray_options(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,11 @@ def add_ray_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="W", help="with --ray: how many (one for each processor)")
     parser.add_argument("--shards", type=int, metavar="N", help="with --ray: in how many shards (4 for each worker)")
     parser.add_argument("--gpus", type=float, metavar="G", help="with --ray: GPUs of each worker (0)")
+    parser.add_argument(
+        "--storage",
+        metavar="ADDRESS",
+        help="with --ray: do shards on the nodes' own disks, and copy them to this folder or address of fsspec",
+    )
 
 
 def job_of(arguments: argparse.Namespace, scores: Callable[[RunResult], Mapping[str, float]] | None = None) -> Job:
@@ -37,7 +42,7 @@ def job_of(arguments: argparse.Namespace, scores: Callable[[RunResult], Mapping[
                 raise ValueError(f"option '--{name}' needs --ray")
         return tracked(arguments.track, scores)
     refuse(vars(arguments))
-    crew = Crew(arguments.ray, arguments.workers, arguments.shards, arguments.gpus or 0)
+    crew = Crew(arguments.ray, arguments.workers, arguments.shards, arguments.gpus or 0, arguments.storage)
     job = tracked(arguments.track, scores, partial(spread, crew=crew))
 
     def by_workers(task: str, settings: Mapping[str, Any], view: Callable[[Progress], None] | None = None) -> RunResult:
