@@ -15,10 +15,10 @@ namespace espalier::detail {
 /// behind them, or six letters. So a unit costs a model about a token, in plain words and in odd ones. Instead of that
 /// character, beginnings of marks may stand, together with the character that shows that they are none.
 ///
-/// A long beginning is as good as a mark to a small model, which then writes it again and again. So no beginning in an
-/// angle bracket has more than three characters: after `<ans` only the rest of `<answer>` can follow. A unit with
-/// another beginning of four characters or more, or with several beginnings in a row, as in `<<b`, counts as an eighth
-/// of the whole text. There are at most two beginnings in a row.
+/// A beginning is as good as a mark to a small model, which then writes it again and again. So no beginning in an angle
+/// bracket has more than three characters: after `<ans` only the rest of `<answer>` can follow. A unit with a beginning
+/// in an angle bracket, as in `<b`, with another one of four characters or more, or with several in a row counts as an
+/// eighth of the whole text. There are at most two beginnings in a row.
 class MarkFree {
  public:
   explicit MarkFree(std::vector<std::string> marks) : marks_(std::move(marks)) {
@@ -33,14 +33,14 @@ class MarkFree {
   /// a mark of one character.
   [[nodiscard]] FormPtr row(std::uint32_t most, const FormPtr& group = nullptr) const {
     const FormPtr letter = one_of(plain_letters()), begun = repeat(letter, 0, word - 1);
-    const FormPtr other = either({none_of(joined(starts_, letters)), way_out("", "", plain)});
+    const FormPtr other = either({none_of(joined(starts_, letters)), way_out("", "<", plain)});
     const FormPtr unit = either({sequence({begun, other}), repeat(letter, word, word)});
     const FormPtr rare = either({rare_unit(""), around(group)});
     if (!rare && most <= few) return sequence({repeat(unit, 0, most), begun});
-    const std::uint32_t eighth = std::min(few, (most + 7) / 8);
+    const std::uint32_t eighth = std::min(few, std::max(1U, (most + 7) / 8)), before = (most + 1) / eighth - 1;
     const FormPtr part = sequence({repeat(unit, 0, eighth - 1), begun});
     return sequence(
-        {repeat(either({repeat(unit, eighth, eighth), rare ? sequence({part, rare}) : nullptr}), 0, 7), part});
+        {repeat(either({repeat(unit, eighth, eighth), rare ? sequence({part, rare}) : nullptr}), 0, before), part});
   }
   /// One to `most` units, the first of which does not begin with a character of `without`.
   [[nodiscard]] FormPtr row(std::string_view without, std::uint32_t most, const FormPtr& group = nullptr) const {
