@@ -4,7 +4,8 @@
         [--task answer|expand] [--limit 20] [--methods decex ...] [--ways auto off shots repair both]
         [--set OPTION=VALUE ...]
 
-One run folder per method and way stands in DIR, so that a second start goes on where the first ended. The ways:
+One run folder per method and way stands in DIR, so that a second start goes on where the first ended. All share one
+journal: free first replies are asked once for off and repair. The ways:
 auto (a grammar where probes ask for it), off (free replies), shots (two examples in each prompt), repair (one repair
 of a reply that cannot be read), both (shots and repair). `max_calls` gives all the same ceiling of calls.
 """
@@ -31,10 +32,12 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def scores(folder: Path, questions: str) -> str:
-    """Means of exact match and F1. A question without an answer is worth 0."""
+    """Questions without an answer, and the means of exact match and F1, in which they are worth 0."""
     golds = {row["id"]: row["golden_answers"] for row in lines(Path(questions))}
-    found = [score("common", row["answer"] or "", golds[row["id"]]) for row in lines(folder / "answers.jsonl")]
-    return ", ".join(f"{name.upper()} {sum(one[name] for one in found) / len(found):.3f}" for name in ("em", "f1"))
+    answers = {row["id"]: row["answer"] for row in lines(folder / "answers.jsonl")}
+    found = [score("common", answer or "", golds[name]) for name, answer in answers.items()]
+    means = (f"{name.upper()} {sum(one[name] for one in found) / len(found):.3f}" for name in ("em", "f1"))
+    return ", ".join((f"unanswered {sum(answer is None for answer in answers.values())}", *means))
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
@@ -76,6 +79,7 @@ def main() -> None:
                 model=given.model,
                 limit=given.limit,
                 out=folder,
+                journal_file=Path(given.out) / "journal.sqlite",
                 **WAYS[way] | {"set": chosen | WAYS[way].get("set", {})},
             )
             show(method, way, lines(folder / "summary.json")[0], scores(folder, given.questions))
