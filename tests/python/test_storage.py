@@ -407,6 +407,29 @@ def test_a_finished_shard_that_cannot_be_copied_says_where_it_is(
 
 @needs_http
 @needs_journal
+def test_a_worker_that_is_terminated_at_its_last_copy_ends_after_it(
+    storage: Storage, shard: Shard, whole: tuple[dict[str, bytes], int], disk: Path, monkeypatch: pytest.MonkeyPatch
+):
+    files = type(storage._files)
+    true = files.put_file
+
+    def put_file(self: Any, source: str, *arguments: Any, **options: Any) -> None:
+        if source.endswith("trees.jsonl"):
+            signal.raise_signal(signal.SIGTERM)
+        true(self, source, *arguments, **options)
+
+    monkeypatch.setattr(files, "put_file", put_file)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with pytest.raises(SystemExit):
+            shard.do(storage)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert storage.finished() == {1} and brought(storage, shard.out) == whole[0] and list(disk.iterdir()) == []
+
+
+@needs_http
+@needs_journal
 def test_a_storage_that_cannot_be_fetched_from_costs_nothing(
     storage: Storage, shard: Shard, disk: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -16,6 +16,7 @@ import pytest
 from cluster import IN_FLIGHT, Counted, command, made, owners
 from conftest import completion, contents, espalier, expanded, inputs, start
 from espalier.runs import ray_driver
+from espalier.runs.leases import read_lease
 from ray.cluster_utils import Cluster
 from striking import strike
 
@@ -144,8 +145,15 @@ def test_a_worker_that_is_terminated_copies_what_it_has_paid_for(
     cluster: Cluster, disk: Path, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
 ):
     before = set(disk.glob("espalier-*"))
-    counted.at(whole[1] // 3, lambda: os.kill(owners(tmp_path / "out/shards")[-1], signal.SIGTERM))
-    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out", "--storage", tmp_path / "storage")]
+    storage = tmp_path / "storage"
+
+    def terminate() -> None:
+        leases = (tmp_path / "out/shards").glob("*.lease")
+        at_work = [lease for lease in leases if not list(storage.glob(f"out/shards/{lease.stem}/*.finished.json"))]
+        os.kill(int(read_lease(at_work[0]).owner.split()[1]), signal.SIGTERM)
+
+    counted.at(whole[1] // 3, terminate)
+    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out", "--storage", storage)]
     done = espalier(*line)
     assert done.returncode == 0 and done.stderr.count("lost its worker") == 1, done.stderr
     assert same(tmp_path / "out") == whole[0] and counted.again <= IN_FLIGHT

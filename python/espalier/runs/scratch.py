@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Event, Lock, Thread
@@ -46,6 +48,19 @@ def copy_of(journal: Path, folder: Path) -> Path:
     return copy
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Puts a SIGTERM off until the end of the block. For the main thread, in which Ray calls its workers."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
 class Scratch:
     """The folder of a shard, from the newest copy in the storage to the next ones: every minute, and at the end.
 
@@ -75,7 +90,7 @@ class Scratch:
             if not self._take(newest):
                 try:
                     self._storage.fetch(newest, self.folder)
-                except Error:
+                except BaseException:
                     shutil.rmtree(self.folder)
                     raise
                 self._copied = self._state(), newest.finished
@@ -96,15 +111,16 @@ class Scratch:
         return True
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        try:
-            self.copy(whole=True)
-        except (Error, OSError) as failed:
-            if error is None:
-                raise Error(f"{failed}; it stays in {self.folder} on {socket.gethostname()}") from failed
-        else:
-            shutil.rmtree(self.folder)
+        with undisturbed():
+            self._ended.set()
+            self._thread.join()
+            try:
+                self.copy(whole=True)
+            except (Error, OSError) as failed:
+                if error is None:
+                    raise Error(f"{failed}; it stays in {self.folder} on {socket.gethostname()}") from failed
+            else:
+                shutil.rmtree(self.folder)
 
     def copy(self, whole: bool = False) -> None:
         """Gives the storage a copy of what the run needs to go on, or of the `whole` folder. Does nothing where the
