@@ -50,7 +50,7 @@ class VirtualServer final : public Service<Prompt, Completion> {
     start();
     return replies;
   }
-  /// Takes a request back that has no slot yet.
+  /// Drops a request that still waits for a slot.
   void cancel(Ticket ticket) override {
     std::erase_if(waiting_, [ticket](const Item& item) { return item.ticket == ticket; });
   }

@@ -29,6 +29,8 @@ class Bench {
   Bench(std::uint32_t passages, std::uint32_t questions)
       : world_({.passages = passages, .questions = questions}), model_(world_.examples()), index_(corpus(world_)) {}
   [[nodiscard]] const std::vector<rag::Example>& examples() const { return world_.examples(); }
+  [[nodiscard]] const sim::Model& model() const { return model_; }
+  [[nodiscard]] const backend::Bm25& index() const { return index_; }
 
   struct Result {
     std::vector<rag::Tree> trees;

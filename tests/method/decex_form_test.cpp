@@ -20,7 +20,6 @@ namespace {
 
 constexpr auto policy = Options::Form::policy;
 
-bool shows(const Prompt& prompt, std::string_view text) { return prompt.text().find(text) != std::string::npos; }
 bool begins(const Prompt& prompt) { return shows(prompt, "(nothing yet)"); }
 
 /// A trained policy: it knows its own prompts and no other. At the beginning it searches for "bad", for "good" and

@@ -12,29 +12,6 @@ using namespace espalier::detail;
 using namespace espalier::testing;
 using Options = method::DecExRagOptions;
 
-namespace {
-
-bool shows(const Prompt& prompt, std::string_view text) { return prompt.text().find(text) != std::string::npos; }
-
-/// Knows nothing by heart: own answers are wrong; a search for "good" leads to Paris, any other to Rome.
-Scripted searcher() {
-  Scripted model;
-  model.on("sub_question", [](const Prompt& p) {
-    return p.sample() == 1 ? "t <question>Which city?</question>" : "t <question>Which capital?</question>";
-  });
-  model.on("own_answer",
-           [](const Prompt& p) { return p.sample() % (1U << 20) == 2 ? "no tag at all" : "t <answer>Lyon</answer>"; });
-  model.on("sub_query", [](const Prompt& p) { return p.sample() == 0 ? "bad" : "good"; });
-  model.on("termination", "<reasoning>r</reasoning> <answer>Paris</answer>");
-  model.on("forced_answer", "<answer>Paris</answer>");
-  model.on("rollout", [](const Prompt& p) {
-    return shows(p, "About good") ? "<think>h</think> <answer>Paris</answer>" : "<answer>Rome</answer>";
-  });
-  return model;
-}
-
-}  // namespace
-
 TEST_CASE("the pruned search takes the text's path: own knowledge fails, the best query wins, the vote ends it") {
   // Layer 1: samples 0 and 2 agree on one sub-question, sample 1 differs; all rollouts from both end in Rome (0), so
   // the one with two samples goes on. Own answers: two agree on Lyon, the third cannot be read, also after two more

@@ -34,11 +34,31 @@ class Scripted {
   std::map<std::string, Rule> rules_;
 };
 
-/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over a scripted model and a corpus of one hostile
-/// document.
-inline rag::Tree grow_decex(const method::DecExRagOptions& options, Scripted model, double temperature = 1) {
+inline bool shows(const Prompt& prompt, std::string_view text) { return prompt.text().find(text) != std::string::npos; }
+
+/// Knows nothing by heart: own answers are wrong; a search for "good" leads to Paris, any other to Rome.
+inline Scripted searcher() {
+  Scripted model;
+  model.on("sub_question", [](const Prompt& p) {
+    return p.sample() == 1 ? "t <question>Which city?</question>" : "t <question>Which capital?</question>";
+  });
+  model.on("own_answer",
+           [](const Prompt& p) { return p.sample() % (1U << 20) == 2 ? "no tag at all" : "t <answer>Lyon</answer>"; });
+  model.on("sub_query", [](const Prompt& p) { return p.sample() == 0 ? "bad" : "good"; });
+  model.on("termination", "<reasoning>r</reasoning> <answer>Paris</answer>");
+  model.on("forced_answer", "<answer>Paris</answer>");
+  model.on("rollout", [](const Prompt& p) {
+    return shows(p, "About good") ? "<think>h</think> <answer>Paris</answer>" : "<answer>Rome</answer>";
+  });
+  return model;
+}
+
+/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over the model that make_model(scheduler) adds, and a
+/// corpus of one hostile document.
+template <class MakeModel>
+rag::Tree grow_decex_over(const method::DecExRagOptions& options, const MakeModel& make_model, double temperature = 1) {
   Scheduler scheduler;
-  const ModelPort models = scheduler.model(std::move(model), Scheduler::unlimited);
+  const ModelPort models = make_model(scheduler);
   const RetrieverPort documents = scheduler.retriever([](std::span<const Query> queries) {
     std::vector<Passages> answers;
     for (const Query& query : queries)
@@ -52,6 +72,11 @@ inline rag::Tree grow_decex(const method::DecExRagOptions& options, Scripted mod
   example.question = {"q1", "Capital of France?"};
   example.gold = {"Paris"};
   return scheduler.run(search(rag::State(example), 7));
+}
+/// The same over a scripted model.
+inline rag::Tree grow_decex(const method::DecExRagOptions& options, const Scripted& model, double temperature = 1) {
+  return grow_decex_over(
+      options, [&](Scheduler& scheduler) { return scheduler.model(model, Scheduler::unlimited); }, temperature);
 }
 
 /// The tree as text: one line a node, "id<parent kind text reward status/reason".

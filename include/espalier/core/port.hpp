@@ -42,21 +42,28 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   ~Waiter() {
-    if (ticket_ && !answer_) port_->abandon(*ticket_, this);
+    if (!coroutine_) return;
+    if (!answer_) port_->abandon(*ticket_, this);
+    else if (agenda) agenda->forget(coroutine_);
   }
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) {
-    coroutine_ = coroutine;
     ticket_ = port_->submit(std::move(request_), this);
+    coroutine_ = coroutine;
   }
-  Out await_resume() { return std::move(*answer_).value(); }
+  /// The answer, null before it has come or if it is an error.
+  [[nodiscard]] const Out* got() const { return answer_ && answer_->ok() ? &answer_->value() : nullptr; }
+  Out await_resume() {
+    coroutine_ = nullptr;
+    return std::move(*answer_).value();
+  }
 
  private:
   friend class PortState<In, Out>;
   std::shared_ptr<PortState<In, Out>> port_;
   In request_;
-  std::coroutine_handle<> coroutine_{};
-  Waiter* next_ = nullptr;  ///< the next waiter for the same request
+  std::coroutine_handle<> coroutine_{};  ///< while it waits, or is about to run
+  Waiter* next_ = nullptr;               ///< the next waiter for the same request
   std::optional<Ticket> ticket_{};
   std::optional<Outcome<Out>> answer_{};
 };

@@ -188,14 +188,11 @@ class Scheduler {
 
   void drain() {
     const Running running(agenda_);
-    std::vector<std::coroutine_handle<>> round;
     while (!agenda_.ready.empty()) {
-      round.clear();
-      round.swap(agenda_.ready);
-      for (auto handle : round) detail::run_from(handle);
-      if (!agenda_.ready.empty()) continue;
-      agenda_.abandoned.clear();
-      agenda_.ready.swap(agenda_.waiting);
+      agenda_.round.clear();
+      agenda_.round.swap(agenda_.ready);
+      for (const auto& handle : agenda_.round) detail::run_from(handle);  // a coroutine may take out later ones
+      if (agenda_.ready.empty()) agenda_.ready.swap(agenda_.waiting);
     }
   }
 

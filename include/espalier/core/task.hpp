@@ -2,6 +2,7 @@
 
 #include <espalier/core/detail/frame.hpp>
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -131,11 +132,14 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// What a scheduler does: it runs coroutines. When none can run, it destroys abandoned tasks and lets the waiting ones
+/// The coroutines that a scheduler runs: those of this round, those of the next, and those that wait until no other can
 /// run.
 struct Agenda {
-  std::vector<std::coroutine_handle<>> ready{}, waiting{};
-  std::vector<Task<void>> abandoned{};
+  std::vector<std::coroutine_handle<>> round{}, ready{}, waiting{};
+  /// Takes out a coroutine that is about to be destroyed.
+  void forget(std::coroutine_handle<> gone) {
+    for (auto* list : {&round, &ready, &waiting}) std::replace(list->begin(), list->end(), gone, {});
+  }
 };
 /// That of the scheduler which steps now, else null.
 inline thread_local Agenda* agenda = nullptr;
@@ -145,6 +149,12 @@ template <class T>
 class GatherAwaiter {
  public:
   explicit GatherAwaiter(std::vector<Task<T>>& tasks) : tasks_(&tasks) {}
+  GatherAwaiter(const GatherAwaiter&) = delete;
+  GatherAwaiter& operator=(const GatherAwaiter&) = delete;
+  ~GatherAwaiter() {
+    if (join_.left > 0 && agenda)
+      for (auto& task : *tasks_) agenda->forget(task.handle());
+  }
   bool await_ready() const noexcept { return tasks_->empty(); }
   void await_suspend(std::coroutine_handle<> parent) {
     join_.left = tasks_->size();
@@ -198,11 +208,9 @@ void start(const Task<T>& task) {
 
 /// The same as start(), but all that can run goes first.
 inline void start_later(const Task<void>& task) { agenda->waiting.push_back(task.handle()); }
-/// Ends a task that nobody waits for any more. Its coroutines may be about to run, so the scheduler destroys it later.
+/// Destroys a started task that nobody waits for any more.
 inline void abandon(Task<void> task) {
-  if (!agenda || task.done()) return;
-  std::erase(agenda->waiting, std::coroutine_handle<>(task.handle()));
-  agenda->abandoned.push_back(std::move(task));
+  if (agenda) agenda->forget(task.handle());
 }
 
 /// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.

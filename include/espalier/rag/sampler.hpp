@@ -123,9 +123,9 @@ class Sampler {
   static Task<Completion> noted(ModelPort model, Prompt prompt, std::shared_ptr<espalier::detail::GuessBook> guesses,
                                 bool guess) {
     const Hash key = prompt.key();
-    if (!guess) guesses->want(key);
-    Completion completion = co_await model(std::move(prompt));
-    if (guess && !completion.cached) guesses->guess(key);
+    auto waiter = model(std::move(prompt));
+    const espalier::detail::GuessNote note(*guesses, key, guess, waiter);
+    Completion completion = co_await waiter;
     co_return completion;
   }
   /// Leaves out the last of these samples if the budget cannot pay for them after the draw's own costs.

@@ -70,7 +70,7 @@ class Layered {
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      co_await stages(env, &tree, &frontier, &options_.budget, began, &guesses);
+      co_await stages(env, &tree, &frontier, &options_.budget, began, options_.speculate > 0 ? &guesses : nullptr);
       if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
@@ -82,12 +82,13 @@ class Layered {
       frontier = std::move(next);
     }
     detail::finish(tree);
+    guesses.end();
     if (const auto book = std::exchange(tree.ledger.guesses, nullptr))
       tree.ledger.execution.discarded = book->discarded();
     co_return tree;
   }
 
-  /// Grows all kinds of the frontier's nodes, unless the budget runs out first. A guess has no guesses of its own.
+  /// Grows all kinds of the frontier's nodes, unless the budget runs out first. `guesses`: null = it makes none.
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, const Budget* budget, double began,
                     detail::Guesses* guesses) {
@@ -201,8 +202,7 @@ class Layered {
         nodes.push_back(child);
       }
     }
-    if (guesses && options_.speculate > 0 && !terminal && !(tasks.empty() && contests.empty()))
-      guess(env, *tree, *frontier, *guesses);
+    if (guesses && !terminal && !(tasks.empty() && contests.empty())) guess(env, *tree, *frontier, *guesses);
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
       detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());

@@ -25,4 +25,25 @@ class GuessBook {
   std::map<Hash, bool> wanted_;
 };
 
+/// Notes a request. That of a guess counts if its answer has come when the waiter's coroutine ends or is destroyed.
+template <class Waiter>
+class GuessNote {
+ public:
+  GuessNote(GuessBook& book, const Hash& key, bool guess, const Waiter& waiter)
+      : book_(book), key_(key), guess_(guess), waiter_(waiter) {
+    if (!guess) book.want(key);
+  }
+  GuessNote(const GuessNote&) = delete;
+  GuessNote& operator=(const GuessNote&) = delete;
+  ~GuessNote() {
+    if (const auto* answer = waiter_.got(); guess_ && answer && !answer->cached) book_.guess(key_);
+  }
+
+ private:
+  GuessBook& book_;
+  Hash key_;
+  bool guess_;
+  const Waiter& waiter_;
+};
+
 }  // namespace espalier::detail

@@ -29,18 +29,18 @@ class MarkFree {
       if (starts_.find(mark[0]) == std::string::npos) starts_ += mark[0];
   }
 
-  /// Text of up to about `most` units. `group` may stand as a unit too and counts as an eighth of them. It begins with
-  /// a mark of one character.
+  /// Text of up to `most` units, a few less where they do not divide. `most` > 0. `group` may stand as a unit too and
+  /// counts as an eighth of them. It begins with a mark of one character.
   [[nodiscard]] FormPtr row(std::uint32_t most, const FormPtr& group = nullptr) const {
     const FormPtr letter = one_of(plain_letters()), begun = repeat(letter, 0, word - 1);
     const FormPtr other = either({none_of(joined(starts_, letters)), way_out("", "<", plain)});
     const FormPtr unit = either({sequence({begun, other}), repeat(letter, word, word)});
     const FormPtr rare = either({rare_unit(""), around(group)});
     if (!rare && most <= few) return sequence({repeat(unit, 0, most), begun});
-    const std::uint32_t eighth = std::min(few, std::max(1U, (most + 7) / 8)), before = (most + 1) / eighth - 1;
+    const std::uint32_t eighth = std::min(few, (most + 7) / 8), eighths = (most + 1) / eighth - 1;  // before the last
     const FormPtr part = sequence({repeat(unit, 0, eighth - 1), begun});
     return sequence(
-        {repeat(either({repeat(unit, eighth, eighth), rare ? sequence({part, rare}) : nullptr}), 0, before), part});
+        {repeat(either({repeat(unit, eighth, eighth), rare ? sequence({part, rare}) : nullptr}), 0, eighths), part});
   }
   /// One to `most` units, the first of which does not begin with a character of `without`.
   [[nodiscard]] FormPtr row(std::string_view without, std::uint32_t most, const FormPtr& group = nullptr) const {

@@ -18,8 +18,11 @@ class Guesses {
   Guesses() = default;
   Guesses(const Guesses&) = delete;
   Guesses& operator=(const Guesses&) = delete;
-  ~Guesses() {
+  ~Guesses() { end(); }
+  /// Ends all of them.
+  void end() {
     for (Guess& guess : all_) abandon(std::move(guess.task));
+    all_.clear();
   }
 
   /// Begins the `count` stages that are likeliest to follow at a growing node: its next one, then the first ones of the
