@@ -65,12 +65,13 @@ class Layered {
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
     detail::Guesses guesses;
-    if (options_.speculate > 0) tree.ledger.guesses = std::make_shared<detail::GuessBook>();
+    detail::Guesses* const ahead = options_.speculate > 0 ? &guesses : nullptr;
+    if (ahead) tree.ledger.guesses = std::make_shared<detail::GuessBook>();
     const double began = options_.budget.start(tree);
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      co_await stages(env, &tree, &frontier, &options_.budget, began, options_.speculate > 0 ? &guesses : nullptr);
+      co_await stages(env, &tree, &frontier, &options_.budget, began, ahead);
       if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
@@ -116,8 +117,7 @@ class Layered {
                     [&](Tree copy, Growth next) { return go_ahead(env, std::move(copy), std::move(next)); });
   }
 
-  /// A guess: grows one node in a copy of the tree, as if the values that are under way changed nothing. What fails
-  /// here fails again in the search, if it comes here.
+  /// A guess: grows one node in a copy of the tree. What fails here fails again in the search, if it comes here.
   template <class Env, class Tree>
   Task<void> go_ahead(Env* env, Tree tree, Growth growth) {
     tree.ledger.guess = true;
