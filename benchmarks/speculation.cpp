@@ -72,12 +72,13 @@ int main(int argc, char** argv) {
   for (const auto curtail : {Options::Curtail::none, Options::Curtail::exact})
     for (const std::size_t at_once : {1U, 4U, 16U, 64U}) {
       const Measured plain = measure(bench, {.curtail = curtail}, at_once);
-      for (std::uint32_t speculate = 0; speculate <= 4; ++speculate) {
+      for (std::uint64_t speculate = 0; speculate <= 4; ++speculate) {
         const Measured m = measure(bench, {.curtail = curtail, .speculate = speculate}, at_once);
         if (m.trees != plain.trees) return std::puts("the trees differ"), 1;
-        std::printf("%-8s %8zu %10u %14.2f %6.2f %14.1f %6.2f %8.1f %8.0f\n",
-                    curtail == Options::Curtail::none ? "none" : "exact", at_once, speculate, m.seconds,
-                    m.seconds / plain.seconds, m.calls, m.calls / plain.calls, m.wasted, m.whole);
+        std::printf("%-8s %8zu %10llu %14.2f %6.2f %14.1f %6.2f %8.1f %8.0f\n",
+                    curtail == Options::Curtail::none ? "none" : "exact", at_once,
+                    static_cast<unsigned long long>(speculate), m.seconds, m.seconds / plain.seconds, m.calls,
+                    m.calls / plain.calls, m.wasted, m.whole);
       }
     }
 }

@@ -192,7 +192,7 @@ def test_a_node_without_a_package_for_the_storage_is_said(
     pytest.importorskip("fsspec")
 
     def begin(self: Any, *arguments: Any) -> Place:
-        raise esp.errors.MissingPart("option 'storage': s3://a needs a package that is missing: Install s3fs")
+        raise esp.errors.MissingPart("option 'storage' needs a package that is missing: Install s3fs")
 
     monkeypatch.setattr(ray_driver.Worker, "begin", begin)
     with pytest.raises(esp.errors.Error, match=r"4 of 4 shards are not finished.*Install s3fs"):

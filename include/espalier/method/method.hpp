@@ -40,7 +40,7 @@ class Ports {
   std::optional<rag::AnyReward> reward;     ///< used instead of the one that the options name
   std::optional<EncoderPort> encoder;       ///< if the run has one
   std::optional<EncoderPort> values;        ///< maps a text to its plan and search value, if the run has such a source
-  std::uint32_t speculate = 0;              ///< stages that a search begins before their turn, at each node
+  std::uint64_t speculate = 0;              ///< stages that a search begins before their turn, at each node
   Budget::Timeout timeout;                  ///< remembers where the clock ended searches
   Budget::Watch watch;                      ///< called with each rag::Tree between the steps of its search
   std::string value_head;                   ///< file of a trained head over the encoder, "" = none

@@ -152,7 +152,7 @@ class RagMethod : public Method {
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
   /// Stages that a search begins before their turn, at each node.
-  [[nodiscard]] std::uint32_t speculate() const { return speculate_; }
+  [[nodiscard]] std::uint64_t speculate() const { return speculate_; }
   /// The budget of one question, with the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
@@ -226,7 +226,7 @@ class RagMethod : public Method {
   }
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
-  std::uint32_t speculate_ = 0;
+  std::uint64_t speculate_ = 0;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   detail::Examples examples_;

@@ -34,7 +34,7 @@ class Layered {
   struct Options {
     std::uint32_t width = 3;      ///< samples per kind (k), > 0
     bool value_losing = false;    ///< also evaluates children that lost a decision, for preference data
-    std::uint32_t speculate = 0;  ///< stages that begin early at each node: its next one, then the likeliest children's
+    std::uint64_t speculate = 0;  ///< stages that begin early at each node: its next one, then the likeliest children's
     Budget budget{};              ///< checked before each stage
   };
   Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)

@@ -52,9 +52,9 @@ class Storage:
 
             self._files, root = url_to_fs(address)
         except ImportError as error:
-            raise MissingPart(f"option 'storage': {address} needs a package that is missing: {error}") from None
+            raise MissingPart(f"option 'storage' needs a package that is missing: {error}") from None
         except ValueError as error:
-            raise ValueError(f"option 'storage': {address}: {error}") from None
+            raise ValueError(f"option 'storage': {error}") from None
         self._root = f"{root.rstrip('/')}/{within}"
         self._is_local = isinstance(self._files, LocalFileSystem)
         self.url = str(self._files.unstrip_protocol(self._root))

@@ -43,7 +43,7 @@ struct DecExRagOptions {
   double delta = 0.1;                ///< the error rate of kl_lucb, (0, 1)
   std::uint32_t rollout_rounds = 8;  ///< rounds on a rollout's path from the root, then its answer is forced
   std::string refusals{rag::detail::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
-  std::uint32_t speculate = 0;                         ///< stages that begin before their turn comes (Layered)
+  std::uint64_t speculate = 0;                         ///< stages that begin before their turn comes (Layered)
   Budget budget{};                                     ///< per question
 };
 

@@ -36,7 +36,7 @@ class Services {
     }
     if (!settings.encoder.url.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.values.head;
-    ports.speculate = static_cast<std::uint32_t>(settings.execution.speculate);
+    ports.speculate = settings.execution.speculate;
     if (!settings.values.server.empty())
       ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }

@@ -29,7 +29,7 @@ class Guesses {
   /// children with the most samples. grow(copy of the tree, node to grow) is the task. The requests that the search
   /// makes now go first.
   template <class Env, class Tree, class Grow>
-  void begin(Env& env, const Tree& tree, const LayeredGrowth& growth, std::uint32_t count, std::uint32_t width,
+  void begin(Env& env, const Tree& tree, const LayeredGrowth& growth, std::uint64_t count, std::uint32_t width,
              const Grow& grow) {
     LayeredGrowth next = growth;
     ++next.stage;
