@@ -42,7 +42,7 @@ def main(questions):
         for workers in (1, 2, 4):
             times.clear()
             start = time.monotonic()
-            done = esp.ray_run("expand", workers=workers, shards=16, **settings, out=out / str(workers))
+            done = esp.ray_run("expand", workers=workers, shards=questions // 4, **settings, out=out / str(workers))
             seconds = times[-1] - times[0]
             trees.add((done.out / "trees.jsonl").read_bytes())
             print(

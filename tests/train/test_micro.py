@@ -82,7 +82,14 @@ def test_a_gguf_file_gives_the_same_logits(trained: Path, tmp_path: Path):
     assert policy.tokenizer.encode(text, special=False)[0] == ids[0].tolist()
     with torch.no_grad():
         assert torch.allclose(policy.model(input_ids=ids).logits, model(input_ids=ids).logits, atol=1e-4)
-    policy.model.save_pretrained(tmp_path / "again")
+
+
+def test_what_a_gguf_file_became_is_trained_again(run: Path, trained: Path, tmp_path: Path):
+    """transformers adds a token <|endoftext|> to the tokenizer of such a file, which the model does not have."""
+    first = train_sft(run, f"gguf:{trained / 'model.gguf'}", tmp_path / "first", max_steps=1).out
+    second = train_sft(run, first, tmp_path / "second", max_steps=1).out
+    sizes = {len(transformers.AutoTokenizer.from_pretrained(folder)) for folder in (trained, first, second)}
+    assert sizes == {transformers.LlamaConfig.from_pretrained(trained).vocab_size}
 
 
 def test_llama_cpp_says_the_same(trained: Path, tmp_path: Path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tokenizers
 import torch
 import transformers
 
@@ -66,14 +69,18 @@ def from_folder(folder: Path | None) -> tuple[Any, Any, torch.dtype]:
 
 
 def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
-    """The weights of a GGUF file as floats. What transformers notes of their quantisation is taken away, because it
-    would refuse to save the model."""
+    """The weights of a GGUF file as floats. It is read through a folder of its own, because transformers would mix it
+    with a tokenizer beside it. What transformers notes of its quantisation is taken away, because it would refuse to
+    save the model."""
     assert file is not None
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        model = transformers.AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        with tempfile.TemporaryDirectory() as alone:
+            Path(alone, file.name).symlink_to(file.resolve())
+            tokenizer = transformers.AutoTokenizer.from_pretrained(alone, gguf_file=file.name)
+            model = transformers.AutoModelForCausalLM.from_pretrained(alone, gguf_file=file.name, dtype=torch.float32)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
         raise InputError(f"{file}: the model cannot be loaded ({first_line(error)})") from None
+    tokenizer = without_foreign(tokenizer, model.get_input_embeddings().num_embeddings)
     model.hf_quantizer, model.is_quantized = None, False
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
@@ -85,6 +92,19 @@ def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
         for config in (model.config, model.generation_config):
             config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
     return tokenizer, model, torch.bfloat16
+
+
+def without_foreign(tokenizer: Any, size: int) -> Any:
+    """A tokenizer of the first `size` tokens. The conversion adds <|endoftext|> behind them where the file has none."""
+    if len(tokenizer) <= size:
+        return tokenizer
+    described = json.loads(tokenizer.backend_tokenizer.to_str())
+    described["added_tokens"] = [token for token in described["added_tokens"] if token["id"] < size]
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(described)),
+        chat_template=tokenizer.chat_template,
+        **tokenizer.special_tokens_map,
+    )
 
 
 def first_line(error: Exception) -> str:
