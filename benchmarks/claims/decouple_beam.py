@@ -1,7 +1,10 @@
 """The hierarchical beam and its two widths."""
 
+from typing import Any
+
 from .frame import Claim
 from .search import Search
+from .training import LABELS, Guided, Stage, Trained
 from .verdict import more
 
 JUDGED = "the simulated judge (skill 0.85) stands for the trained values"
@@ -80,4 +83,26 @@ SEARCH_VALUES = Claim(
     ],
     seeds=30,
     remark=JUDGED + ". none = all values are equal, those of answers too",
+)
+
+
+def valued(**options: object) -> Guided:
+    """The beam under the values of heads that learned from the judge's."""
+    place: Any = lambda url: {"value_server": url}  # noqa: E731
+    return Guided(beam(documents=2, values="server", **options), Trained((Stage("value", LABELS),)), place)
+
+
+LEARNED_VALUES = Claim(
+    "Trained values rank better than chance, and this better than none",
+    "DecoupleRAG, Fig. 4",
+    {
+        "values": valued(),
+        "random_both": valued(rank_plans="random", rank_searches="random"),
+        "none": beam(documents=2, values="none"),
+    },
+    [more("em", "values", "random_both"), more("em", "random_both", "none")],
+    seeds=5,
+    questions=100,
+    remark="two heads over the micro model, trained on the simulated judge's values of 1,500 questions, guide the "
+    "simulated policy. Answers of random_both are ranked by their trained values",
 )

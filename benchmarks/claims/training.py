@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,11 +35,14 @@ STEPS = Search(
     {"prompts": str(ROOT / "benchmarks/claims/prorag_prompts")},
 )
 """ProRAG's trees: right paths, and pairs of steps that the simulated judge compared."""
-TAUGHT = {"sft": 300, "dpo": 60, "prm": 300, "rft": 60, "grpo": 120}
+LABELS = Search("decouple", {"documents": 2}, "expand")
+"""DecoupleRAG's trees, whose states the simulated judge valued."""
+TAUGHT = {"sft": 300, "dpo": 60, "value": 1500, "prm": 300, "rft": 60, "grpo": 120}
 """Questions of the teacher's world for a stage. Each gives several pairs, and a pair costs before the first step."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "sft": {"lr": 3e-4, "batch_tokens": 2048, "max_steps": 30},
     "dpo": {"lr": 3e-5, "batch_tokens": 2048, "max_steps": 30, "sft_weight": 0.5, "min_margin": 0.5},
+    "value": {"lr": 3e-4, "batch_tokens": 4096, "epochs": 2},
     "prm": {"lr": 3e-4, "batch_tokens": 4096, "max_steps": 100},
     "rft": {"lr": 1e-4, "batch_tokens": 2048, "max_steps": 30, "samples": 4},
     "grpo": {"lr": 1e-4, "steps": 30, "group_questions": 4, "kl": 0.01},
@@ -89,7 +92,7 @@ class Stage:
             self.trees.run(trees, world, "simulated", seed, self.trees.options)
             given["data"] = str(trees)
         with server as url:
-            trained = getattr(train, self.name)(**given, **({"prm": url} if url else {}))
+            trained = getattr(train, self.name)(**given, **({"prm": f"{url}/classify,prm"} if url else {}))
         return Path(trained.out)
 
 
@@ -123,17 +126,38 @@ class Trained:
 
     @contextmanager
     def served(self, frame: Frame, seed: int) -> Iterator[str]:
-        """The address of this model as a process reward model, while it is served."""
+        """The address of this value or reward model, while it is served."""
         values = ["serve", "values", "--model", self.trained(frame, seed), "--port", "0", "--json"]
         command = [sys.executable, "-m", "espalier.cli", *values]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 said = server.stdout.readline() if server.stdout else ""
                 if not said:
-                    raise NotRun("the reward model could not be served")
-                yield f"{json.loads(said)['url']}/classify,prm"
+                    raise NotRun("the value or reward model could not be served")
+                yield str(json.loads(said)["url"])
             finally:
                 server.terminate()
+
+
+@dataclass(frozen=True)
+class Guided:
+    """A search of the simulated policy, guided by a trained model."""
+
+    search: Search
+    guide: Trained
+    place: Callable[[str], dict[str, Any]]
+    """The settings of a run that ask the guide, from its address."""
+
+    def model(self, frame: Frame) -> str:
+        return f"{self.search.model(frame)}, values {self.guide.model(frame)}"
+
+    def described(self, frame: Frame) -> object:
+        return ["guided", self.search.described(frame), self.guide.described(frame), self.place("")]
+
+    def rows(self, frame: Frame, seed: int, questions: int) -> list[Row]:
+        with self.guide.served(frame, seed) as url:
+            given = {**self.search.settings, **self.place(url)}
+            return replace(self.search, settings=given).rows(frame, seed, questions)
 
 
 def chain(choice: str) -> Search:
