@@ -10,6 +10,7 @@ from typing import Any
 import espalier
 import pytest
 import torch
+import trl
 from espalier.errors import InputError
 from espalier.train import grpo
 from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
@@ -168,6 +169,36 @@ def test_parts_hold_every_row_once_without_common_padding():
     assert first["prompt_ids"].tolist() == [[4], [4]] and first["completion_ids"].tolist() == [[6], [7]]
     assert second["prompt_ids"].tolist() == [long] and second["completion_ids"].tolist() == [[5]]
     assert int(first["num_items_in_batch"]) == 3
+
+
+def test_the_reference_by_parts_says_what_it_says_of_all_rows_at_once(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Twenty rows of unequal lengths are three parts. The numbers are compared where a token was said."""
+    asked = [list(range(5, 6 + i)) for i in range(20)]
+    said = [list(range(8, 9 + 7 * i % 5)) for i in range(20)]
+    fake(monkeypatch, Rollouts(asked, said, [1] * 20, [1.0] * 20))
+    ours, theirs = "TokenAdvantages", "GRPOTrainer"
+    seen: dict[str, torch.Tensor] = {}
+
+    def generate(self: Any, inputs: Any) -> Any:
+        made = trl.GRPOTrainer._generate_and_score_completions(self, inputs)
+        ids, mask = (
+            torch.cat([made[f"{one}_{name}"] for one in ("prompt", "completion")], 1) for name in ("ids", "mask")
+        )
+        for name, kind in ((ours, TokenAdvantages), (theirs, trl.GRPOTrainer)):
+            with torch.no_grad():
+                found = kind._get_per_token_logps_and_entropies(
+                    self, self.model, ids, mask, made["completion_ids"].shape[1]
+                )
+            seen[name] = found[0] * made["completion_mask"]
+        raise Killed
+
+    monkeypatch.setattr(TokenAdvantages, "_generate_and_score_completions", generate)
+    with pytest.raises(Killed):
+        train(world, tiny, tmp_path / "out", steps=1, group=2, group_questions=1, kl=0.1)
+    assert seen[ours].shape == (20, 5) and (seen[ours] != 0).sum() == sum(map(len, said))
+    assert torch.allclose(seen[ours], seen[theirs], atol=1e-5)
 
 
 def test_outcomes_are_logged_one_by_one_or_as_their_mean():

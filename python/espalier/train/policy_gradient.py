@@ -76,6 +76,27 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
         self._metrics["train"]["too_long"].append(float(self.sampled.too_long))
         return made
 
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **more: Any
+    ) -> Any:
+        """TRL asks the reference for all rows at once, most of which would be padding. It is asked by parts as well."""
+        one, begin = super()._get_per_token_logps_and_entropies, input_ids.shape[1] - logits_to_keep
+        if torch.is_grad_enabled():
+            return one(model, input_ids, attention_mask, logits_to_keep, **more)
+        spoken = torch.zeros(len(input_ids), logits_to_keep, device=input_ids.device)
+        batch = {
+            "prompt_ids": input_ids[:, :begin],
+            "prompt_mask": attention_mask[:, :begin],
+            "completion_ids": input_ids[:, begin:],
+            "completion_mask": attention_mask[:, begin:],
+            "row": torch.arange(len(input_ids), device=input_ids.device)[:, None].expand_as(spoken),
+        }
+        for part in parts(batch):
+            ids, mask = (torch.cat([part[f"prompt_{name}"], part[f"completion_{name}"]], 1) for name in ("ids", "mask"))
+            said = part["row"].shape[1]
+            spoken[part["row"][:, 0], :said] = one(model, ids, mask, said, **more)[0]
+        return spoken, None, None
+
     def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
         """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
         one = self._own_loss if OWN_LOSS else super()._compute_loss
