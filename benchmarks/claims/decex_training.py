@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from .frame import Claim
-from .training import TREES, Stage, Trained, chain
+from .training import OWN, TREES, Stage, Trained, chain
 from .verdict import alike, more
 
 SHOWN: dict[str, Any] = {"figures": ("em", "retrievals"), "seeds": 5, "questions": 100}
@@ -28,10 +28,21 @@ SELECTION = Claim(
 STAGES = Claim(
     "SFT and then DPO beats SFT alone",
     "DecEx-RAG, Fig. 2c",
-    {"base": Trained(), "sft": SFT, "sft_dpo": preferred("both")},
-    [more("em", "sft_dpo", "sft"), more("em", "sft", "base", decides=False)],
+    {
+        "base": Trained(),
+        "base_own_dpo": Trained((Stage("dpo", OWN),)),
+        "sft": SFT,
+        "sft_dpo": preferred("both"),
+        "sft_own_dpo": Trained((*SFT.stages, Stage("dpo", OWN))),
+    },
+    [
+        more("em", "sft_dpo", "sft"),
+        *(more("em", f"{one}_own_dpo", one, decides=False) for one in ("sft", "base")),
+        more("em", "sft", "base", decides=False),
+    ],
     **SHOWN,
-    remark="the base has learned the format before, from other rows of the same teacher",
+    remark="the base has learned the format before, from other rows of the same teacher. own = pairs of trees that the "
+    "model grew itself, not the teacher",
 )
 PAIRS = Claim(
     "Decision and execution pairs together beat either alone",

@@ -20,7 +20,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def asked(model: str) -> str:
+def named(model: str) -> str:
     """A model as runs name it."""
     return model if model == "simulated" or model.startswith("gguf:") else f"hf:{model}?batch=64"
 
@@ -73,7 +73,7 @@ class Search:
         world = frame.world(seed, questions)
         frame.out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=frame.out, prefix="run-") as folder:
-            run = self.run(Path(folder) / "run", world, asked(frame.model), seed, self.searching(frame))
+            run = self.run(Path(folder) / "run", world, named(frame.model), seed, self.searching(frame))
             rows: list[Row] = list(figures(run, world["questions"]))
             if self.more:
                 rows = [{**row, **found} for row, found in zip(rows, self.more(run, world["questions"]), strict=True)]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .frame import ROOT, TEACHING, Frame, NotRun, identity, key, name_of
-from .search import Search
+from .search import Search, named
 from .verdict import Row
 
 TEACHER: dict[str, object] = {"sim.recall": 0.25, "sim.phrase": 1, "sim.read": 1}
@@ -28,6 +28,14 @@ TREES = Search(
     {"prompts": str(ROOT / "examples/compact_prompts")},
 )
 """What the teacher grows. Without pruning a question has several right chains to choose from."""
+OWN = Search(
+    "decex",
+    {"documents": 2, "max_tokens": 96, "form": "policy", "k": 4, "n": 2, "rollout_rounds": 4, "temperature": 1}
+    | {"termination": "mean_f1", "stop_pairs": True},
+    "expand",
+    {"prompts": str(ROOT / "examples/compact_prompts"), "constrain": "off"},
+)
+"""What the model that is trained grows itself, for pairs of its own steps."""
 STEPS = Search(
     "prorag",
     {"documents": 2, "simulations": 16, "samples": 4} | TEACHER,
@@ -73,7 +81,8 @@ class Stage:
 
     def described(self, frame: Frame) -> object:
         reward = self.reward.described(frame) if self.reward else None
-        return [self.name, dict(self.trees.options), self.given, TAUGHT[self.name], reward]
+        own = ["own"] if self.trees is OWN else []
+        return [self.name, dict(self.trees.options), self.given, TAUGHT[self.name], reward, *own]
 
     def run(self, frame: Frame, seed: int, start: str, out: Path) -> Path:
         """The folder of the model that `start` becomes."""
@@ -88,8 +97,9 @@ class Stage:
             own = {"documents": 2, "max_tokens": 96}
             given |= {"method": self.trees.method, **files, **self.trees.settings, "set": own}
         else:
-            trees = frame.out / "taught" / f"{seed}-{key(dict(self.trees.options), questions)}"
-            self.trees.run(trees, world, "simulated", seed, self.trees.options)
+            grower = start if self.trees is OWN else "simulated"
+            trees = frame.out / "taught" / f"{seed}-{key(dict(self.trees.options), questions, Path(grower).name)}"
+            self.trees.run(trees, world, named(grower), seed, self.trees.options)
             given["data"] = str(trees)
         with server as url:
             trained = getattr(train, self.name)(**given, **({"prm": f"{url}/classify,prm"} if url else {}))

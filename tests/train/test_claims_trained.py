@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from claims import training
 from claims.claims import CLAIMS
 from claims.frame import Frame, NotRun, record
+from espalier.errors import InputError
 
 
 @pytest.fixture
@@ -52,3 +53,24 @@ def test_a_reward_model_is_trained_and_served_for_groups(tmp_path, tiny, small, 
     folder = Path(training.Trained((base, groups)).trained(Frame(tmp_path / "out", base=str(tiny)), 1))
     made = json.loads((folder / "training.json").read_text())
     assert made["options"]["prm"] == "prm" and made["options"]["advantage"] == "process"
+
+
+@pytest.mark.parametrize(("claim", "arm"), [("decouple_learned", "values"), ("prorag_learned", "best_of_8")])
+def test_a_trained_model_guides_the_simulated_policy(tmp_path, tiny, small, claim, arm):
+    """No question would end if the trained model, which is served, gave no numbers."""
+    rows = CLAIMS[claim].arms[arm].rows(Frame(tmp_path / "out", base=str(tiny)), 1, 2)
+    assert len(rows) == 2 and all(row["calls"] > 2 for row in rows)
+
+
+def test_pairs_of_the_model_itself_come_from_its_own_trees(tmp_path, tiny, small, monkeypatch):
+    """The stage asks the model that it trains, by the search in the policy's own form."""
+    asked = []
+
+    def run(self, out, world, model, seed, options):
+        asked.append((model, options))
+
+    monkeypatch.setattr(training.Search, "run", run)
+    with pytest.raises(InputError, match=r"dpo\.jsonl"):
+        CLAIMS["decex_stages"].arms["base_own_dpo"].trained(Frame(tmp_path / "out", base=str(tiny)), 1)
+    [(model, options)] = asked
+    assert model.startswith(f"hf:{tiny}") and options["form"] == "policy"
