@@ -204,6 +204,7 @@ bench: setup
 # MODEL has another meaning above, so that only the command line's counts.
 claims: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
+	.venv-trl/bin/pip install -q 'espalier-rag[local]'
 	PYTHONPATH=benchmarks .venv-trl/bin/python -m claims --out build/claims \
 	  $(if $(filter command,$(firstword $(origin MODEL))),--model '$(MODEL)') $(if $(BASE),--base '$(BASE)') \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY)) \

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import espalier as esp
 import numpy as np
-from espalier.errors import InputError
+from espalier.errors import Error, InputError
 from espalier.train.source import source_of
 
 from .verdict import Comparison, Row, bounds, overall
@@ -30,7 +30,7 @@ TEACHING = 1000
 """Rows for a training on seed s come from the world of seed TEACHING + s, so that no question is in both."""
 
 
-class NotRun(Exception):
+class NotRun(Error):
     """Why an arm has no figures."""
 
 
@@ -132,7 +132,7 @@ def record(name: str, claim: Claim, frame: Frame) -> dict[str, Any]:
         cells = {
             arm: [frame.cell(one, seed, questions) for seed in range(1, seeds + 1)] for arm, one in claim.arms.items()
         }
-    except NotRun as reason:
+    except Error as reason:
         return head | {"verdict": "not run", "reason": str(reason)}
     compared, verdicts = [], []
     for one in claim.comparisons:
