@@ -10,12 +10,13 @@ from typing import Any
 import espalier
 import pytest
 import torch
+import transformers
 import trl
 from espalier.errors import InputError
 from espalier.train import grpo
 from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
-from espalier.train.rollouts import Rollouts, by_step, parts, spread
-from espalier.train.trajectories import steps, traces
+from espalier.train.rollouts import Rollouts, Written, by_step, parts, spread
+from espalier.train.trajectories import Step, steps, traces
 from test_resume import Killed, kill_at
 from training import same, weights_of
 
@@ -207,8 +208,6 @@ def test_outcomes_are_logged_one_by_one_or_as_their_mean():
 
 
 def test_a_right_token_becomes_more_likely(world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    import transformers
-
     fake(monkeypatch, SAMPLED)
     train(world, tiny, tmp_path / "out", steps=5, group=2, group_questions=1)
 
@@ -249,6 +248,43 @@ def test_the_engine_samples_from_the_weights_as_they_are(
     assert [line["step"] for line in lines] == [1, 2]
     assert {"reward", "kl", "clip_ratio/region_mean", "completions/mean_length"} <= lines[0].keys()
     assert (tmp_path / "out" / "curve.png").is_file()
+
+
+def test_a_step_is_learned_from_the_tokens_that_the_model_wrote(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An untrained model writes texts in tokens that no tokenizer would choose for them."""
+    wrote: list[list[int]] = []
+    again: list[list[int]] = []
+    keep = Written.keep
+
+    def kept(self: Any, prompt: Any, text: str, ids: list[int]) -> None:
+        wrote.append(list(ids))
+        again.append(tokenizer.encode(text, add_special_tokens=False))
+        keep(self, prompt, text, ids)
+
+    def learned(self: Any, model: Any, inputs: Any) -> Any:
+        said = [
+            row[mask.bool()].tolist() for row, mask in zip(inputs["completion_ids"], inputs["tool_mask"], strict=True)
+        ]
+        assert len(said) == 8 and all(row in wrote for row in said)
+        assert any(row not in again for row in said)
+        raise Killed
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)
+    monkeypatch.setattr(Written, "keep", kept)
+    monkeypatch.setattr(TokenAdvantages, "_compute_loss", learned)
+    with pytest.raises(Killed):
+        train(world, tiny, tmp_path / "out", steps=1)
+
+
+def test_a_step_is_found_by_what_it_says():
+    """Its reply ended at the stop string, and marks in its words were replaced for the transcript."""
+    written = Written()
+    written.keep(espalier.Prompt("Q"), "<think> a <b> </think><search> q", [3, 4])
+    assert written.ids(Step(0, "Q", "<think> a &lt;b> </think>\n<search> q </search>")) == [3, 4]
+    assert written.ids(Step(0, "Q", "<think> a </think>\n<search> q </search>")) is None
+    assert written.ids(Step(0, "other", "<think> a &lt;b> </think>\n<search> q </search>")) is None
 
 
 def test_steps_that_are_too_long_are_counted(world: Path, tiny: Path, tmp_path: Path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +32,15 @@ class Row:
     """How it ended, '' = it goes on."""
 
 
+Keep = Callable[[Prompt, str, Sequence[int]], None]
+"""Is told the prompt, the text and the token ids of a sample."""
+
+
 class Decoder:
     """Writes samples with a model and its tokenizer, up to `batch` rows at once."""
 
-    def __init__(self, model: Any, tokenizer: Any, batch: int) -> None:
-        self._model, self._tokenizer, self._batch = model, tokenizer, batch
+    def __init__(self, model: Any, tokenizer: Any, batch: int, keep: Keep | None = None) -> None:
+        self._model, self._tokenizer, self._batch, self._keep = model, tokenizer, batch, keep
         self._vocabulary = int(model.config.vocab_size)
         self._context = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
         self._ends = set(_listed(model.generation_config.eos_token_id) or _listed(tokenizer.eos_token_id))
@@ -190,6 +194,8 @@ class Decoder:
     def _completion(self, row: Row) -> Completion:
         ids = row.ids[:-1] if row.ids and row.ids[-1] in self._ends else row.ids
         text, _ = until_stop(self._tokenizer.decode(ids, skip_special_tokens=True), row.prompt.stop)
+        if self._keep:
+            self._keep(row.prompt, text, row.ids)
         each = zip(self._tokenizer.batch_decode([[i] for i in row.ids]), row.logprobs, strict=False)
         return Completion(
             text,

@@ -12,7 +12,7 @@ from typing import Any
 from .._core import Completion, Prompt
 from ..adapters.sampling import bare_text, prefilled
 from ..errors import BackendError, Error, InputError, MissingPart
-from .decoding import Decoder
+from .decoding import Decoder, Keep
 from .memory import available_memory, gib
 
 WEIGHTS = (".safetensors", ".bin")
@@ -30,8 +30,10 @@ class Transformers:
     The samples of one prompt share the work on it. A sample's noise depends on its seed and number alone, to the bit,
     and only the model's own rounding may differ between batches. A prompt with a grammar is answered within it.
 
-    `fingerprint` names the content of the folder. Raises InputError for a folder without model, tokenizer or template,
-    ValueError for a device that is not there, Error for too little memory, MissingPart without torch and transformers.
+    `fingerprint` names the content of the folder. `keep` is told the prompt, the text and the token ids of each sample,
+    with those of its stop string, for a training on the very tokens. Raises InputError for a folder without model,
+    tokenizer or template, ValueError for a device that is not there, Error for too little memory, MissingPart without
+    torch and transformers.
     """
 
     takes_grammar = True
@@ -46,6 +48,7 @@ class Transformers:
         chat: bool = True,
         thinking: str = "",
         fingerprint: str | None = None,
+        keep: Keep | None = None,
         load: bool = True,
     ) -> None:
         if batch < 0:
@@ -56,7 +59,7 @@ class Transformers:
         self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: Any = None if self._folder else model
         self._tokenizer, self._device = tokenizer, device
-        self._batch, self._chat = batch, chat
+        self._batch, self._chat, self._keep = batch, chat, keep
         self._decoder: Decoder | None = None
         self._lock = threading.Lock()
         if self._folder is not None:
@@ -106,7 +109,7 @@ class Transformers:
             ).to(device)
             self._tokenizer = tokenizer
         batch = self._batch or (32 if self._model.device.type == "cpu" else 256)
-        self._decoder = Decoder(self._model, self._tokenizer, batch)
+        self._decoder = Decoder(self._model, self._tokenizer, batch, self._keep)
 
     def __call__(self, prompts: Sequence[Prompt]) -> list[Completion | BackendError]:
         with self._lock:

@@ -73,7 +73,8 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         made = super()._generate_and_score_completions(inputs)
         made["advantages"] = spread(self.sampled.advantages, made["completion_mask"] * made["tool_mask"])
-        self._metrics["train"]["too_long"].append(float(self.sampled.too_long))
+        for name in ("too_long", "rewritten"):
+            self._metrics["train"][name].append(float(getattr(self.sampled, name)))
         return made
 
     def _get_per_token_logps_and_entropies(

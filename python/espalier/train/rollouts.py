@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +13,15 @@ import torch
 
 from ..export.records import Asked, Trace
 from ..export.traces.advantages import ADVANTAGES
+from ..export.traces.text import plain
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
 from .job import Setup
 from .sampling import asked, write_copies
 from .stages.grpo import GrpoOptions
-from .trajectories import chains, steps, traces
+from .trajectories import Step, chains, steps, traces
+
+CLOSING = re.compile(r"</\w+>$")
 
 
 @dataclass
@@ -34,12 +38,36 @@ class Rollouts:
     """The outcomes of its branches by question. One without branches has [0]."""
     too_long: int = 0
     """The steps that are left out because they are too long."""
+    rewritten: int = 0
+    """The steps that are left out because the method read something else than what the model wrote."""
 
     def add(self, prompt: list[int], completion: list[int], learned: int, advantage: float) -> None:
         self.prompt_ids.append(prompt)
         self.completion_ids.append(completion)
         self.learned.append(learned)
         self.advantages.append(advantage)
+
+
+class Written:
+    """The token ids of each sample, by its prompt and its text.
+
+    A text has more than one tokenization. The model is told what it wrote, and not what a tokenizer would make of it.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str, str], list[int]] = {}
+
+    def keep(self, prompt: Any, text: str, ids: Sequence[int]) -> None:
+        self._ids[prompt.messages[-1]["content"], bare(text)] = list(ids)
+
+    def ids(self, step: Step) -> list[int] | None:
+        """Of a step as the policy's turn shows it, None = the model did not write it like this."""
+        return self._ids.get((step.prompt, bare(step.text)))
+
+
+def bare(text: str) -> str:
+    """A text without what a reading changes: white space, references in place of marks, the closing mark at the end."""
+    return CLOSING.sub("", "".join(plain(text).split()))
 
 
 class Sampler:
@@ -54,7 +82,7 @@ class Sampler:
         """The trajectories of the questions with these ids. `step` decides the noise, with the seed."""
         options, tokenizer = self._setup.options, self._setup.policy.tokenizer
         with tempfile.TemporaryDirectory() as folder:
-            found = self._traces(model, names, step, Path(folder))
+            found = self._traces(model, names, step, Path(folder), written := Written())
         rollouts = Rollouts(rewards={name: [0.0] for name in names})
         longest = min(options.max_length or self._setup.policy.context, self._setup.policy.context)
         for trace in found:
@@ -62,8 +90,10 @@ class Sampler:
             weights = by_step(trace, options.advantage, options.beta)
             for one in steps(trace):
                 prompt = tokenizer.ids([{"role": "user", "content": one.prompt}], begin_answer=True)
-                said = tokenizer.encode(one.text, special=False)[0]
-                if len(prompt) + len(said) > longest:
+                said = written.ids(one)
+                if said is None:
+                    rollouts.rewritten += 1
+                elif len(prompt) + len(said) > longest:
                     rollouts.too_long += 1
                 elif said:
                     rollouts.add(prompt, said, 1, weights[one.place])
@@ -72,7 +102,7 @@ class Sampler:
             rollouts.add([end], [end], 0, 0.0)
         return rollouts
 
-    def _traces(self, model: Any, names: Sequence[str], step: int, folder: Path) -> list[Trace]:
+    def _traces(self, model: Any, names: Sequence[str], step: int, folder: Path, written: Written) -> list[Trace]:
         options = self._setup.options
         questions = [{"id": n, "question": self._texts[n], "golden_answers": list(self._gold[n])} for n in names]
         file, run = folder / "questions.jsonl", folder / "run"
@@ -81,9 +111,8 @@ class Sampler:
             write_jsonl(file, questions)
         else:
             write_copies(file, questions, options.group)
-        engine = Transformers(
-            model, self._setup.policy.tokenizer.loaded, batch=options.batch, fingerprint=f"step {step}"
-        )
+        tokenizer = self._setup.policy.tokenizer.loaded
+        engine = Transformers(model, tokenizer, batch=options.batch, fingerprint=f"step {step}", keep=written.keep)
         own: dict[str, Any] = {"temperature": 1, "top_p": 1, "resample": 0}
         if grows:
             own |= GROWN[options.method, options.advantage] | {"reward": options.reward}

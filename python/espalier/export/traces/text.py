@@ -12,6 +12,8 @@ Segment = Mapping[str, Any]
 
 MARK = re.compile(r"<|\[(?=/?\w*\])|#(?=##)|&(?=lt;|#91;|#35;|amp;)", re.ASCII)
 REFERENCES = {"<": "&lt;", "[": "&#91;", "#": "&#35;", "&": "&amp;"}
+MEANT = {reference: mark for mark, reference in REFERENCES.items()}
+REFERENCE = re.compile("|".join(MEANT))
 CONTROL = re.compile(r"\[/?\w*\]", re.ASCII)
 
 
@@ -24,6 +26,11 @@ def neutral(text: str) -> str:
         return mark if named and sum(c.isupper() for c in named.group()) < 3 else REFERENCES[mark]
 
     return MARK.sub(reference, text)
+
+
+def plain(text: str) -> str:
+    """The text with the marks that `neutral` replaced."""
+    return REFERENCE.sub(lambda found: MEANT[found.group()], text)
 
 
 def filled(template: str, slots: Mapping[str, str]) -> str:
