@@ -41,9 +41,9 @@ LEARNED_REWARD = Claim(
     "A trained process reward guides the policy to better answers",
     "ProRAG, Table 2 (w/o RL against SFT)",
     {
-        "policy": policy(),
         "beam": rewarded(guide="beam"),
         "best_of_8": rewarded(guide="best_of_n"),
+        "policy": policy(),
         "majority": policy(match_budget=True, max_calls=60),
     },
     GUIDED.comparisons,

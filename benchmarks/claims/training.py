@@ -159,7 +159,7 @@ class Guided:
     """The settings of a run that ask the guide, from its address."""
 
     def model(self, frame: Frame) -> str:
-        return f"{self.search.model(frame)}, values {self.guide.model(frame)}"
+        return f"{self.search.model(frame)}, guide {self.guide.model(frame)}"
 
     def described(self, frame: Frame) -> object:
         return ["guided", self.search.described(frame), self.guide.described(frame), self.place("")]
