@@ -1,7 +1,8 @@
 """Calls per second of a run by 1, 2 and 4 workers of Ray on this machine, and what a lease costs.
 
-Usage: ray_workers.py [QUESTIONS]. The model is a server on the loopback that answers after 50 ms. A worker has 4
-requests in flight, so 80 calls per second are its bound. The rate counts from the first request to the last.
+Usage: ray_workers.py [QUESTIONS]. A shard has four questions. The model is a server on the loopback that answers after
+50 ms. A worker has 4 requests in flight, so 80 calls per second are its bound. The rate counts from the first request
+to the last.
 """
 
 import os
@@ -61,4 +62,4 @@ def main(questions):
     return 0 if len(trees) == 1 else 1
 
 
-sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 16))
+sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 128))

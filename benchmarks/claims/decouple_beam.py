@@ -1,7 +1,5 @@
 """The hierarchical beam and its two widths."""
 
-from typing import Any
-
 from .frame import Claim
 from .search import Search
 from .training import LABELS, Guided, Stage, Trained
@@ -88,8 +86,7 @@ SEARCH_VALUES = Claim(
 
 def valued(**options: object) -> Guided:
     """The beam under the values of heads that learned from the judge's."""
-    place: Any = lambda url: {"value_server": url}  # noqa: E731
-    return Guided(beam(documents=2, values="server", **options), Trained((Stage("value", LABELS),)), place)
+    return Guided(beam(documents=2, values="server", **options), Trained((Stage("value", LABELS),)))
 
 
 LEARNED_VALUES = Claim(

@@ -1,7 +1,5 @@
 """Steps that a process reward guides."""
 
-from typing import Any
-
 from .frame import Claim
 from .search import Search
 from .training import STEPS, Guided, Stage, Trained
@@ -33,8 +31,7 @@ GUIDED = Claim(
 
 def rewarded(**options: object) -> Guided:
     """Guided by a reward model that learned from the judge's pairs."""
-    place: Any = lambda url: {"models": {"process_reward": (f"{url}/classify", "prm")}}  # noqa: E731
-    return Guided(policy(**options), Trained((Stage("prm", STEPS),)), place)
+    return Guided(policy(**options), Trained((Stage("prm", STEPS),)))
 
 
 LEARNED_REWARD = Claim(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,8 +81,7 @@ class Stage:
 
     def described(self, frame: Frame) -> object:
         reward = self.reward.described(frame) if self.reward else None
-        own = ["own"] if self.trees is OWN else []
-        return [self.name, dict(self.trees.options), self.given, TAUGHT[self.name], reward, *own]
+        return [self.name, dict(self.trees.options), self.given, TAUGHT[self.name], reward]
 
     def run(self, frame: Frame, seed: int, start: str, out: Path) -> Path:
         """The folder of the model that `start` becomes."""
@@ -155,19 +154,20 @@ class Guided:
 
     search: Search
     guide: Trained
-    place: Callable[[str], dict[str, Any]]
-    """The settings of a run that ask the guide, from its address."""
 
     def model(self, frame: Frame) -> str:
         return f"{self.search.model(frame)}, guide {self.guide.model(frame)}"
 
     def described(self, frame: Frame) -> object:
-        return ["guided", self.search.described(frame), self.guide.described(frame), self.place("")]
+        return ["guided", self.search.described(frame), self.guide.described(frame)]
 
     def rows(self, frame: Frame, seed: int, questions: int) -> list[Row]:
         with self.guide.served(frame, seed) as url:
-            given = {**self.search.settings, **self.place(url)}
-            return replace(self.search, settings=given).rows(frame, seed, questions)
+            if self.guide.stages[-1].name == "value":
+                asked: dict[str, Any] = {"value_server": url}
+            else:
+                asked = {"models": {"process_reward": (f"{url}/classify", "prm")}}
+            return replace(self.search, settings={**self.search.settings, **asked}).rows(frame, seed, questions)
 
 
 def chain(choice: str) -> Search:

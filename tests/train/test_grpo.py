@@ -283,6 +283,10 @@ def test_a_step_is_found_by_what_it_says():
     written = Written()
     written.keep(espalier.Prompt("Q"), "<think> a <b> </think><search> q", [3, 4])
     assert written.ids(Step(0, "Q", "<think> a &lt;b> </think>\n<search> q </search>")) == [3, 4]
+    for ids in ([3, 5], [3, 3], [3, 4]):  # in any order
+        written.keep(espalier.Prompt("Q"), "<answer> New  York", ids)
+    assert written.ids(Step(0, "Q", "<answer> New York </answer>")) == [3, 3]
+    assert written.ids(Step(0, "Q", "<answer> NewYork </answer>")) is None
     assert written.ids(Step(0, "Q", "<think> a </think>\n<search> q </search>")) is None
     assert written.ids(Step(0, "other", "<think> a &lt;b> </think>\n<search> q </search>")) is None
 

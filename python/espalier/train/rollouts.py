@@ -21,6 +21,7 @@ from .sampling import asked, write_copies
 from .stages.grpo import GrpoOptions
 from .trajectories import Step, chains, steps, traces
 
+AROUND = re.compile(r"\s*(</?\w+>)\s*")
 CLOSING = re.compile(r"</\w+>$")
 
 
@@ -52,13 +53,15 @@ class Written:
     """The token ids of each sample, by its prompt and its text.
 
     A text has more than one tokenization. The model is told what it wrote, and not what a tokenizer would make of it.
+    Of samples that read alike under one prompt all get the same ids, whichever came first.
     """
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str], list[int]] = {}
 
     def keep(self, prompt: Any, text: str, ids: Sequence[int]) -> None:
-        self._ids[prompt.messages[-1]["content"], bare(text)] = list(ids)
+        key, own = (prompt.messages[-1]["content"], bare(text)), list(ids)
+        self._ids[key] = min(own, self._ids.get(key, own))
 
     def ids(self, step: Step) -> list[int] | None:
         """Of a step as the policy's turn shows it, None = the model did not write it like this."""
@@ -66,8 +69,9 @@ class Written:
 
 
 def bare(text: str) -> str:
-    """A text without what a reading changes: white space, references in place of marks, the closing mark at the end."""
-    return CLOSING.sub("", "".join(plain(text).split()))
+    """A text without what a reading changes: references in place of marks, white space around marks and its amount, the
+    closing mark at the end."""
+    return CLOSING.sub("", AROUND.sub(r"\1", " ".join(plain(text).split())))
 
 
 class Sampler:
