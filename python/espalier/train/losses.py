@@ -7,12 +7,10 @@ from typing import Any
 
 import torch
 
-DIVISORS = ("tokens", "weights")
-"""What the sum of the weighted losses is divided by: the number of tokens in the loss, or the sum of their weights."""
-
 
 def amount(weights: torch.Tensor, divisor: str) -> torch.Tensor:
-    """The divisor of a batch with weights [B, T]. The first token of a row is not predicted and does not count."""
+    """What divides the loss of a batch with weights [B, T]: the number of tokens in it, or the sum of their weights
+    (`divisor` is tokens or weights). The first token of a row is not predicted and does not count."""
     weights = weights[:, 1:]
     return (weights > 0).sum() if divisor == "tokens" else weights.sum()
 

@@ -77,7 +77,7 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
 class WeightedTrainer(WholeCheckpoints):
     """Learns examples by a weighted loss over batches of nearly equal length.
 
-    `divisor` is one of DIVISORS. Stages with other losses override `loss_of` and `amount_of`.
+    `divisor` is tokens or weights (`losses.amount`). Stages with other losses override `loss_of` and `amount_of`.
     """
 
     def __init__(
