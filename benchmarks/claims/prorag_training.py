@@ -7,7 +7,7 @@ from .training import STEPS, Stage, Trained
 from .verdict import more
 
 SHOWN: dict[str, Any] = {"figures": ("em", "f1", "retrievals"), "seeds": 5, "questions": 100}
-BASE = Stage("sft", STEPS, {"lr": 1e-3, "max_steps": 300})
+BASE = Stage("sft", STEPS, {"lr": 1e-3, "batch_tokens": 4096, "max_steps": 1000}, taught=3000)
 """The base has never seen ProRAG's steps, so it learns the form first."""
 REWARD = Trained((BASE, Stage("prm", STEPS)))
 REFINED = Stage("rft", STEPS, {"filter": "prm"}, REWARD)

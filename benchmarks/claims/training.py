@@ -74,6 +74,12 @@ class Stage:
     options: Mapping[str, Any] | None = None
     reward: Trained | None = None
     """Of a stage that samples: the model that rewards its steps."""
+    taught: int = 0
+    """Questions of the teacher's world, 0 = as TAUGHT says."""
+
+    @property
+    def questions(self) -> int:
+        return self.taught or TAUGHT[self.name]
 
     @property
     def given(self) -> dict[str, Any]:
@@ -81,13 +87,13 @@ class Stage:
 
     def described(self, frame: Frame) -> object:
         reward = self.reward.described(frame) if self.reward else None
-        return [self.name, dict(self.trees.options), self.given, TAUGHT[self.name], reward]
+        return [self.name, dict(self.trees.options), self.given, self.questions, reward]
 
     def run(self, frame: Frame, seed: int, start: str, out: Path) -> Path:
         """The folder of the model that `start` becomes."""
         from espalier import train
 
-        questions = TAUGHT[self.name]
+        questions = self.questions
         world = frame.world(TEACHING + seed, questions)
         given: dict[str, Any] = {"model": start, "out": str(out), "seed": seed, **self.given}
         server = self.reward.served(frame, seed) if self.reward else nullcontext("")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from espalier.errors import BackendError, Error, InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.local.noise import _log, exponential
+from espalier.local.noise import _minus_log_of_rest, exponential
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
@@ -132,18 +132,31 @@ def test_noise_is_equal_to_the_bit_in_every_batch():
 
 def test_the_logarithm_of_noise_is_near_the_true_one():
     x = torch.rand(100_000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    x = torch.cat([x, 1 - x * 2.0**-40, x * 2.0**-40]).clamp(2.0**-53, 1 - 2.0**-53)
-    assert ((_log(x) - x.log()).abs() <= 1e-8 * x.log().abs()).all()
+    v = torch.cat([x, 1 - x * 2.0**-20, x * 2.0**-20, x * 2.0**-31]).clamp(2.0**-32, 1 - 2.0**-24).float()
+    exact = -torch.log1p(-v.double())
+    assert ((_minus_log_of_rest(v) - exact).abs() <= 1e-5 * exact).all()
+    assert torch.isfinite(_minus_log_of_rest(torch.ones(1))).all()
 
 
 def test_noise_is_exponential():
-    drawn = exponential(torch.arange(200), torch.zeros(200, dtype=torch.long), 1000).flatten()
-    n = len(drawn)
-    assert drawn.min() > 0 and len(drawn.unique()) == n
-    assert abs(drawn.mean() - 1) < 5 / math.sqrt(n) and abs(drawn.var() - 1) < 5 * math.sqrt(8 / n)
+    drawn = exponential(torch.arange(200), torch.zeros(200, dtype=torch.long), 1000)
+    least = drawn.sort(1).values
+    assert (least[:, 0] > 0).all() and (least[:, 0] < least[:, 1]).all()
+    n, numbers = drawn.numel(), drawn.double().flatten()
+    assert abs(numbers.mean() - 1) < 5 / math.sqrt(n) and abs(numbers.var() - 1) < 5 * math.sqrt(8 / n)
     for level in (0.001, 0.1, 1.0, 5.0):  # the share above it is exp(-level)
         p = math.exp(-level)
-        assert abs((drawn > level).double().mean() - p) < 5 * math.sqrt(p * (1 - p) / n)
+        assert abs((numbers > level).double().mean() - p) < 5 * math.sqrt(p * (1 - p) / n)
+
+
+def test_noises_of_tokens_rows_and_steps_are_independent():
+    seeds = torch.arange(300) * 12345
+    u = torch.exp(-exponential(seeds, torch.full_like(seeds, 5), 1000)).double() - 0.5  # uniform, variance 1/12
+    later = torch.exp(-exponential(seeds, torch.full_like(seeds, 6), 1000)).double() - 0.5
+    for a, b in ((u[:, 1:], u[:, :-1]), (u[1:], u[:-1]), (u, later)):
+        assert abs((a * b).mean()) * 12 < 5 / math.sqrt(a.numel())
+    first = exponential(torch.arange(2000), torch.zeros(2000, dtype=torch.long), 10_000).argmin(1)
+    assert abs(len(first.unique()) - 1812.7) < 5 * 12  # 10,000 (1 - exp(-1/5)), with its standard deviation
 
 
 def test_the_samples_of_a_prompt_share_its_reading(network: LlamaForCausalLM):

@@ -12,7 +12,7 @@ from ..errors import BackendError
 from .grammar import Grammars
 from .noise import exponential
 
-SLICE = 32
+SLICE = 64
 """Rows whose noise is made at once, so that it needs little memory."""
 
 
@@ -236,7 +236,7 @@ class _Draw:
         for begin in range(0, len(scores), SLICE):
             seeds = self._seeds[begin : begin + SLICE]
             noise = exponential(seeds, torch.full_like(seeds, step), scores.shape[1])
-            drawn.append((torch.softmax(scores[begin : begin + SLICE].double(), -1) / noise).argmax(-1))
+            drawn.append((torch.softmax(scores[begin : begin + SLICE], -1) / noise).argmax(-1))
         chosen = torch.cat(drawn)
         if all_warm:
             return chosen
