@@ -263,17 +263,16 @@ def test_a_step_is_learned_from_the_tokens_that_the_model_wrote(
         again.append(tokenizer.encode(text, add_special_tokens=False))
         keep(self, prompt, text, ids)
 
-    def learned(self: Any, model: Any, inputs: Any) -> Any:
-        said = [
-            row[mask.bool()].tolist() for row, mask in zip(inputs["completion_ids"], inputs["tool_mask"], strict=True)
-        ]
+    def loss(self: Any, model: Any, inputs: Any) -> Any:
+        learned = (inputs["completion_mask"] * inputs["tool_mask"]).bool()  # the loss multiplies them
+        said = [row[mask].tolist() for row, mask in zip(inputs["completion_ids"], learned, strict=True)]
         assert len(said) == 8 and all(row in wrote for row in said)
         assert any(row not in again for row in said)
         raise Killed
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)
     monkeypatch.setattr(Written, "keep", kept)
-    monkeypatch.setattr(TokenAdvantages, "_compute_loss", learned)
+    monkeypatch.setattr(TokenAdvantages, "_compute_loss", loss)
     with pytest.raises(Killed):
         train(world, tiny, tmp_path / "out", steps=1)
 

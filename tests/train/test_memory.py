@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import resource, sys
+import re, sys
+from pathlib import Path
 from espalier.runs.progress import ProgressView
 from espalier.train import sft
 class View(ProgressView):
     def say(self, line): print(line)
 sft(data=sys.argv[1], model=sys.argv[2], out=sys.argv[3], device="cpu", threads=1, max_steps=3, save_every=0,
     batch_tokens=int(sys.argv[4]), context_weight=0.2, max_length=1024, progress=View())
-print("measured", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+# Not ru_maxrss, which a child takes over from the process that started it.
+print("measured", 1024 * int(re.search(r"VmHWM:\\s+([0-9]+)", Path("/proc/self/status").read_text())[1]))
 """
 
 
