@@ -9,36 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
+GOLDEN = 0x9E3779B9 - (1 << 32)
+"""2^32 over the golden ratio, as a signed number."""
+FIRST, SECOND = 0x7FEB352D, 0x846CA68B - (1 << 32)
+"""Odd multipliers of a mixing function of 32 bits (lowbias32, public domain)."""
 LOG2 = 0.6931471805599453
 
 
-def _signed(number: int, width: int) -> int:
-    """The signed whole number with the same bits."""
-    return number - (number >> (width - 1) << width)
-
-
-GOLDEN = _signed(0x9E3779B97F4A7C15, 64)
-"""2^64 over the golden ratio."""
-GOLDEN_32 = _signed(0x9E3779B9, 32)
-
-
-def _shifted(x: Any, bits: int, width: int) -> Any:
+def _shifted(x: Any, bits: int) -> Any:
     """A logical shift to the right: torch's own keeps the sign."""
-    return (x >> bits).bitwise_and_((1 << (width - bits)) - 1)
+    return (x >> bits).bitwise_and_((1 << (32 - bits)) - 1)
 
 
 def mixed(x: Any) -> Any:
-    """A bijection of whole numbers of 64 bits, whose outputs look independent (splitmix64, public domain)."""
-    x = _shifted(x, 30, 64).bitwise_xor_(x).mul_(_signed(0xBF58476D1CE4E5B9, 64))
-    x = _shifted(x, 27, 64).bitwise_xor_(x).mul_(_signed(0x94D049BB133111EB, 64))
-    return _shifted(x, 31, 64).bitwise_xor_(x)
-
-
-def mixed_32(x: Any) -> Any:
-    """Such a bijection for 32 bits (lowbias32, public domain)."""
-    x = _shifted(x, 16, 32).bitwise_xor_(x).mul_(_signed(0x7FEB352D, 32))
-    x = _shifted(x, 15, 32).bitwise_xor_(x).mul_(_signed(0x846CA68B, 32))
-    return _shifted(x, 16, 32).bitwise_xor_(x)
+    """A bijection of whole numbers of 32 bits, whose outputs look independent."""
+    x = _shifted(x, 16).bitwise_xor_(x).mul_(FIRST)
+    x = _shifted(x, 15).bitwise_xor_(x).mul_(SECOND)
+    return _shifted(x, 16).bitwise_xor_(x)
 
 
 def exponential(seeds: Any, steps: Any, vocabulary: int) -> Any:
@@ -48,9 +35,10 @@ def exponential(seeds: Any, steps: Any, vocabulary: int) -> Any:
     """
     import torch
 
-    tokens = torch.arange(1, vocabulary + 1, device=seeds.device, dtype=torch.int32) * GOLDEN_32
-    rows = mixed(mixed(seeds + GOLDEN) + steps * GOLDEN).to(torch.int32)
-    bits = _shifted(mixed_32(rows[:, None] + tokens[None, :]), 1, 32)
+    low, high, step = (one.to(torch.int32) for one in (seeds, seeds >> 32, steps))
+    rows = mixed(mixed(mixed(low + GOLDEN) + high) + step)
+    tokens = torch.arange(1, vocabulary + 1, device=seeds.device, dtype=torch.int32) * GOLDEN
+    bits = _shifted(mixed(rows[:, None] + tokens[None, :]), 1)
     return _minus_log_of_rest(bits.float().add_(0.5).mul_(2.0**-31))
 
 
