@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a GGUF file")
     parser.add_argument("--slots", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=0, help="of llama.cpp (all cores); fewer on a busy machine")
+    parser.add_argument("--threads", type=int, default=0, help="of llama.cpp (half of the cores)")
     parser.add_argument("--prompts", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

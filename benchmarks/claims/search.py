@@ -26,13 +26,14 @@ def named(model: str) -> str:
 
 
 def figures(run: Path, questions: Path) -> list[dict[str, float]]:
-    """EM, F1, calls, retrievals and thousands of tokens of each question. Raises NotRun where most have failed."""
+    """EM, F1, calls, retrievals and thousands of tokens of each question. A failed question counts as a wrong answer.
+    Raises NotRun where most replies cannot be read: such a model does not know the prompts."""
     golds = {row["id"]: row["golden_answers"] for row in lines(questions)}
-    answers = lines(run / "answers.jsonl")
-    if 2 * sum(row["status"] == "failed" for row in answers) > len(answers):
+    purposes = json.loads((run / "summary.json").read_text())["by_purpose"].values()
+    if 2 * sum(one["readable"] for one in purposes) < sum(one["calls"] for one in purposes):
         raise NotRun("the model's replies to these prompts cannot be read")
     rows = []
-    for row in answers:
+    for row in lines(run / "answers.jsonl"):
         scored = score("common", row["answer"] or "", golds[row["id"]])
         tokens = (row["prompt_tokens"] + row["completion_tokens"]) / 1000
         costs = {"calls": row["completions"], "retrievals": row["retrievals"], "tokens": tokens}

@@ -14,8 +14,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from claims import __main__ as command  # noqa: E402
 from claims.claims import CLAIMS  # noqa: E402
-from claims.frame import Frame, record  # noqa: E402
-from claims.search import Search  # noqa: E402
+from claims.frame import Frame, NotRun, record  # noqa: E402
+from claims.search import Search, figures  # noqa: E402
 from claims.table import markdown  # noqa: E402
 from claims.verdict import FAILS, HOLDS, OPEN, alike, bounds, dearer, more, overall, same  # noqa: E402
 
@@ -107,6 +107,24 @@ def test_no_cell_begins_when_the_time_is_up(tmp_path, monkeypatch):
     assert (late["verdict"], late["reason"]) == ("not run", "the time was up, and the same command goes on")
     (held,) = json.loads(run(monkeypatch, tmp_path, "--only", "decouple_beam")[0])
     assert held["questions"] == 10
+
+
+@pytest.mark.parametrize(("readable", "known"), [(4, True), (2, True), (1, False)])
+def test_a_failed_question_is_a_wrong_answer_of_a_model_that_knows_the_prompts(tmp_path, readable, known):
+    row = {"prompt_tokens": 900, "completion_tokens": 100, "completions": 2, "retrievals": 3}
+    answers = [{"id": "a", "status": "done", "answer": "Oslo", **row}]
+    answers += [{"id": name, "status": "failed", "answer": None, **row} for name in "bc"]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    purposes = {"step": {"calls": 4, "readable": readable}, "retrieval": {"calls": 0, "readable": 0}}
+    (tmp_path / "summary.json").write_text(json.dumps({"by_purpose": purposes}))
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("".join(json.dumps({"id": name, "golden_answers": ["Oslo"]}) + "\n" for name in "abc"))
+    if not known:
+        with pytest.raises(NotRun, match="cannot be read"):
+            figures(tmp_path, questions)
+        return
+    costs = {"calls": 2, "retrievals": 3, "tokens": 1}
+    assert figures(tmp_path, questions) == [{"em": em, "f1": em, **costs} for em in (1, 0, 0)]
 
 
 def test_an_unknown_claim_is_refused(tmp_path, monkeypatch, capsys):
