@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import espalier as esp
 import pytest
-from espalier.serve import host, retriever
+from espalier.serve import connections, host, retriever
 from espalier.serve.retriever import Limits
 from serving import Client, door, served, until
 
@@ -36,6 +36,20 @@ def check(test: Callable[[Client, Slow], Awaitable[None]], *, header: float = 60
                 slow.close()
 
     asyncio.run(run())
+
+
+class Clock:
+    """The time by which the server's connections wait. It stands still unless a test moves it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(connections, "now", lambda: made.seconds)
+    return made
 
 
 class Slow:
@@ -86,7 +100,7 @@ async def only_one(client: Client) -> bool:
     return await client.metric("espalier_connections") == 1
 
 
-def test_who_sends_no_whole_header_is_cut_off():
+def test_who_sends_no_whole_header_is_cut_off(clock: Clock):
     async def test(client: Client, slow: Slow) -> None:
         await slow.connect(60, b"", b"G", HALF_HEADER)
         # One more has sent a whole request before, and one sends a byte now and then.
@@ -96,22 +110,27 @@ def test_who_sends_no_whole_header_is_cut_off():
         await loop.sock_sendall(slow.sockets[-1], HALF_HEADER)
         await slow.connect(1, HALF_HEADER)
 
+        async def all_counted() -> bool:
+            return await client.metric("espalier_connections") == len(slow.sockets) + 1
+
         async def drip_until_ended() -> bool:
+            clock.seconds += 0.01
             with suppress(ConnectionError):
                 await loop.sock_sendall(slow.sockets[-1], b"x")
             return await slow.ended()
 
-        assert await client.metric("espalier_connections") == len(slow.sockets) + 1
+        await until(all_counted)
         await until(drip_until_ended)
         await until(lambda: only_one(client))
 
     check(test, header=0.4)
 
 
-def test_a_connection_may_rest_between_requests_longer_than_a_header_may_take():
+def test_a_connection_may_rest_between_requests_longer_than_a_header_may_take(clock: Clock):
     async def test(client: Client, slow: Slow) -> None:
         await honest(client, 1)
-        await asyncio.sleep(0.5)
+        clock.seconds += 0.5
+        await asyncio.sleep(0.1)  # four looks at the clock
         await honest(client, 1)
         assert await only_one(client)
 
