@@ -79,6 +79,8 @@ void bind_prompt(py::module_& m) {
       .def_property_readonly(
           "temperature", [](const Prompt& p) { return p.sampling().temperature; }, "0 = greedy.")
       .def_property_readonly("top_p", [](const Prompt& p) { return p.sampling().top_p; })
+      .def_property_readonly(
+          "top_k", [](const Prompt& p) { return p.sampling().top_k; }, "0 = all tokens.")
       .def_property_readonly("max_tokens", [](const Prompt& p) { return p.sampling().max_tokens; })
       .def_property_readonly(
           "stop", [](const Prompt& p) { return p.sampling().stop; },

@@ -72,7 +72,8 @@ def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: 
     ]
     assert found["key"][0]["found"] == "OPENAI_API_KEY is set"
     prompts = [part for part in found if part.startswith("prompt ")]
-    assert len(server.requests) == 3 + len(prompts) and {request["model"] for request in server.requests} == {"m"}
+    # "an answer" has no marks, so all prompts are asked again under a grammar.
+    assert len(server.requests) == 3 + 2 * len(prompts) and {request["model"] for request in server.requests} == {"m"}
 
 
 @needs_http
@@ -177,3 +178,27 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
     lines = capsys.readouterr().out.splitlines()
     where = next(i for i, line in enumerate(lines) if line.startswith("problem  questions:"))
     assert "none.jsonl" in lines[where] and lines[where + 1].strip().startswith("mend the file")
+
+
+@needs_http
+def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
+    """With tools, without thoughts, and within the user's time."""
+    with ModelServer(lambda request: completion("<answer>Cervantes</answer>"), owner="vllm") as server:
+        more = ("--protocol", "tools", "--thinking", "off", "--timeout", "7")
+        doctor(*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1", *more)
+    asked = [request for request in server.requests if request.get("tools")]
+    assert asked and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in asked)
+
+
+@needs_http
+def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files: Path):
+    def answered(request: dict[str, Any]) -> Any:
+        return completion("<answer>Cervantes</answer>" if "structured_outputs" in str(request) else "I do not know.")
+
+    with ModelServer(answered, owner="vllm") as server:
+        where = (*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1")
+        _, found = doctor(*where)
+        _, free = doctor(*where, "--constrain", "off")
+    said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
+    assert any("one under a grammar could" in finding["found"] for finding in said), said
+    assert not any("grammar" in findings[0]["found"] for findings in free.values())

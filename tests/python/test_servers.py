@@ -29,7 +29,7 @@ def test_a_declared_server_is_not_asked():
         esp.OpenAi(server.url, model="m", server="llamacpp")([esp.Prompt("q")])
     assert server.questions == []
     assert server.requests[0]["repeat_penalty"] == 1
-    with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, vllm"):
+    with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, gateway, vllm"):
         esp.OpenAi("http://127.0.0.1:9/v1", model="m", server="tgi")
 
 
@@ -67,4 +67,4 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
 def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
     result = espalier("answer", *inputs(files), "--server", "tgi", "--out", tmp_path)
     assert result.returncode == 2
-    assert "option 'server' is tgi, allowed: auto, other, vllm" in result.stderr
+    assert "option 'server' is tgi, allowed: auto, other, gateway, vllm" in result.stderr

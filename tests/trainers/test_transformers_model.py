@@ -69,11 +69,30 @@ def test_a_nucleus_keeps_what_is_unlikely_out(network: LlamaForCausalLM):
         "max_tokens": 1,
         "stop": [],
         "seed": 3,
+        "top_k": 0,
         "logprobs": False,
         "token_logprobs": False,
     }
     drawn = [SimpleNamespace(**asked, top_p=0.001, sample=i) for i in range(8)]
     assert {a.text for a in esp.Transformers(network, byte_tokenizer(), chat=False)(drawn)} == {best}
+
+
+def test_only_the_k_likeliest_tokens_are_drawn_and_the_nucleus_is_one_of_them(network: LlamaForCausalLM):
+    """Of the three likeliest tokens with the chances a > b > c, top_p leaves a and b where a < top_p (a + b + c)."""
+    fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 3.0, "max_tokens": 1, "stop": []}
+    a, b, c = torch.topk(torch.softmax(logits(network, "a") / 3, -1), 3).values.tolist()
+    model = esp.Transformers(network, byte_tokenizer(), chat=False, batch=256)
+
+    def drawn(top_k: int, top_p: float) -> set[int]:
+        rest = {"seed": 3, "logprobs": True, "token_logprobs": True}
+        rows = [SimpleNamespace(**fields, **rest, top_k=top_k, top_p=top_p, sample=i) for i in range(200)]
+        return {round(1e6 * answer.logprob) for answer in model(rows)}
+
+    best = [round(1e6 * one) for one in torch.log_softmax(logits(network, "a"), -1).topk(3).values.tolist()]
+    near = lambda found: {min(best, key=lambda one: abs(one - value)) for value in found}  # noqa: E731
+    assert near(drawn(1, 1.0)) == set(best[:1]) and len(drawn(3, 1.0)) == 3
+    assert near(drawn(3, 1.0)) == set(best) and len(drawn(0, 1.0)) > 3
+    assert near(drawn(3, (a + b / 2) / (a + b + c))) == set(best[:2])
 
 
 def test_greedy_replies_stop_behind_the_stop_string_and_count_tokens(model: esp.Transformers):
@@ -173,7 +192,7 @@ def test_the_samples_of_a_prompt_share_its_reading(network: LlamaForCausalLM):
 
 def test_log_probabilities_are_the_models_own(network: LlamaForCausalLM):
     fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 0.5, "top_p": 1.0, "max_tokens": 1}
-    asked = SimpleNamespace(**fields, stop=[], seed=1, sample=0, logprobs=True, token_logprobs=True)
+    asked = SimpleNamespace(**fields, top_k=0, stop=[], seed=1, sample=0, logprobs=True, token_logprobs=True)
     [answer] = esp.Transformers(network, byte_tokenizer(), chat=False)([asked])
     [(text, logprob)] = answer.tokens
     raw = torch.log_softmax(logits(network, "a"), -1)
@@ -185,7 +204,7 @@ def test_log_probabilities_are_the_models_own(network: LlamaForCausalLM):
 
 def test_a_grammar_is_kept(network: LlamaForCausalLM):
     pytest.importorskip("llguidance")
-    fields = {"messages": [{"role": "user", "content": "a"}], "top_p": 1.0, "max_tokens": 12, "stop": []}
+    fields = {"messages": [{"role": "user", "content": "a"}], "top_p": 1.0, "top_k": 0, "max_tokens": 12, "stop": []}
     model = esp.Transformers(network, byte_tokenizer(), chat=False)
     assert model.takes_grammar
     asked = [
@@ -235,6 +254,23 @@ def test_a_folder_is_a_model(network: LlamaForCausalLM, tmp_path: Path, monkeypa
         esp.Transformers(folder, device="cpu", chat=False)
 
 
+def test_a_damaged_folder_is_named(network: LlamaForCausalLM, tmp_path: Path):
+    folder = tmp_path / "tiny"
+    network.save_pretrained(folder)
+    byte_tokenizer().save_pretrained(folder)
+    whole = {name: (folder / name).read_bytes() for name in ("model.safetensors", "tokenizer.json", "config.json")}
+    for name, part, said in (
+        ("model.safetensors", whole["model.safetensors"][:2000], "AutoModelForCausalLM: "),
+        ("tokenizer.json", b"{", "AutoTokenizer: "),
+        ("config.json", b'{"model_type": "foo"}', ""),
+    ):
+        (folder / name).write_bytes(part)
+        with pytest.raises(InputError, match=rf"tiny: the model cannot be loaded \(.*{said}"):
+            esp.Transformers(folder, device="cpu")
+        (folder / name).write_bytes(whole[name])
+    esp.Transformers(folder, device="cpu").close()
+
+
 def test_a_folder_runs_by_its_name(network: LlamaForCausalLM, tmp_path: Path):
     folder = tmp_path / "tiny"
     network.save_pretrained(folder)
@@ -247,5 +283,16 @@ def test_a_folder_runs_by_its_name(network: LlamaForCausalLM, tmp_path: Path):
     first = esp.answer(**settings, out=tmp_path / "out")
     before = (tmp_path / "out/trees.jsonl").read_bytes()
     assert first.open == 0 and esp.answer(**settings, out=tmp_path / "out").recognised
+    for option, value in {"extra_body": '{"a": 1}', "model_revision": "mine", "server": "vllm"}.items():
+        with pytest.raises(ValueError, match=f"option '{option.replace('_', '-')}' is not allowed beside hf:"):
+            esp.answer(**settings, **{option: value}, out=tmp_path / "refused")
+    (folder / "chat_template.jinja").unlink(missing_ok=True)
+    bare = byte_tokenizer()
+    bare.chat_template = None
+    bare.save_pretrained(folder)
+    with pytest.raises(InputError, match="no chat template; option 'api' as completions"):
+        esp.answer(**settings, out=tmp_path / "chat")
+    assert esp.answer(**settings, out=tmp_path / "bare", api="completions").open == 0
+    byte_tokenizer().save_pretrained(folder)
     esp.answer(**settings, out=tmp_path / "out", replay=True)
     assert (tmp_path / "out/trees.jsonl").read_bytes() == before

@@ -38,7 +38,7 @@ struct OpenAiOptions {
   std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
   bool chat = true;                              ///< use /chat/completions. Raw prompts always go to /completions
   std::optional<Server> server = Server::other;  ///< its kind. Nothing = ask the server before the first request
-  std::function<void(Server)> on_server = {};    ///< called with the kind that was found
+  std::function<void(Server)> on_server = {};    ///< called with the kind that was found, and with a better one
   bool native_n = false;        ///< an `other` server supports `n`, so samples of one prompt can share a message
   bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
@@ -106,7 +106,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
     const detail::Dialect& dialect = server_.dialect();
-    const std::size_t most = dialect.server == Server::other && options_.native_n ? 128 : dialect.max_n;
+    const std::size_t most = detail::is_unknown(dialect.server) && options_.native_n ? 128 : dialect.max_n;
     return group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
            next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;
   }
@@ -117,10 +117,9 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   /// A gateway of an unknown kind may want the newer name of the token limit.
   bool learned(const BackendError& refused) override {
     const std::string_view what = refused.what();
-    if (server_.dialect().server != Server::other || request_.renamed_limit() ||
-        what.find("max_completion_tokens") == std::string_view::npos)
+    if (server_.dialect().server != Server::other || what.find("max_completion_tokens") == std::string_view::npos)
       return false;
-    request_.rename_limit();
+    server_.learn(Server::gateway);
     return true;
   }
   /// A prompt that is too long for a model of this process stays so, however often the run is started.

@@ -106,7 +106,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   }
   const bool later = source == "batch" && !settings.journal.batch_file.empty();
   if (!is_url(source) && !later)
-    bad_option("model", source, "'simulated' or a URL that starts with http:// or https://");
+    bad_option("model", source, "'simulated', or a URL with http:// or https://, in Python gguf:FILE or hf:FOLDER too");
 #ifdef ESPALIER_HAS_CURL
   if (is_scorer(source)) {
     if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");

@@ -48,6 +48,7 @@ class VllmModel:
         return self._params(
             temperature=prompt.temperature,
             top_p=prompt.top_p,
+            top_k=prompt.top_k or -1,
             max_tokens=prompt.max_tokens,
             stop=list(prompt.stop),
             include_stop_str_in_output=True,

@@ -31,8 +31,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[=MODEL[,NAME]]",
-        help="judge, prm, cold_start, rollouts or embedding; with the model to ask, a URL or gguf:FILE (default: "
-        "the run's, if simulated); may be repeated",
+        help="judge, prm, cold_start, rollouts or embedding; with the model to ask, a URL, gguf:FILE or hf:FOLDER "
+        "(default: the run's, if simulated); may be repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
     add_setting(parser, "journal_file", "keeps the answers (the run's journal)")

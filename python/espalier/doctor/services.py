@@ -19,6 +19,7 @@ from .capabilities import check_capabilities
 from .finding import Finding, ok, problem, warning
 
 SECONDS = 30.0
+LIMITS = ("timeout", "deadline")
 QUESTION = "Who wrote the first novel?"
 CONNECTION = ("ca_file", "proxy", "api_key_file", "extra_body")
 MODEL = ("api", "server", "native_n", "stream", *CONNECTION)
@@ -28,6 +29,8 @@ PROMPTS = (
     "preset",
     "set",
     "constrain",
+    "protocol",
+    "thinking",
     "prompts",
     "seed",
     "model",
@@ -45,6 +48,14 @@ def taken(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     return {name: settings[name] for name in names if settings.get(name) is not None}
 
 
+def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of a check: the user's, else 30 s for what is asked over the network. A model in this process may take
+    as long as in a run."""
+    models = [settings.get("model"), *(model for model, _ in (settings.get("models") or {}).values())]
+    default = {} if any(map(source_of, models)) else dict.fromkeys(LIMITS, SECONDS)
+    return {"attempts": 1, **default, **taken(settings, LIMITS)}
+
+
 class Trial:
     """Answers one question by `method` under `settings` and keeps nothing. Raises what a run raises."""
 
@@ -55,7 +66,7 @@ class Trial:
             (folder / "questions.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
             (folder / "corpus.jsonl").write_text('{"id": "p", "contents": "a\\nb"}\n', encoding="utf-8")
             given = {"questions": str(folder / "questions.jsonl"), "out": str(folder / "out"), "method": method}
-            limits = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1, "journal": False, "set": options or {}}
+            limits = {**limits_of(settings), "journal": False, "set": options or {}}
             limits |= {"constrain": "off"}  # one question is no reason for probes
             if not any(settings.get(name) for name in ("corpus", "index")):
                 given["corpus"] = str(folder / "corpus.jsonl")
@@ -76,7 +87,7 @@ def tried(
     try:
         trial = Trial(method, settings, options)
     except MissingPart as error:
-        return problem(part, error, "build with that part, or do without the option"), None
+        return problem(part, error, "install that part, or do without the option"), None
     except (Error, OSError, ValueError) as error:
         return problem(part, error, advice), None
     if trial.error:
@@ -107,10 +118,12 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
     for part, url, name in models:
         if url == "simulated":
             continue
-        own = taken(settings, MODEL) | {"model": url, "model_name": name}
+        own = taken(settings, (*MODEL, *LIMITS)) | {"model": url, "model_name": name}
         if url != main:
             own.pop("server", None)
         advice = "is the server up, the address right (with /v1), the name one that the server knows, the key good?"
+        if source_of(url):
+            advice = "are the file or folder and its options right?"
         finding, trial = tried(part, name or "the model", advice, "direct", own, {"max_tokens": 8})
         yield finding
         if trial is None:
@@ -136,20 +149,24 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
     others = settings.get("models") or {}
     if all(model in (None, "simulated") for model in (settings.get("model"), *(url for url, _ in others.values()))):
         return
-    limits = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
+    own = {**taken(settings, PROMPTS), **limits_of(settings)}
+    decides = own.get("constrain", "auto") == "auto"
     try:
-        prompts = try_prompts({**taken(settings, PROMPTS), **limits})
+        prompts = try_prompts(own | ({"constrain": "off"} if decides else {}))
     except (Error, OSError, ValueError) as error:
-        yield problem("prompts", error, "mend the options or the prompts")
+        yield problem("prompts", error, "correct the options or the prompts")
         return
     unread = warning if any(prompt.read for prompt in prompts) else problem
+    ruled = read_under_grammar(own) if decides and any(not one.read and not one.error for one in prompts) else set()
     for prompt in prompts:
         part, purpose = f"prompt {prompt.purpose}", prompt.purpose
         begins = f'it begins "{one_line(prompt.reply)}"' if prompt.reply else "it is empty"
         if prompt.error:
-            yield problem(part, prompt.error, "is the model for this purpose right?")
+            yield problem(part, prompt.error, "is the model for this purpose right, and --timeout long enough?")
         elif prompt.read:
             yield ok(part, "the reply could be read")
+        elif purpose in ruled:
+            yield ok(part, f"a free reply could not be read, one under a grammar could (--constrain auto); {begins}")
         elif prompt.cut_at:
             where = " in its thought" if prompt.in_thought else ""
             found = f"the reply was cut{where} at max_tokens={prompt.cut_at} and could not be read; {begins}"
@@ -161,6 +178,14 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
                 f"in {purpose}.txt (`espalier prompts show`) and give --prompts DIR, or ask another model"
             )
             yield unread(part, f"the reply could not be read; {begins}", advice)
+
+
+def read_under_grammar(settings: Mapping[str, Any]) -> set[str]:
+    """The purposes whose reply under a grammar could be read. None where the server takes no grammars."""
+    try:
+        return {prompt.purpose for prompt in try_prompts({**settings, "constrain": "always"}) if prompt.read}
+    except (Error, OSError, ValueError):
+        return set()
 
 
 def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
@@ -190,7 +215,7 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     name = settings.get("encoder_name") or ""
     profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
-    limits: dict[str, Any] = {"timeout": SECONDS, "deadline": SECONDS, "attempts": 1}
+    limits = limits_of({**taken(settings, LIMITS)})
     try:
         if source:
             with opened_encoder(source, name, profile, cut) as own:

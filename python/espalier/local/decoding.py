@@ -208,18 +208,20 @@ class Decoder:
 
 
 class _Draw:
-    """Draws a token for each row: temperature, nucleus, then noise of the row's own."""
+    """Draws a token for each row: temperature, the likeliest tokens, then noise of the row's own."""
 
     def __init__(self, rows: Sequence[Row], device: Any) -> None:
         import torch
 
-        def column(values: list[float]) -> Any:
+        def column(values: list[Any]) -> Any:
             return torch.tensor(values, device=device)[:, None]
 
         self._warm = [i for i, row in enumerate(rows) if row.prompt.temperature > 0]
         warm = [rows[i].prompt for i in self._warm]
         self._temperature = column([prompt.temperature for prompt in warm]) if warm else None
-        self._top_p = column([prompt.top_p for prompt in warm]) if any(one.top_p < 1 for one in warm) else None
+        self._chooses = any(one.top_p < 1 or one.top_k for one in warm)
+        self._top_p = column([prompt.top_p for prompt in warm]) if self._chooses else None
+        self._top_k = column([prompt.top_k or 1 << 30 for prompt in warm]) if self._chooses else None
         self._seeds = torch.tensor([seed_of(prompt) for prompt in warm], device=device, dtype=torch.long)
 
     def __call__(self, logits: Any, step: int) -> Any:
@@ -230,8 +232,8 @@ class _Draw:
             return tokens
         all_warm = len(self._warm) == len(tokens)
         scores = (logits if all_warm else logits[self._warm]) / self._temperature
-        if self._top_p is not None:
-            scores = self._nucleus(scores)
+        if self._chooses:
+            scores = self._likeliest(scores)
         drawn = []
         for begin in range(0, len(scores), SLICE):
             seeds = self._seeds[begin : begin + SLICE]
@@ -243,13 +245,15 @@ class _Draw:
         tokens[self._warm] = chosen
         return tokens
 
-    def _nucleus(self, scores: Any) -> Any:
-        """Keeps the likeliest tokens of each row that together reach its top_p, at least one."""
+    def _likeliest(self, scores: Any) -> Any:
+        """Keeps the top_k likeliest tokens of each row, and of these the likeliest that together reach its top_p, at
+        least one."""
         import torch
 
         ordered, order = torch.sort(scores, dim=-1, descending=True, stable=True)
-        before = torch.softmax(ordered, -1).cumsum(-1) - torch.softmax(ordered, -1)
-        unlikely = before >= self._top_p
+        beyond = torch.arange(ordered.shape[1], device=ordered.device) >= self._top_k
+        chances = torch.softmax(ordered.masked_fill(beyond, -torch.inf), -1)
+        unlikely = beyond | (chances.cumsum(-1) - chances >= self._top_p)
         unlikely[:, 0] = False
         return scores.masked_fill(torch.zeros_like(unlikely).scatter(1, order, unlikely), -torch.inf)
 

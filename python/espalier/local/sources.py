@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import InputError
 from .engine import pooling_of
+from .folder import check_folder
 from .gguf import read_header
 
 KINDS = ("gguf", "hf")
@@ -39,8 +39,8 @@ class Source(NamedTuple):
         """Raises InputError for a file or folder without a model."""
         if self.kind == "gguf":
             read_header(self.path)
-        elif not (self.path / "config.json").is_file():
-            raise InputError(f"{self.path}: is no folder of a model (config.json is missing)")
+        else:
+            check_folder(self.path)
 
     def check_encoder(self) -> None:
         """Raises InputError for a file that is no model or gives no embeddings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,10 +12,8 @@ from .._core import Completion, Prompt
 from ..adapters.sampling import bare_text, prefilled
 from ..errors import BackendError, Error, InputError, MissingPart
 from .decoding import Decoder, Keep
+from .folder import check_folder, folder_hash, loaded, weights
 from .memory import available_memory, gib
-
-WEIGHTS = (".safetensors", ".bin")
-FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 class Transformers:
@@ -65,8 +62,8 @@ class Transformers:
         if self._folder is not None:
             check_folder(self._folder)
             fingerprint = fingerprint or f"{self._folder.resolve().name}@{folder_hash(self._folder)}"
-            if thinking:
-                fingerprint += f", thinking {thinking}"
+            fingerprint += f", thinking {thinking}" if thinking else ""
+            fingerprint += "" if chat else ", bare text"
         elif chat and not tokenizer.chat_template:
             raise ValueError("this tokenizer has no chat template: chat=False sends the bare text")
         self.fingerprint = fingerprint
@@ -99,14 +96,15 @@ class Transformers:
             device = chosen_device(torch, self._device)
             tokenizer = self._tokenizer
             if tokenizer is None:
-                tokenizer = transformers.AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+                tokenizer = loaded(transformers.AutoTokenizer, self._folder)
             if self._chat and not tokenizer.chat_template:
-                raise InputError(f"{self._folder}: the tokenizer has no chat template; chat=False sends the bare text")
-            on_cpu = device.type == "cpu"
+                raise InputError(
+                    f"{self._folder}: the tokenizer has no chat template; option 'api' as completions (in Python "
+                    "chat=False) sends the bare text"
+                )
             check_memory(torch, self._folder, device)
-            self._model = transformers.AutoModelForCausalLM.from_pretrained(
-                self._folder, local_files_only=True, dtype=torch.float32 if on_cpu else "auto"
-            ).to(device)
+            kind = torch.float32 if device.type == "cpu" else "auto"
+            self._model = loaded(transformers.AutoModelForCausalLM, self._folder, dtype=kind).to(device)
             self._tokenizer = tokenizer
         batch = self._batch or (32 if self._model.device.type == "cpu" else 256)
         self._decoder = Decoder(self._model, self._tokenizer, batch, self._keep)
@@ -136,32 +134,6 @@ class Transformers:
     def _ids(self, prompts: Sequence[Prompt]) -> dict[str, list[int]]:
         texts = list(dict.fromkeys(self._texts(prompts)))
         return dict(zip(texts, self._tokenizer(texts, add_special_tokens=not self._chat)["input_ids"], strict=True))
-
-
-def check_folder(folder: Path) -> None:
-    """Raises InputError that names what a folder of a model lacks."""
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: is no folder of a model (config.json is missing)")
-    if not weights(folder):
-        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or *.bin)")
-    if not any(folder.glob("tokenizer*")):
-        raise InputError(f"{folder}: there is no tokenizer (tokenizer.json or tokenizer_config.json)")
-
-
-def weights(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
-
-
-def folder_hash(folder: Path) -> str:
-    """32 hexadecimal digits of the files that decide the model's answers."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in [*(folder / name for name in FILES), *weights(folder)]:
-        if path.is_file():
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as opened:
-                while block := opened.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()
 
 
 def chosen_device(torch: Any, name: str) -> Any:

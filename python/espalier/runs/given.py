@@ -149,17 +149,21 @@ class _Resolved:
         from ..local.transformers import Transformers
 
         self._refuse_tools()
+        for option in ("extra_body", "model_revision", "server"):
+            if self.plain.get(option) not in (None, "", "auto", {}):
+                raise ValueError(f"option '{option.replace('_', '-')}' is not allowed beside hf:, which asks no server")
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
-        thinking = self._thinking(key)
+        thinking, chat = self._thinking(key), (self.plain.get("api") or "chat") == "chat"
         model = self._stack.enter_context(
             shared(
-                f"{source.key} {thinking}",
-                lambda: Transformers(source.path, device=device, batch=batch, thinking=thinking, load=False),
+                f"{source.key} {thinking} {chat}",
+                lambda: Transformers(source.path, device=device, batch=batch, thinking=thinking, chat=chat, load=False),
             )
         )
-        if name and thinking:
-            name = f"{name}, thinking {thinking}"
+        if name:
+            name += f", thinking {thinking}" if thinking else ""
+            name += "" if chat else ", bare text"
         self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)
         return name or str(model.fingerprint)
 

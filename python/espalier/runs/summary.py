@@ -90,7 +90,7 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     return [
         said,
         f"the first, of question {one_line(shown['question'])}{limit}, {text}",
-        f"{more}`espalier doctor` asks the model each prompt once; --set shots=2, --set repair=true and "
+        f"{more}`espalier doctor` asks the model each prompt once; in a run, --set shots=2, --set repair=true and "
         "--prompts DIR help small models",
     ]
 

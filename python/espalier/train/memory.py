@@ -1,4 +1,4 @@
-"""How much memory training needs at its peak, estimated before the first step."""
+"""How much memory training needs at its peak, estimated before the first backward pass."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Peak:
     """Bytes by what they are for."""
 
     process: int
-    """Of the process with the loaded weights, and LOOP (on a GPU: the weights alone)."""
+    """Of the process with the loaded weights, and LOOP (on a GPU: the weights alone, with those of a reference)."""
     training: int
     """Gradients and AdamW's moments of the weights that are trained."""
     activations: int
@@ -61,12 +61,13 @@ def activations(config: Any, tokens: int, logits: int, half: bool) -> int:
     return int(tokens * kept + 3 * logits * config.vocab_size * FLOAT)
 
 
-def peak(model: Any, *, tokens: int, logits: int, on_gpu: bool, half: bool) -> Peak:
-    """The estimate for a loaded model and its largest batch."""
+def peak(model: Any, batch: int, *, on_gpu: bool, copies: int = 1) -> Peak:
+    """The estimate for a loaded model whose largest batch takes so many bytes. `copies` is 2 where a reference is
+    loaded too."""
     every = sum(one.numel() for one in model.parameters())
     trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
-    process = every * FLOAT if on_gpu else resident() + LOOP
-    return Peak(process, 3 * FLOAT * trained, activations(model.config, tokens, logits, half))
+    process = copies * every * FLOAT if on_gpu else resident() + LOOP
+    return Peak(process, 3 * FLOAT * trained, batch)
 
 
 def check_before_loading(source: Source, *, full: bool) -> None:
@@ -89,14 +90,11 @@ def least_parameters(source: Source) -> int:
     return source.bytes // (2 if any(name in config for name in ('"bfloat16"', '"float16"')) else 4)
 
 
-def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool) -> None:
-    """Says the estimate, and how it compares with what is left."""
+def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool, smaller: str = "batch_tokens") -> None:
+    """Says the estimate, how it compares with what is left, and which option needs less where it is smaller."""
     import torch
 
     left = torch.cuda.mem_get_info()[0] if on_gpu else available_memory()
     more = estimate.training + estimate.activations
     short = left is not None and more > left
-    say(
-        f"{estimate}"
-        + (f"; only {gib(left or 0)} are left: a smaller option 'batch_tokens' needs less" if short else "")
-    )
+    say(f"{estimate}" + (f"; only {gib(left or 0)} are left: a smaller option '{smaller}' needs less" if short else ""))

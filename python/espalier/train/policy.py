@@ -15,6 +15,7 @@ import transformers
 
 from ..errors import InputError
 from ..export.tokenizer import Tokenizer
+from ..local.folder import loaded
 from .micro import new_model, new_tokenizer, rows_for_tokenizer
 from .source import Source
 
@@ -57,12 +58,9 @@ def load_policy(
 
 def from_folder(folder: Path | None) -> tuple[Any, Any, torch.dtype]:
     assert folder is not None
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise InputError(f"{folder}: the model cannot be loaded ({first_line(error)})") from None
+    config = loaded(transformers.AutoConfig, folder)
+    model = loaded(transformers.AutoModelForCausalLM, folder, dtype=torch.float32)
+    tokenizer = loaded(transformers.AutoTokenizer, folder)
     if len(tokenizer) > (known := model.get_input_embeddings().num_embeddings):
         raise InputError(f"{folder}: the tokenizer has {len(tokenizer)} tokens, the model {known}")
     return tokenizer, model, getattr(config, "dtype", None) or torch.float32

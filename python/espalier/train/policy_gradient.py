@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -15,12 +16,19 @@ import trl
 from ..export.records import Asked
 from .job import Setup
 from .losses import policy_gradient_loss
+from .memory import FLOAT, Peak, activations, peak, say_memory
 from .rollouts import Rollouts, Sampler, parts, spread
 from .stages.grpo import GrpoOptions
 from .trainer import WholeCheckpoints, arguments
 
 OWN_LOSS = not trl.__version__.startswith("1.16.")
 """Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
+
+
+def tile(config: Any, tokens: int, on_gpu: bool) -> int:
+    """Bytes of TRL's loss, which makes the logits of at most 4,096 tokens and 32,768 of the vocabulary at once. On a
+    processor they stand there about seven times."""
+    return min(tokens, 4096) * min(int(config.vocab_size), 32768) * FLOAT * (1 if on_gpu else 7)
 
 
 class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
@@ -33,6 +41,10 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     sampler: Any = None
     """Makes Rollouts from a model, ids of questions and a step."""
     sampled: Rollouts
+    say: Any = None
+    """Says a line."""
+    foretold: Peak | None = None
+    """The peak of memory that was said last."""
 
     @classmethod
     def of(cls, setup: Setup[GrpoOptions, Asked]) -> Any:
@@ -67,7 +79,7 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
                 processing_class=setup.policy.tokenizer.loaded,
                 rollout_func=rollout,
             )
-        made.sampler = Sampler(setup)
+        made.sampler, made.say = Sampler(setup), setup.say
         return made
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
@@ -100,8 +112,24 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
 
     def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
         """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
-        one = self._own_loss if OWN_LOSS else super()._compute_loss
-        return torch.stack([one(model, part) for part in parts(inputs)]).sum()
+        one, every = self._own_loss if OWN_LOSS else super()._compute_loss, list(parts(inputs))
+        self._say_memory(every)
+        return torch.stack([one(model, part) for part in every]).sum()
+
+    def _say_memory(self, every: Sequence[Mapping[str, torch.Tensor]]) -> None:
+        """Says how much memory the backward pass of all parts of a step needs, if it is a tenth more than was said
+        before. The lengths of what the model samples are not known earlier."""
+        places = [part["completion_ids"].numel() + part["prompt_ids"].numel() for part in every]
+        logits = sum(part["completion_ids"].numel() for part in every) if OWN_LOSS else 0
+        on_gpu, model = self.args.device.type == "cuda", self.accelerator.unwrap_model(self.model)
+        batch = activations(model.config, sum(places), logits, self.args.bf16)
+        batch += 0 if OWN_LOSS else tile(model.config, max(places), on_gpu)
+        # Later the moments are in the process.
+        found = self.foretold or peak(model, 0, on_gpu=on_gpu, copies=2 if self.beta else 1)
+        need = replace(found, activations=batch)
+        if self.foretold is None or need.total > 1.1 * self.foretold.total:
+            self.foretold = need
+            say_memory(need, self.say, on_gpu, "group_questions")
 
     def _own_loss(self, model: Any, inputs: Any) -> torch.Tensor:
         tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes

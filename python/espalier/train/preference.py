@@ -14,7 +14,7 @@ from .batches import LengthBatches
 from .checkpoints import PART
 from .examples import Examples
 from .job import Setup
-from .memory import peak, say_memory
+from .memory import activations, peak, say_memory
 from .stages.dpo import DpoOptions, PairExample, losses
 from .trainer import WholeCheckpoints, arguments
 
@@ -53,7 +53,8 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
         on_gpu = given.device.type == "cuda"
         tokens = max(options.batch_tokens, 2 * longest)
         said = max(one.learned for one in examples.train) * tokens // (2 * longest)
-        say_memory(peak(model, tokens=tokens, logits=said, on_gpu=on_gpu, half=given.bf16), setup.say, on_gpu)
+        largest = activations(model.config, tokens, said, given.bf16)
+        say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
         made = cls(
             model=model,
             args=given,

@@ -11,6 +11,7 @@ import transformers
 
 from ..errors import InputError
 from ..export.tokenizer import Tokenizer
+from ..local.folder import loaded
 from ..local.transformers import chosen_device
 from .batches import LengthBatches
 from .reward_text import padded, reward_ids
@@ -43,16 +44,12 @@ class Scorer:
     def __init__(self, folder: Path, device: str = "") -> None:
         self.rewards = not (folder / FILE).is_file()
         kind = transformers.AutoModelForSequenceClassification if self.rewards else transformers.AutoModelForCausalLM
-        try:
-            config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-            architectures = config.architectures or []
-            if self.rewards and not any("SequenceClassification" in name for name in architectures):
-                raise InputError(f"{folder}: neither {FILE} nor a reward model is in this folder")
-            self._model: Any = kind.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise InputError(f"{folder}: the model cannot be loaded ({reason})") from None
+        config = loaded(transformers.AutoConfig, folder)
+        architectures = config.architectures or []
+        if self.rewards and not any("SequenceClassification" in name for name in architectures):
+            raise InputError(f"{folder}: neither {FILE} nor a reward model is in this folder")
+        self._model: Any = loaded(kind, folder, dtype=torch.float32)
+        tokenizer = loaded(transformers.AutoTokenizer, folder)
         if self.rewards and config.num_labels != 1:
             raise InputError(f"{folder}: the reward model gives {config.num_labels} numbers, not 1")
         self._tokenizer = Tokenizer.of(tokenizer, str(folder))

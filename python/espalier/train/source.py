@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
+from ..local.folder import check_folder, folder_hash, weights
 from ..local.gguf import content_hash, read_header
-from ..local.transformers import check_folder, folder_hash, weights
 
 MICRO = re.compile(r"(\d+(?:\.\d+)?)([KM])")
 

@@ -20,7 +20,7 @@ from .batches import Batch, LengthBatches, collate
 from .checkpoints import PART, place
 from .examples import Example, Examples
 from .losses import amount, weighted_nll
-from .memory import peak, say_memory
+from .memory import activations, peak, say_memory
 from .options import TrainOptions
 
 METRICS = "metrics.jsonl"
@@ -116,9 +116,9 @@ class WeightedTrainer(WholeCheckpoints):
             pad=pad,
             **more,
         )
-        largest = made.largest_batch()
+        largest = activations(model.config, **made.largest_batch(), half=given.bf16)
         on_gpu = given.device.type == "cuda"
-        say_memory(peak(model, **largest, on_gpu=on_gpu, half=given.bf16), setup.say, on_gpu)
+        say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
         return made
 
     def largest_batch(self) -> dict[str, int]:

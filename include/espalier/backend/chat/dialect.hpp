@@ -12,7 +12,7 @@
 namespace espalier::backend {
 
 /// Kinds of language-model servers.
-enum class Server : std::uint8_t { other, vllm, sglang, llamacpp, llamacpp_python, ollama, openai };
+enum class Server : std::uint8_t { other, gateway, vllm, sglang, llamacpp, llamacpp_python, ollama, openai };
 
 namespace detail {
 
@@ -52,8 +52,10 @@ struct Dialect {
   bool schemas = false;  ///< that field takes JSON schemas alone. Then the text is the member `reply`
 };
 
-inline constexpr std::array<Dialect, 7> dialects = {{
+inline constexpr std::array<Dialect, 8> dialects = {{
     {.server = Server::other, .name = "other", .owner = ""},
+    // One of an unknown kind that wants the newer name of the limit.
+    {.server = Server::gateway, .name = "gateway", .owner = "", .chat_limit = "max_completion_tokens"},
     {.server = Server::vllm,
      .name = "vllm",
      .owner = "vllm",
@@ -125,6 +127,9 @@ inline constexpr std::array<Dialect, 7> dialects = {{
 }};
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }
+
+/// True for a kind of which only the portable core is known.
+inline bool is_unknown(Server server) { return server == Server::other || server == Server::gateway; }
 
 /// The server with this name. Nothing for "auto". Throws std::invalid_argument for any other name.
 inline std::optional<Server> server_named(std::string_view name) {

@@ -132,8 +132,10 @@ inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::el
   if (root["choices"].get(choices) || choices.size() == 0) throw BackendError("a reply without choices");
   const auto told = root["usage"];
   Usage usage = counts.read(told["prompt_tokens"], told["completion_tokens"]);
-  if (choices.size() == 1)
-    usage.thinking = std::min(usage.completion, read_count(told["completion_tokens_details"]["reasoning_tokens"]));
+  if (choices.size() == 1) {  // SGLang counts them beside the other counts
+    const std::uint64_t listed_apart = read_count(told["completion_tokens_details"]["reasoning_tokens"]);
+    usage.thinking = std::min(usage.completion, std::max(listed_apart, read_count(told["reasoning_tokens"])));
+  }
   std::vector<std::optional<Completion>> completions(samples.size());
   std::vector<std::uint32_t> listed(samples.size());
   std::vector<bool> whole(samples.size());

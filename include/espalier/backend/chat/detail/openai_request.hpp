@@ -43,12 +43,6 @@ class OpenAiRequest {
     JsonFields probe;
     merge(probe, extra_body_);
   }
-  /// From now on the token limit of chats is called max_completion_tokens.
-  void rename_limit() {
-    limit_ = "max_completion_tokens";
-    shared_.reset();
-  }
-  [[nodiscard]] bool renamed_limit() const { return !limit_.empty(); }
   /// The most tokens of a completion, a thought included.
   [[nodiscard]] int limit(const PromptBody& body) const {
     return body.sampling.max_tokens + (chat(body) ? thinking_.budget() : 0);
@@ -60,10 +54,11 @@ class OpenAiRequest {
   /// (permanent) for something that this kind of server does not support.
   [[nodiscard]] std::string write(std::span<const Prompt> samples, const Dialect& dialect) {
     const Prompt& first = samples.front();
-    if (first.shared_body() != shared_) {
+    if (first.shared_body() != shared_ || dialect.server != server_) {
       refuse_unfit(first.body(), chat(first.body()), dialect);
       prefix_ = dialect.server == Server::ollama ? ollama_fields(first.body()) : common_fields(first.body(), dialect);
       shared_ = first.shared_body();
+      server_ = dialect.server;
     }
     std::string out;
     out.reserve(prefix_.size() + 32);
@@ -78,7 +73,7 @@ class OpenAiRequest {
     const Sampling& sampling = body.sampling;
     JsonFields fields = asked(body);
     fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
-    fields.set(!chat(body) ? "max_tokens" : limit_.empty() ? dialect.chat_limit : limit_, limit(body));
+    fields.set(chat(body) ? dialect.chat_limit : "max_tokens", limit(body));
     if (chat(body)) thinking_.write(fields, dialect);
     set_stops(fields, body, dialect);
     if (const auto tools = tools_of(body); !tools.empty()) {
@@ -180,10 +175,10 @@ class OpenAiRequest {
   bool chat_, stream_;
   std::string extra_body_;
   Thinking thinking_;
-  std::string_view limit_;  ///< the limit's name that the server asked for, "" = the dialect's
   JsonReader json_;
   GrammarField grammars_;
-  std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_
+  std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_, in the dialect of server_
+  Server server_ = Server::other;
   std::string prefix_;
 };
 

@@ -21,8 +21,7 @@ inline bool is_prefill(const PromptBody& body) { return body.messages.back().rol
 inline BackendError refusal(const Dialect& dialect, std::string_view field, std::string_view why) {
   std::string what = "a server of the sort '" + std::string(dialect.name) + "' cannot be asked for " +
                      std::string(field) + ": " + std::string(why);
-  if (dialect.server == Server::other)
-    what += "; name its sort by the option 'server', or send the field by 'extra_body'";
+  if (is_unknown(dialect.server)) what += "; name its sort by the option 'server', or send the field by 'extra_body'";
   return BackendError(what, BackendError::Kind::permanent);
 }
 

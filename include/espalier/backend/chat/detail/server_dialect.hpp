@@ -40,6 +40,11 @@ class ServerDialect {
     if (found_) found_(*server_);
     return true;
   }
+  /// The server has shown that it is of another kind.
+  void learn(Server server) {
+    server_ = server;
+    if (found_) found_(server);
+  }
   /// Call it only once known() is true.
   [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
 

@@ -57,6 +57,7 @@ class Thinking {
         return;
       case Server::llamacpp_python:
       case Server::other:
+      case Server::gateway:
         throw refusal(dialect, "thinking", "the name of the field is not known there");
     }
   }

@@ -1,0 +1,47 @@
+"""The files of a folder of transformers."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+
+WEIGHTS = (".safetensors", ".bin")
+FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+
+
+def check_folder(folder: Path) -> None:
+    """Raises InputError that names what a folder of a model lacks."""
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder}: is no folder of a model (config.json is missing)")
+    if not weights(folder):
+        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or *.bin)")
+    if not any(folder.glob("tokenizer*")):
+        raise InputError(f"{folder}: there is no tokenizer (tokenizer.json or tokenizer_config.json)")
+
+
+def weights(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
+
+
+def folder_hash(folder: Path) -> str:
+    """32 hexadecimal digits of the files that decide the model's answers."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in [*(folder / name for name in FILES), *weights(folder)]:
+        if path.is_file():
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as opened:
+                while block := opened.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def loaded(kind: Any, folder: Path, **more: Any) -> Any:
+    """What a class of transformers makes of a folder. Raises InputError for a damaged one."""
+    try:
+        return kind.from_pretrained(folder, local_files_only=True, **more)
+    except Exception as error:  # those of safetensors and tokenizers have no class in common
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: the model cannot be loaded ({kind.__name__}: {reason})") from None
