@@ -9,8 +9,11 @@
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/output/detail/work_folder.hpp>
+#include <espalier/output/report.hpp>
+#include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/prompt_trial.hpp>
-#include <espalier/run/detail/renew_report.hpp>
+#include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/run.hpp>
 #endif
 
@@ -19,6 +22,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <ranges>
@@ -132,6 +136,21 @@ py::tuple run_job(const std::string& task, const py::dict& values, const py::obj
   return py::make_tuple(result.summary, result.open, result.recognised, result.rebuilt, result.why_open);
 }
 
+/// Makes the page of a run anew, which is one of its outputs. Throws InputError.
+void renew_report(const std::filesystem::path& job) {
+  output::detail::with_files([&] {
+    const std::string summary = output::detail::read_summary(job);
+    output::detail::WorkFolder folder(job, "espalier report");
+    output::write_report(job, summary, folder.next() / "report.html");
+    if (std::filesystem::exists(folder / "run.json")) {
+      output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
+      run::detail::note_outputs(fields, folder.next());
+      run::detail::write_record(folder.next() / "run.json", fields);
+    }
+    folder.commit();
+  });
+}
+
 }  // namespace
 
 #endif
@@ -234,7 +253,7 @@ void bind_job(py::module_& m) {
       "renew_report",
       [](const std::string& folder) {
         const py::gil_scoped_release unlock;
-        run::detail::renew_report(folder);
+        renew_report(folder);
       },
       py::arg("folder"));
 #else

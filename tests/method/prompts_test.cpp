@@ -1,5 +1,4 @@
 #include <espalier/method/all.hpp>
-#include <espalier/rag/detail/copyable.hpp>
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 

@@ -195,6 +195,17 @@ class Ledger {
   std::map<std::string, Unread, std::less<>> first_unread_;
 };
 
+namespace detail {
+
+/// The counts of a purpose that a file shows only where they are not 0, by their names in files.
+inline constexpr std::pair<const char*, std::uint64_t Ledger::Costs::*> rare_counts[] = {
+    {"unread", &Ledger::Costs::unread},           {"cut", &Ledger::Costs::cut},
+    {"cut_read", &Ledger::Costs::cut_read},       {"refused", &Ledger::Costs::refused},
+    {"repairs", &Ledger::Costs::repairs},         {"repaired", &Ledger::Costs::repaired},
+    {"constrained", &Ledger::Costs::constrained}, {"thinking_tokens", &Ledger::Costs::thinking_tokens}};
+
+}  // namespace detail
+
 /// Execution counts of a run: how the requests of its trees were answered (docs page "contracts"). logical =
 /// paid_applied + cached + shared + failed.
 struct Accounts {

@@ -2,7 +2,7 @@
 
 #include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/detail/rare_counts.hpp>
+#include <espalier/core/ledger.hpp>
 #include <espalier/output/tree_record.hpp>
 
 #include <map>
@@ -192,7 +192,7 @@ class TreeWriter {
       json_.key(purpose).begin_object().field("completions", costs.completions);
       json_.field("prompt_tokens", costs.prompt_tokens);
       json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
-      for (const auto& [name, count] : rare_counts)
+      for (const auto& [name, count] : espalier::detail::rare_counts)
         if (costs.*count > 0) json_.field(name, costs.*count);
       json_.end_object();
     }

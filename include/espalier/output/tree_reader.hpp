@@ -162,7 +162,7 @@ class TreeReader {
     for (const auto& [purpose, costs] : row.members(field)) {
       Ledger::Costs& one = read[purpose] = {costs.count("completions"), costs.count("prompt_tokens"),
                                             costs.count("completion_tokens"), costs.count("retrievals")};
-      for (const auto& [name, count] : rare_counts) {
+      for (const auto& [name, count] : espalier::detail::rare_counts) {
         one.*count = costs.count_or(name, 0);
         const bool tokens = count == &Ledger::Costs::thinking_tokens;
         if (one.*count > (tokens ? one.completion_tokens : one.completions))

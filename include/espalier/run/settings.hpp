@@ -1,7 +1,9 @@
 #pragma once
 
 #include <espalier/backend/http/watch.hpp>
-#include <espalier/run/given.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,6 +15,20 @@
 #include <vector>
 
 namespace espalier::run {
+
+template <class In, class Out>
+class Backend;
+
+/// A backend that the program hands to a run.
+template <class In, class Out>
+struct Given {
+  /// Identity of its answers. Without it the journal keeps them no longer than the process.
+  std::optional<Hash> fingerprint;
+  bool by_name = false;        ///< the fingerprint is made from the name in the settings alone
+  bool takes_grammar = false;  ///< a language model that can follow a grammar
+  /// Called when the run begins to search, and before its probes. A finished run and a replay never call it.
+  std::function<Backend<In, Out>()> open;
+};
 
 /// How the lexical index reads the corpus: search options, set by name as bm25.k1 ...
 struct Lexical {

@@ -5,7 +5,7 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
-#include <espalier/search/detail/step_or_stay.hpp>
+#include <espalier/search/detail/place.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>

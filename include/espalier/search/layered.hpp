@@ -7,7 +7,7 @@
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/guesses.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
-#include <espalier/search/detail/step_or_stay.hpp>
+#include <espalier/search/detail/place.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 

@@ -4,11 +4,10 @@
 #include <espalier/core/prompt.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/agent.hpp>
+#include <espalier/sim/detail/finder.hpp>
 #include <espalier/sim/detail/judge.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
-#include <espalier/sim/detail/narrator.hpp>
 #include <espalier/sim/detail/request.hpp>
-#include <espalier/sim/detail/rewriter.hpp>
 #include <espalier/sim/detail/wording.hpp>
 #include <espalier/sim/skills.hpp>
 
@@ -18,6 +17,82 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace espalier::sim::detail {
+
+/// The gold chain that a prompt shows, told as steps with thoughts.
+inline std::string narrated(const Request& request, const Prompt& prompt) {
+  const auto said = [&](std::string_view phrase, const std::string& content) {
+    std::string thought = request.told({}, phrase, content);
+    thought.pop_back();
+    return thought;
+  };
+  std::vector<std::string> answers;
+  std::string told, open;
+  const std::string_view text = prompt.body().shown();
+  for (const PromptBody::Span& span : prompt.body().spans) {
+    const std::string shown(text.substr(span.begin, span.end - span.begin));
+    if (span.name == "gold question") {
+      open = shown;
+      for (std::size_t k = answers.size(); k > 0; --k)
+        for (const std::string mark = '#' + std::to_string(k); open.find(mark) != std::string::npos;)
+          open.replace(open.find(mark), mark.size(), answers[k - 1]);
+      told += request.reply(said("I have to find out this next.", need(open)), "search", open) + '\n';
+    } else if (span.name == "gold step") {
+      answers.push_back(shown);
+      const std::string conclusion = "The answer to \"" + open + "\" is " + shown + '.';
+      told += request.reply(said("The passage says it.", conclusion), "sub_answer", conclusion) + '\n';
+    }
+  }
+  const std::string gold(prompt.slot("gold").value_or("unknown"));
+  return told +
+         request.reply(said("Now everything is known.", statement(request.question) + gold + '.'), "answer", gold);
+}
+
+/// The text of an empty list of queries.
+inline constexpr std::string_view no_queries = "None";
+
+/// Splits a question into the questions of its steps, or rewords the current query with what has become known.
+class Rewriter {
+ public:
+  Rewriter(const Knowledge& knowledge, const Skills& skills, const Request& request)
+      : skills_(skills), r_(request), chain_(knowledge.chain(request.question)), finder_(knowledge, skills, request) {}
+
+  /// The queries, one per line, or "None".
+  [[nodiscard]] std::string operator()() const {
+    if (!chain_) return std::string(no_queries);
+    Reader reader = finder_.reader(*chain_);
+    reader.look(false);
+    return r_.view.query ? reworded(reader, *r_.view.query) : decomposed(reader);
+  }
+
+ private:
+  [[nodiscard]] std::string decomposed(const Reader& reader) const {
+    if (reader.steps() < 2 || reader.answer()) return std::string(no_queries);
+    if (!r_.draws.succeeds("decompose", skills_.decompose)) return chain_->question;
+    std::string lines;
+    for (std::size_t k = 0; k < reader.steps(); ++k)
+      if (!reader.value(k)) (lines += lines.empty() ? "" : "\n") += ask(reader.described(k, k), r_.draws);
+    return lines.empty() ? std::string(no_queries) : lines;
+  }
+  /// An open query is repeated with the answers before it filled in. After a settled query comes the next open one.
+  [[nodiscard]] std::string reworded(const Reader& reader, std::string_view query) const {
+    const bool well = r_.draws.succeeds("decompose", skills_.decompose);
+    std::size_t step = well ? reader.step_of(query) : reader.steps();
+    if (step == reader.steps() || reader.value(step))
+      for (step = 0; step < reader.steps() && (reader.value(step) || !reader.ready(step));) ++step;
+    if (!well || reader.answer() || step == reader.steps() || !reader.ready(step)) return std::string(no_queries);
+    const std::string text = ask(reader.question(step), r_.draws);
+    return words(text) == words(query) ? std::string(no_queries) : text;
+  }
+
+  const Skills& skills_;
+  const Request& r_;
+  const Chain* chain_;
+  Finder finder_;
+};
+
+}  // namespace espalier::sim::detail
 
 namespace espalier::sim {
 

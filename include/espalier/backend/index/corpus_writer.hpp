@@ -1,17 +1,48 @@
 #pragma once
 
 #include <espalier/backend/index/detail/checked_writer.hpp>
-#include <espalier/backend/index/detail/corpus_hasher.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+namespace espalier::backend::detail {
+
+/// Identity of passages: ids, titles and texts in order. It is a hash of the hashes of blocks of `block` passages, so
+/// that threads can share the work.
+class CorpusHasher {
+ public:
+  static constexpr std::size_t block = 8192;
+
+  void add(std::string_view id, std::string_view title, std::string_view text) {
+    open_.add(id).add(title).add(text);
+    if (++in_block_ == block) end_block();
+  }
+  [[nodiscard]] Hash finish() {
+    if (in_block_ > 0) end_block();
+    return all_.finish();
+  }
+
+ private:
+  void end_block() {
+    all_.add(open_.finish());
+    open_ = Hasher();
+    in_block_ = 0;
+  }
+  Hasher all_, open_;
+  std::size_t in_block_ = 0;
+};
+
+}  // namespace espalier::backend::detail
 
 namespace espalier::backend {
 

@@ -44,7 +44,7 @@ class MergedSummary {
         unread_[unread.text("question")].emplace_back(purpose, std::move(one));
       }
     if (!part.has("notes")) return;
-    const std::string warning = espalier::detail::exploration_warning(part.count("choices"), part.count("explored"));
+    const std::string warning = exploration_warning(part.count("choices"), part.count("explored"));
     for (const auto [name, note] : part.object("notes").as_object())
       if (const std::string text(note.get_string().value()); text != warning)
         add_note(summary.notes[std::string(name)], text);

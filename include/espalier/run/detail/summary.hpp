@@ -4,7 +4,6 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/output/detail/answers.hpp>
 #include <espalier/rag/state.hpp>
-#include <espalier/search/detail/exploration.hpp>
 
 #include <array>
 #include <cstdint>
@@ -13,6 +12,14 @@
 #include <utility>
 
 namespace espalier::run::detail {
+
+/// A warning if the exploration term changed no choice, else an empty text. Also empty if there was nothing to choose.
+/// The counts are `choices` and `explored` of a tree, or their sums over the trees of a run.
+inline std::string exploration_warning(std::uint64_t choices, std::uint64_t explored) {
+  if (choices == 0 || explored > 0) return "";
+  return "exploration changed none of " + std::to_string(choices) +
+         " choices: its weight is small beside the differences of the values; raise it, or normalise the values";
+}
 
 /// What the trees of a run come to.
 struct TreeSums {
@@ -123,7 +130,7 @@ class Summary {
       json.field(output::detail::name(static_cast<Reason>(reason)), trees.pruned[reason]);
     json.end_object();
     std::map<std::string, std::string> all = notes;
-    if (std::string warning = espalier::detail::exploration_warning(trees.choices, trees.explored); !warning.empty())
+    if (std::string warning = exploration_warning(trees.choices, trees.explored); !warning.empty())
       all["trees.jsonl"] = std::move(warning);
     if (!all.empty()) {
       json.key("notes").begin_object();

@@ -3,7 +3,6 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/detail/dedup.hpp>
 #include <espalier/search/detail/place.hpp>
-#include <espalier/search/detail/step_or_stay.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>

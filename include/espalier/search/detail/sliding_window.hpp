@@ -4,7 +4,7 @@
 #include <espalier/search/detail/flight.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/mcts_watch.hpp>
-#include <espalier/search/detail/step_or_stay.hpp>
+#include <espalier/search/detail/place.hpp>
 
 #include <deque>
 #include <exception>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/backend/http/detail/recent_latency.hpp>
 #include <espalier/backend/http/detail/replica.hpp>
 #include <espalier/backend/http/detail/window.hpp>
 #include <espalier/backend/http/options.hpp>
@@ -8,6 +7,7 @@
 #include <espalier/core/hash.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -28,6 +28,25 @@ enum class Served : std::uint8_t {
   stalled,      ///< 503 or a timeout: overloaded or broken
   broken,       ///< a server error, a cut connection or a damaged reply
   unreachable,  ///< no connection
+};
+
+/// Latencies of the last replies.
+class RecentLatency {
+ public:
+  void add(double seconds) { seconds_[count_++ % seconds_.size()] = seconds; }
+  /// The latency at a quantile `share` in (0, 1) of the last 256 replies. Nothing before the first 16.
+  [[nodiscard]] std::optional<double> quantile(double share) const {
+    if (count_ < 16) return std::nullopt;
+    std::array<double, 256> sorted = seconds_;
+    const std::size_t size = std::min(count_, sorted.size());
+    const auto nth = sorted.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(size));
+    std::nth_element(sorted.begin(), nth, sorted.begin() + static_cast<std::ptrdiff_t>(size));
+    return *nth;
+  }
+
+ private:
+  std::array<double, 256> seconds_{};
+  std::size_t count_ = 0;
 };
 
 /// The servers of one service. The fleet decides which server gets a message, how many messages each may have, and
