@@ -59,7 +59,6 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
   }
 
  private:
-  [[nodiscard]] bool joins(std::span<const RerankRequest>, const RerankRequest&) const override { return false; }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const RerankRequest> group, std::string& body) override {
     const RerankRequest& request = group.front();
     JsonWriter json(body);

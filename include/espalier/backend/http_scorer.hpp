@@ -36,7 +36,7 @@ struct HttpScorerOptions {
 class HttpScorer final : public detail::HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpScorer(HttpScorerOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
+      : HttpService(std::move(client), options.http.max_in_flight, options.batch), options_(std::move(options)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     const detail::Url url(options_.url);
@@ -58,9 +58,6 @@ class HttpScorer final : public detail::HttpService<EncodeRequest, Embedding> {
   }
 
  private:
-  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
-    return group.size() < options_.batch;
-  }
   /// vLLM reads `input`, SGLang's /classify reads `text`. Each ignores the other.
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);

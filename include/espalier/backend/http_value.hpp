@@ -33,7 +33,7 @@ struct HttpValueOptions {
 class HttpValue final : public detail::HttpService<EncodeRequest, Embedding> {
  public:
   explicit HttpValue(HttpValueOptions options, std::shared_ptr<HttpClient> client = nullptr)
-      : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
+      : HttpService(std::move(client), options.http.max_in_flight, options.batch), options_(std::move(options)) {
     if (options_.name.empty()) bad_option("name", options_.name, "a name of the value model, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     const detail::Url url(options_.url);
@@ -46,9 +46,6 @@ class HttpValue final : public detail::HttpService<EncodeRequest, Embedding> {
   }
 
  private:
-  [[nodiscard]] bool joins(std::span<const EncodeRequest> group, const EncodeRequest&) const override {
-    return group.size() < options_.batch;
-  }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const EncodeRequest> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().key("texts").begin_array();

@@ -41,7 +41,6 @@ class OpenAiScore final : public detail::HttpService<ScoreRequest, Score> {
 
  private:
   bool prepared() override { return server_.known(client()); }
-  [[nodiscard]] bool joins(std::span<const ScoreRequest>, const ScoreRequest&) const override { return false; }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const ScoreRequest> group, std::string& body) override {
     const detail::Dialect& dialect = server_.dialect();
     if (!dialect.score_max_tokens)

@@ -40,14 +40,11 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
  public:
   HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, EmbeddingsOptions options,
                  std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), endpoint->options().max_in_flight),
+      : HttpService(std::move(client), endpoint->options().max_in_flight, options.batch),
         endpoint_(std::move(endpoint)),
         options_(std::move(options)) {}
 
  private:
-  [[nodiscard]] bool joins(std::span<const EmbeddingInput> group, const EmbeddingInput&) const override {
-    return group.size() < options_.batch;
-  }
   std::shared_ptr<const HttpEndpoint> write(std::span<const EmbeddingInput> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().field("model", options_.model).key("input").begin_array();

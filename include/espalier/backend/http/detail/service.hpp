@@ -22,8 +22,8 @@ namespace espalier::backend::detail {
 
 /// An asynchronous service over HTTP. Requests wait in line, first in first out. Neighbours that join() share one
 /// message. At most HttpOptions::max_in_flight messages are under way. If a server refuses a message of several items
-/// for good, each item is sent alone, so that no item fails because of its neighbours. Derived classes define joins,
-/// write and read.
+/// for good, each item is sent alone, so that no item fails because of its neighbours. Derived classes define write
+/// and read.
 template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
@@ -63,16 +63,20 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
-  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight)
-      : client_(client ? std::move(client) : std::make_shared<HttpClient>()), max_in_flight_(max_in_flight) {}
+  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1)
+      : client_(client ? std::move(client) : std::make_shared<HttpClient>()),
+        max_in_flight_(max_in_flight),
+        batch_(batch) {}
   [[nodiscard]] HttpClient& client() { return *client_; }
 
  private:
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
   /// and then all waiting requests fail.
   virtual bool prepared() { return true; }
-  /// True if `next`, the first in line, joins the message of `group`.
-  [[nodiscard]] virtual bool joins(std::span<const In> group, const In& next) const = 0;
+  /// True if `next`, the first in line, joins the message of `group`. By default a message holds `batch` items.
+  [[nodiscard]] virtual bool joins(std::span<const In> group, const In& /*next*/) const {
+    return group.size() < batch_;
+  }
   /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
   /// support.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
@@ -186,7 +190,7 @@ class HttpService : public Service<In, Out> {
   }
 
   std::shared_ptr<HttpClient> client_;
-  std::size_t max_in_flight_;
+  std::size_t max_in_flight_, batch_;
   std::uint32_t lessons_ = 0;
   std::deque<Item> waiting_;
   std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client

@@ -23,7 +23,6 @@ class HttpTokenizer final : public HttpService<std::string, TokenIds> {
       : HttpService(std::move(client), endpoint->options().max_in_flight), endpoint_(std::move(endpoint)) {}
 
  private:
-  [[nodiscard]] bool joins(std::span<const std::string>, const std::string&) const override { return false; }
   std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
     JsonWriter(body).begin_object().field("content", group.front()).field("add_special", true).end_object();
     return endpoint_;
