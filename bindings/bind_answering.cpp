@@ -63,7 +63,8 @@ void bind_answering(py::module_& m) {
              std::uint64_t seed) { answering.ask(id, rag::Question{question_id, text}, seed); },
           py::arg("id"), py::arg("text"), py::arg("question_id"), py::arg("seed"),
           "From any thread. Trees are seeded by seed and question_id.")
-      .def("cancel", &Answering::cancel, py::arg("id"), "From any thread: drops a question; its end is not told.")
+      .def("cancel", &Answering::cancel, py::arg("id"),
+           "Drops a question without a report of its end. Any thread may call it.")
       .def("stop", &Answering::stop, "From any thread.")
       .def_property_readonly("options", &Answering::options, "The search options as JSON.");
 #else

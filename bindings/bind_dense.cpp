@@ -68,8 +68,8 @@ void bind_dense(py::module_& m) {
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(), py::arg("file") = "",
       py::arg("metric") = "inner_product", py::arg("threads") = 1,
-      "`vectors`, one row a passage, or a `file` of write_vectors(), which says the metric itself; without either the "
-      "encoder encodes the passages too.");
+      "`vectors`, one row per passage, or a `file` of write_vectors(), which says the metric itself. Without either, "
+      "the encoder encodes the passages too.");
   m.def(
       "write_vectors",
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder,

@@ -67,7 +67,7 @@ void bind_http(py::module_& m) {
   py::class_<HttpEncoder, EncoderPart, std::shared_ptr<HttpEncoder>> encoder(
       m, "HttpEncoder", "An encoder behind a server with OpenAI's /embeddings.");
   py::class_<HttpScorer, EncoderPart, std::shared_ptr<HttpScorer>> scorer(
-      m, "HttpScorer", "A reward or value model behind /classify or /pooling: a row of numbers a text.");
+      m, "HttpScorer", "A reward or value model behind /classify or /pooling: one row of numbers per text.");
 #ifdef ESPALIER_HAS_CURL
   const auto in_flight_arg = py::arg("in_flight") = 64;
   const auto timeout_arg = py::arg("timeout") = 300.0;

@@ -23,7 +23,7 @@ void bind_search(py::module_& m) {
             return session;
           },
           py::arg("questions"), py::kw_only(), py::arg("retriever") = py::none(), py::arg("reward") = py::none(),
-          py::arg("seed") = 1, "Starts a tree a question; the model's part is played from outside.")
+          py::arg("seed") = 1, "Starts one tree per question. The caller answers in place of the model.")
       .def_property_readonly("options", &Search::options,
                              "The search options as JSON, as they stand in a tree's provenance.");
 
@@ -31,7 +31,7 @@ void bind_search(py::module_& m) {
       .def("pending", &Session::pending, "(ticket, prompt) of every request that waits, first asked first.")
       .def("resume", &Session::resume, py::arg("replies"),
            "Answers requests: {ticket: text, Completion or BackendError}.")
-      .def("run", &Session::run, py::arg("open_questions"), "Of a session over backends: grows all trees.")
+      .def("run", &Session::run, py::arg("open_questions"), "Grows all trees. The session needs backends.")
       .def(
           "advance",
           [](Session& session, std::size_t open) {
@@ -43,7 +43,7 @@ void bind_search(py::module_& m) {
             return std::pair(told, more);
           },
           py::arg("open_questions"),
-          "Of a session over backends: goes on for a turn. What happened, and whether there is more to come.")
+          "Goes on for a turn. The session needs backends. Returns the events, and whether there is more to come.")
       .def_property_readonly("done", &Session::done)
       .def_property_readonly("trees", &Session::trees, "A tree a question, None while it grows.")
       .def_property_readonly("errors", &Session::errors,

@@ -218,7 +218,7 @@ void bind_tree(py::module_& m) {
         return rows(lines);
       },
       py::arg("trees"), py::kw_only(), py::arg("chain") = "most",
-      "Fine-tuning rows of one correct chain a tree: 'best', or by its retrievals 'most', 'least', 'random'.");
+      "Fine-tuning rows of one correct chain per tree: 'best', or by its retrievals 'most', 'least', 'random'.");
   m.def(
       "dpo_pairs",
       [](const std::vector<SharedTree>& trees, double margin, const std::string& chain) {

@@ -33,7 +33,7 @@ void bind_method(py::module_& m);
 void bind_problem_tree(py::module_& m);
 void bind_problem(py::module_& m);
 void bind_toy(py::module_& m);
-/// Of all that is registered: arguments that do not fit are told in one line.
+/// Makes every registered function report arguments that do not fit in one line. It must be called last.
 void shorten_mismatches(const py::module_& m);
 
 }  // namespace espalier::python

@@ -15,10 +15,10 @@ namespace espalier::python {
 struct TreeEvent {
   enum class What { node, simulation, pruned, done } what;
   std::size_t question = 0;  ///< index of the tree's question
-  NodeId node = no_node;     ///< new, valued or cut
-  NodeId parent = no_node;   ///< the new, valued or pruned node
-  std::string kind{};        ///< of a new node, or the reason of a pruning
-  std::string text{};        ///< of a new node, or the reason of a pruning
+  NodeId node = no_node;     ///< the new, valued or pruned node
+  NodeId parent = no_node;   ///< of a new node
+  std::string kind{};        ///< of a new node's action, "" at the root
+  std::string text{};        ///< of a new node's action, or the reason of a pruning
   double number = 0;         ///< a new node's prior, or the value that was entered
 };
 

@@ -6,13 +6,14 @@
 namespace espalier::python {
 namespace {
 
-/// pybind11 answers arguments that do not fit with many lines. One function of its own calls all that it binds. Here
-/// stands another around that one, in which espalier.bridge.mismatch makes one line of the answer.
+/// pybind11 reports arguments that do not fit in many lines. All functions that it binds are called through one
+/// function of pybind11. The functions below take its place: they call it, and espalier.bridge.mismatch makes one line
+/// of its report.
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 using Plain = PyObject* (*)(PyObject*, PyObject*, PyObject*);
 PyCFunction pybind11_call = nullptr;
 
-/// Replaces the error that is set, if it is such a one.
+/// Replaces the current error of Python if it is such a report. Returns null.
 template <class Arguments>
 PyObject* said_shorter(Arguments arguments) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
@@ -71,7 +72,7 @@ void shorten(py::handle function) {
 }  // namespace
 
 void shorten_mismatches(const py::module_& m) {
-  pybind11_call = definition_of(py::cpp_function([] {}))->ml_meth;  // it is the same of all of them
+  pybind11_call = definition_of(py::cpp_function([] {}))->ml_meth;  // all bound functions share it
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
     shorten(member);
     if (!PyType_Check(member.ptr())) continue;

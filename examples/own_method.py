@@ -50,7 +50,7 @@ class Scout:
         ]
 
     def finish(self, paths, seeds):
-        """The policy alone, one sample a step, to the answers. What `answer` does, and what rollouts are."""
+        """The policy alone, one sample per step, to the answers. What `answer` does, and what rollouts are."""
         paths = list(paths)
         while growing := [i for i, kinds in enumerate(self.kinds(paths)) if kinds]:
             now = [paths[i] for i in growing]

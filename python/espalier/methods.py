@@ -20,7 +20,7 @@ class DecExRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
-    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+    - repair: ask the model once to fix a reply that cannot be read, before it is drawn again. Allowed: true, false.
       Default: False.
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
@@ -146,7 +146,7 @@ class DecoupleRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
-    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+    - repair: ask the model once to fix a reply that cannot be read, before it is drawn again. Allowed: true, false.
       Default: False.
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
@@ -269,7 +269,7 @@ class AirRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
-    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+    - repair: ask the model once to fix a reply that cannot be read, before it is drawn again. Allowed: true, false.
       Default: False.
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
@@ -381,7 +381,7 @@ class ProRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: em.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
-    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+    - repair: ask the model once to fix a reply that cannot be read, before it is drawn again. Allowed: true, false.
       Default: False.
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.
@@ -544,7 +544,7 @@ class ReasonRag(TypedMethod):
     - dedup: what makes two samples equal. Allowed: exact, normalised. Default: normalised.
     - reward: what an answer is worth where trees are grown. Allowed: f1, em, acc, agreement. Default: f1.
     - resample: new samples for a reply that cannot be read. Allowed: 0 or more. Default: 2.
-    - repair: ask the model once to mend a reply that cannot be read, before it is drawn again. Allowed: true, false.
+    - repair: ask the model once to fix a reply that cannot be read, before it is drawn again. Allowed: true, false.
       Default: False.
     - protocol: how replies name their action: tags in the text, or tools of the chat API. Allowed: tags, tools.
       Default: tags.

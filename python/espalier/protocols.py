@@ -1,8 +1,8 @@
 """What Espalier asks of the parts that a user brings, for type checkers: any function or object of that shape will do.
 
-Each is called with a list of requests, once for everything that waits in all trees, and gives back one result a request
-in their order, at once or from an `async def`. In place of a result there may stand an exception. The compiled parts
-(`Bm25`, `OpenAi`, `F1` ...) have these shapes too. Each `...Like` is that shape or, for one request at a time, a
+Each is called with a list of requests, once for everything that waits in all trees, and gives back one result per
+request in their order, at once or from an `async def`. In place of a result there may stand an exception. The compiled
+parts (`Bm25`, `OpenAi`, `F1` ...) have these shapes too. Each `...Like` is that shape or, for one request at a time, a
 `PerRequest`: what functions of Espalier take.
 
 A judge is a language model for its purpose: `Method("prorag", models={"judge": f})`.

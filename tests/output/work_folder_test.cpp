@@ -100,8 +100,8 @@ TEST_CASE("one at a time works in a folder, and others are told who") {
       FAIL("two work there");
     } catch (const InputError& error) {
       const std::string said = error.what();
-      CHECK(said.starts_with(old.path().string() + ": somebody works in this folder: process " +
-                             std::to_string(::getpid()) + " on "));
+      CHECK(said.starts_with(old.path().string() + ": this folder is in use: process " + std::to_string(::getpid()) +
+                             " on "));
       CHECK(said.ends_with(": espalier expand"));
     }
   }

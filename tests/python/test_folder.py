@@ -80,7 +80,7 @@ def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp
                 refused = espalier(*second)
                 owner = f"process {first} on {socket.gethostname()}"
                 assert refused.returncode == 3, refused.stderr
-                assert f"{out}: somebody works in this folder: {owner}" in refused.stderr
+                assert f"{out}: this folder is in use: {owner}" in refused.stderr
                 assert "espalier expand" in refused.stderr and refused.stderr.count("\n") == 1
             assert server.requests == []
         assert (out / "run.lock").exists()  # it was killed

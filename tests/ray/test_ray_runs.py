@@ -264,7 +264,7 @@ def test_a_second_driver_and_another_number_of_shards_are_refused(
     done = espalier(*line, *spread(cluster, out, "--shards", 3))
     assert done.returncode == 0, done.stderr
     assert [second.returncode for second in refused] == [3]
-    assert f"{out}: somebody works in this folder: process" in refused[0].stderr
+    assert f"{out}: this folder is in use: process" in refused[0].stderr
     assert "espalier expand --ray" in refused[0].stderr
 
     (out / "run.json").unlink()

@@ -174,7 +174,7 @@ TEST_CASE(
   run_job(world.annotation(settings, {"judge"}, "run"));
   cut();
   CHECK_THROWS_WITH_AS(run_job(settings),
-                       doctest::Contains("run/trees.jsonl: is not as `annotate` left it; --overwrite"), InputError);
+                       doctest::Contains("run/trees.jsonl: is not as `annotate` left it. --overwrite"), InputError);
   auto again = settings;
   again.output.overwrite = true;
   run_job(again);

@@ -141,7 +141,7 @@ struct Agenda {
     for (auto* list : {&round, &ready, &waiting}) std::replace(list->begin(), list->end(), gone, {});
   }
 };
-/// That of the scheduler which steps now, else null.
+/// The agenda of the scheduler that runs on this thread now, null if none runs.
 inline thread_local Agenda* agenda = nullptr;
 
 /// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
@@ -206,7 +206,7 @@ void start(const Task<T>& task) {
   agenda->ready.push_back(task.handle());
 }
 
-/// The same as start(), but all that can run goes first.
+/// The same as start(), but the task begins only when no other coroutine can run.
 inline void start_later(const Task<void>& task) { agenda->waiting.push_back(task.handle()); }
 /// Destroys a started task that nobody waits for any more.
 inline void abandon(Task<void> task) {

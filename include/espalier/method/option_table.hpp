@@ -75,7 +75,7 @@ class OptionTable {
   template <class E>
     requires std::is_enum_v<E>
   OptionTable& add(std::string name, std::optional<E>& field, std::string help, std::vector<std::string> names) {
-    // The common form sets and shows a value of its own, which then goes to and fro.
+    // The form for plain choices sets and shows `value`, which is copied to and from the field.
     auto value = std::make_shared<E>();
     add(std::move(name), *value, std::move(help), std::move(names));
     Entry& entry = entries_.back();

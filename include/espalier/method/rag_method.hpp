@@ -84,7 +84,7 @@ class RagMethod : public Method {
         .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
         .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
         .add("resample", resample_, "new samples for a reply that cannot be read", "0 or more")
-        .add("repair", repair_, "ask the model once to mend a reply that cannot be read, before it is drawn again",
+        .add("repair", repair_, "ask the model once to fix a reply that cannot be read, before it is drawn again",
              "true, false")
         .shown_if_changed()
         .add("protocol", protocol_, "how replies name their action: tags in the text, or tools of the chat API",

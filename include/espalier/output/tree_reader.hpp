@@ -184,7 +184,7 @@ class TreeReader {
     for (const auto member : all.as_object()) {
       const std::string name(member.key);
       const auto numbers = all.items(name);
-      if (numbers.size() != tree.size()) all.fail(name, "does not hold one number a node");
+      if (numbers.size() != tree.size()) all.fail(name, "does not hold one number per node");
       for (NodeId id = 0; id < tree.size(); ++id) {
         double number = std::numeric_limits<double>::quiet_NaN();
         if (!numbers[id].is_null() && numbers[id].get(number) != simdjson::SUCCESS)

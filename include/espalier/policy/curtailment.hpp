@@ -54,7 +54,7 @@ class Curtailment {
     return beaten;
   }
   static bool whole(double sum) { return sum == std::floor(sum); }
-  /// True if a's mean will rank before b's. `first`: it does where they are equal.
+  /// True if a's mean will rank before b's, whatever is drawn yet. `first`: a ranks before b if they are equal.
   static bool beats(const Tally& a, const Tally& b, bool first) {
     if (!a.known()) return false;
     if (!whole(a.sum) || !whole(b.sum)) return a.low() > b.high() + rounding;

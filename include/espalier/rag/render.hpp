@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/prompt.hpp>
-#include <espalier/rag/neutral.hpp>
+#include <espalier/rag/detail/neutral.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>

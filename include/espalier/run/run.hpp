@@ -207,7 +207,7 @@ class Run {
     files.commit();
   }
 
-  /// Reads the trees that are to be annotated, whose files may be those of the run's own folder; true if they are.
+  /// Reads the trees that are to be annotated. Returns true if their file is in the run's own folder.
   bool take_recorded(const output::detail::WorkFolder& folder) {
     const std::filesystem::path source = std::filesystem::absolute(settings_.trees).parent_path();
     const bool own = std::filesystem::equivalent(source, folder.path());

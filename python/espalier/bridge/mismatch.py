@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 NUMBERS = {"SupportsFloat": "a number", "float": "a number", "SupportsInt": "a whole number", "int": "a whole number"}
-"""How pybind11 writes them, of several versions; SupportsIndex stands beside them and says no more."""
+"""How several versions of pybind11 write numbers. SupportsIndex stands beside them and says no more."""
 
 
 class Parameter(NamedTuple):
@@ -20,7 +20,7 @@ class Parameter(NamedTuple):
 
 
 def sentence(said: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """Of what pybind11 has said, and of what was given."""
+    """What is wrong with a call, from the report of pybind11 and the arguments."""
     first, *lines = said.split("\n")
     function = first.partition("(")[0]
     faults = []

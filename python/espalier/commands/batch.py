@@ -44,7 +44,7 @@ def add_prepare_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most", type=int, default=MOST_REQUESTS, metavar="N", help=f"requests in one file ({MOST_REQUESTS})"
     )
-    parser.add_argument("--again", action="store_true", help="write requests once more whose responses will never come")
+    parser.add_argument("--again", action="store_true", help="write requests again if their responses will never come")
 
 
 def print_round(done: Round, as_json: bool) -> int:

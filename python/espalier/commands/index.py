@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     build.add_argument("--k1", type=float, default=1.2, metavar="X", help="saturation of repeated words (1.2)")
     build.add_argument("--b", type=float, default=0.75, metavar="X", help="weight of a passage's length (0.75)")
-    build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one a core; never changes a byte")
+    build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one per core. It never changes a byte")
     build.add_argument("--overwrite", action="store_true", help="build anew where there is an index")
     add_encoder_options(build)
     build.add_argument(
@@ -76,7 +76,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--index", required=True, metavar="DIR", help="folder of the index")
     search.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
     search.add_argument(
-        "--queries", metavar="FILE", help="a query a line, or JSON lines with the field question; - = standard input"
+        "--queries",
+        metavar="FILE",
+        help="one query per line, or JSON lines with the field question. - = standard input",
     )
     add_retriever_option(search)
     add_encoder_options(search)

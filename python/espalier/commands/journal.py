@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     export = command(
         "export",
-        "Print requests with their responses, a JSON object a line.",
+        "Print requests with their responses, one JSON object per line.",
         "espalier journal export out/demo --kind generation --purpose rollout --out rollouts.jsonl",
     )
     export.add_argument("--out", metavar="FILE", help="write there (default: standard output)")
@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--since", metavar="DATE", help="as 2026-11-21 or 2026-11-21T18:00, local time")
     prune = command(
         "prune",
-        "Throw out records that all given conditions hold for; the file must not be in use.",
+        "Remove the records that meet all given conditions. The file must not be in use.",
         "espalier journal prune shared.sqlite --older-than 30 --keep out/demo --dry-run",
     )
     prune.add_argument("--older-than", type=float, metavar="DAYS", help="written so long ago")

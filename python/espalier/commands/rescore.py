@@ -38,6 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(readable(result.summary))
     if result.open:
-        print(f"undetermined: {result.open} questions whose search would have asked what this run never asked")
+        print(f"undetermined: {result.open} questions, because their search would have asked more than this run did")
     print(f"Report: {result.out / 'report.html'}")
     return 0

@@ -11,7 +11,7 @@ FORM = "calls=N, tokens=N, seconds=S or usd=X, joined by commas"
 
 
 def parse_budget(text: str | None) -> dict[str, float]:
-    """`calls=200,usd=0.5` as limits a question. Raises ValueError."""
+    """`calls=200,usd=0.5` as limits per question. Raises ValueError."""
     limits: dict[str, float] = {}
     for part in text.split(",") if text is not None else ():
         unit, equals, number = (piece.strip() for piece in part.partition("="))

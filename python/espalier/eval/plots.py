@@ -26,7 +26,7 @@ def write_plots(result: Mapping[str, Any], folder: Path) -> list[Path]:
     files = []
     with matplotlib.rc_context(LOOK):
         runs = finished(result)
-        for cost, label in (("calls", "calls a question"), ("tokens", "tokens per question")):
+        for cost, label in (("calls", "calls per question"), ("tokens", "tokens per question")):
             if runs:
                 files += save(against_cost(result, runs, cost, label), folder / f"f1_{cost}")
         if any(len(run["by_hops"]) > 1 for run in runs):

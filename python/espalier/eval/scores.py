@@ -1,4 +1,4 @@
-"""What each answer of a run is worth and what it cost: one row a question, whatever became of it."""
+"""What each answer of a run is worth and what it cost: one row per question, whatever became of it."""
 
 from __future__ import annotations
 

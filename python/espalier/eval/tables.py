@@ -76,7 +76,7 @@ def main_table(result: Mapping[str, Any]) -> Table:
     notes = [
         "EM, F1 and Acc (a gold answer stands in the prediction: cover-EM) in percent of all questions, common profile",
         "own: as the method's paper scores; titles, answers: share of the supporting titles, and of the gold answers, "
-        "that its searches retrieved; costs are means a question; readable: share of completions that could be read",
+        "that its searches retrieved; costs are means per question; readable: share of completions that could be read",
     ]
     cut = [f"{run['name']} ({run['stopped_by_budget']})" for run in finished(result) if run["stopped_by_budget"]]
     if cut:

@@ -1,4 +1,4 @@
-"""A tokenizer that needs no download: a token a byte, with the marks of a chat."""
+"""A tokenizer that needs no download: one token per byte, with the marks of a chat."""
 
 from __future__ import annotations
 

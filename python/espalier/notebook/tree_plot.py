@@ -73,7 +73,7 @@ def figure_of(tree: Tree, most: int) -> Any:
 
 
 def layout(children: Sequence[Sequence[int]]) -> dict[int, tuple[int, float]]:
-    """Depth and row of each node below the root: a row a leaf, a parent in the middle of its children."""
+    """Depth and row of each node below the root: one row per leaf, a parent in the middle of its children."""
     order, depth = [0], {0: 0}
     for node in order:
         order += children[node]

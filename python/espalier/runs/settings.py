@@ -19,7 +19,7 @@ class RunSettings(TypedDict, total=False):
     - preset: options as the method's paper or its published code has them.
     - protocol: how replies name their action: tags in their text, or calls of the chat API's tools (tags).
     - set: a search option; `espalier options` lists them.
-    - constrain: whether replies follow a grammar; auto: those of purposes that the model cannot write otherwise
+    - constrain: whether replies follow a grammar. auto: for purposes where too few probes of the model can be read
       (auto).
     - constrain_below: auto: the readable share of a purpose's probes below which it is constrained (0.95).
     - constrain_as: auto: the run whose decisions are taken over, such as another shard, in place of probes.

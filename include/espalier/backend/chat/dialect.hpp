@@ -36,8 +36,8 @@ struct Dialect {
   std::string_view name;                        ///< as options spell it
   std::string_view owner;                       ///< "owned_by" in the answer to GET /models, "" = not given
   std::size_t max_n = 1;                        ///< completions per message, choice i with seed + i. 1 = n is emulated
-  std::size_t max_stops = 0;                    ///< name of the token limit in /chat/completions
-  std::string_view chat_limit = "max_tokens";   ///< what /chat/completions calls it
+  std::size_t max_stops = 0;                    ///< most stop strings of a request, 0 = no limit
+  std::string_view chat_limit = "max_tokens";   ///< name of the token limit in /chat/completions
   std::optional<int> top_k_off = std::nullopt;  ///< value that switches top_k off, if it accepts top_k and min_p
   std::string_view penalty = {};                ///< name of the repetition penalty, sent as 1 (off), "" = none
   bool special_tokens = false;                  ///< accepts skip_special_tokens, sent as false so that tags are kept

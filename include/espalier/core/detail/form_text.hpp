@@ -12,8 +12,8 @@
 
 namespace espalier::detail {
 
-/// A character within a set or a text of a grammar. Whatever means something in one of the dialects is written as a
-/// number.
+/// Appends one character of a set or a text of a grammar. Control characters are escaped, and so are those in
+/// `special`, which have a meaning in one of the dialects.
 inline void append_escaped(std::string& out, char c, std::string_view special) {
   constexpr std::string_view hex = "0123456789ABCDEF";
   const auto byte = static_cast<unsigned char>(c);

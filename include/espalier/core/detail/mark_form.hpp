@@ -11,9 +11,10 @@
 
 namespace espalier::detail {
 
-/// Text in which none of some marks stands. It is a row of units. A unit is up to five ASCII letters with the character
-/// behind them, or six letters. So a unit costs a model about a token, in plain words and in odd ones. Instead of that
-/// character, beginnings of marks may stand, together with the character that shows that they are none.
+/// Text that contains none of the given marks. It is a row of units. A unit is up to five ASCII letters with the
+/// character behind them, or six letters. So a unit costs a model about one token, in common words and in rare ones.
+/// Beginnings of marks may take the place of that character, with the character behind them that shows that they are no
+/// marks.
 ///
 /// A beginning is as good as a mark to a small model, which then writes it again and again. So no beginning in an angle
 /// bracket has more than three characters: after `<ans` only the rest of `<answer>` can follow. A unit with a beginning

@@ -138,7 +138,7 @@ class ReplyForm {
         {repeat(one_of(all_blanks), 0, blanks),
          either({sequence({words.row(never_first, units_ / 3, inner), words.tail()}), words.tail(1, never_first)})});
   }
-  /// A word that decides, and anything behind it that does not make it another word.
+  /// A word that decides, with `around` before it. Text behind it does not begin with a letter.
   [[nodiscard]] FormPtr word(const FormPtr& decision, std::vector<std::string> marks, const FormPtr& around) const {
     const MarkFree words(std::move(marks));
     const FormPtr more = either({sequence({words.row(letters, units_ / 3), words.tail()}), words.tail(1, letters)});

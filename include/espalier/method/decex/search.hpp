@@ -93,8 +93,9 @@ class DecExRagEnvironment {
     (*context.ledger)["own_answer"].refused += refusals_.close(proposals, rag::SegmentKind::own_answer);
     co_return proposals;
   }
-  /// More sub-questions, or queries of the policy, than the decision gave: draws its prompt again and drops the
-  /// answers. Where the decision gave no sub-question, the pruned search asks for one: its answers may have been cut.
+  /// Draws more sub-questions, or queries of the policy, than the decision gave. It asks the decision's prompt again
+  /// and keeps the replies of this kind. (Where the decision gave no sub-question, the pruned search asks for one
+  /// instead, because its answers may have been cut.)
   template <class = void>
   Task<std::vector<Proposal<Action>>> more(std::string purpose, Kind kind,
                                            std::vector<std::pair<std::string, rag::Rendering>> slots, std::uint32_t n,
@@ -110,7 +111,7 @@ class DecExRagEnvironment {
   bool own_steps_, stop_at_root_, pruned_;
 };
 
-/// Cuts decisions before their executions are valued. An answer that lives and has its value has won an earlier vote.
+/// Cuts decisions before their executions are valued. An unpruned answer with a value has won an earlier vote.
 struct DecExRagFilter {
   DecExRagOptions options;
   template <class Tree>

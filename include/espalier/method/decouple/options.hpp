@@ -33,7 +33,7 @@ struct DecoupleRagOptions {
   double w = 1.4;                  ///< exploration weight (Eq. 3)
   bool divide_again = false;       ///< as in the published code, divide the mean search value by the visits again
   double inner_scale = 1;          ///< factor for judged values, (0, 1]. The published code uses 0.5
-  bool judge_all = false;          ///< values all new children at once, as in the published code. Else one a simulation
+  bool judge_all = false;  ///< values all new children at once, as in the published code. Else one per simulation
   std::uint32_t stop_correct = 0;  ///< ends a tree after this many right answers, 0 = never
   Terminal terminal = Terminal::match;
   std::uint32_t window = 1;

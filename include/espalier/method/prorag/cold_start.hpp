@@ -14,8 +14,8 @@ namespace espalier::method {
 
 namespace detail {
 
-/// Cold-start data (ProRAG, section 3.1). A model that sees a question's gold chain with its passages and answers tells
-/// it as steps, each with a thought. The chain must name the passage of every step by its text.
+/// Cold-start data (ProRAG, section 3.1). A model sees a question's gold chain with its passages and answers. It writes
+/// the chain as steps, each with a thought. The chain must hold the text of every step's passage.
 ///
 /// Adds the steps to a tree as the remark "cold_start" of its root. The simulated or real model is asked once. Nothing
 /// is asked without such a chain.

@@ -17,8 +17,8 @@
 
 namespace espalier::output::detail {
 
-/// One at a time works in a folder: whoever holds a lock on the file `run.lock` in it, whose text says who that is. The
-/// system takes the lock back when its process ends, however that ends; the file that is left then binds nobody.
+/// A lock on the file `run.lock` of a folder. Only its holder works in the folder. The file's text names the holder.
+/// The system releases the lock when the process ends, however it ends. A file that is left then locks nothing.
 class FolderLock {
  public:
   /// `work`: what others are told, such as "espalier expand". Throws InputError that names who works there, in another
@@ -67,7 +67,7 @@ class FolderLock {
     owner.resize(std::min(owner.find('\n'), owner.size()));
     close();
     throw InputError(folder.string(), 0, "",
-                     "somebody works in this folder: " + (owner.empty() ? "a process that has just begun" : owner));
+                     "this folder is in use: " + (owner.empty() ? "a process that has just begun" : owner));
   }
   InputError failed(const std::filesystem::path& folder, const std::string& what) {
     const int error = errno;

@@ -17,9 +17,9 @@ namespace espalier::output::detail {
 
 /// A folder that one process works in at a time, and whose files change together.
 ///
-/// New files are made in the folder `run.part` within. commit() renames it to `run.whole`, which says that all of them
-/// are whole, and moves them to their places. A process that dies before that leaves the old files. After one that dies
-/// later whoever opens the folder next moves the rest.
+/// New files are made in its folder `run.part`. commit() renames that folder to `run.whole`, which says that all new
+/// files are complete, and moves them to their places. If the process dies before the renaming, the old files stay. If
+/// it dies later, the next process that opens the folder moves the rest.
 class WorkFolder {
  public:
   /// Makes the folder if it is not there, locks it, and ends or undoes what a process that died there was about. `work`
@@ -60,7 +60,7 @@ class WorkFolder {
   }
 
  private:
-  /// Moves what is whole.
+  /// Moves the files of `run.whole` to their places, if it exists.
   void place() const {
     const std::filesystem::path whole = folder_ / "run.whole";
     if (!std::filesystem::exists(whole)) return;
@@ -72,7 +72,7 @@ class WorkFolder {
   }
   static void synchronise(const std::filesystem::path& folder) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;  // some file systems have no such thing
+    if (descriptor < 0) return;  // some file systems cannot open a folder
     ::fsync(descriptor);
     ::close(descriptor);
   }
@@ -81,8 +81,8 @@ class WorkFolder {
   std::unique_ptr<FolderLock> lock_;
 };
 
-/// Ends what a process that died was about to put in place: for whoever is about to read the folder. Throws InputError
-/// if somebody does so just now.
+/// Moves complete files that a dead process left in `run.whole` to their places. A reader of the folder calls it first.
+/// Throws InputError if the folder is in use.
 inline void settle(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (!std::filesystem::exists(folder / "run.whole", ignored)) return;

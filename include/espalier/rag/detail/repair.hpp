@@ -48,7 +48,7 @@ inline std::string wanted_place(const Protocol::Tag& tag) {
   return (tag.close.empty() ? "after " : "inside ") + tag.open + tag.close;
 }
 
-/// The line that asks for a reply again which could not be read. It names the tags of the purpose.
+/// The line that asks again after a reply that could not be read. It names the tags of the purpose.
 inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose& purpose) {
   if (purpose.returns.empty()) return "Your reply could not be read. Write again: one line, without any tags.";
   std::string marks, wanted;

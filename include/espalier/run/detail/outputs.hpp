@@ -83,28 +83,28 @@ inline std::vector<std::string> changed_outputs(const std::filesystem::path& fol
 
 /// What an earlier process left of a run.
 struct EarlierRun {
-  std::optional<std::string> summary;  ///< of a run that ended without an open question; its outputs are all there
+  std::optional<std::string> summary;  ///< of a run without open questions whose outputs are all unchanged
   std::vector<std::string> changed;    ///< outputs of a run that ended which are not as it left them
   bool annotated = false;              ///< the outputs are not the search's alone
 
-  /// Throws InputError if an output was changed that can only be made again without its annotations, or for want of a
-  /// journal not at all.
+  /// Throws InputError if an output was changed and cannot be made again as it was: there is no journal, or the outputs
+  /// were annotated.
   void check_mendable(const std::filesystem::path& folder, bool journal) const {
     if (changed.empty() || (journal && !annotated)) return;
     throw InputError(
         (folder / changed.front()).string(), 0, "",
-        fmt::format("is not as {}; --overwrite does the run again{}",
+        fmt::format("is not as {}. --overwrite does the run again{}",
                     annotated ? "`annotate` left it" : "the run left it, and there is no journal to make it again from",
-                    annotated ? ", to be annotated again" : ""));
+                    annotated ? ". Then annotate it again" : ""));
   }
   /// Throws InputError if that output was changed.
   void check_whole(const std::filesystem::path& folder, const std::string& output) const {
     if (std::find(changed.begin(), changed.end(), output) != changed.end())
       throw InputError((folder / output).string(), 0, "",
-                       "is not as the run left it: do the run again, which makes this file again");
+                       "is not as the run left it. Do the run again: it makes this file again");
   }
 
-  /// In a folder that holds such a run or nothing. Throws InputError.
+  /// What an earlier process left in this folder, which may hold no run. Throws InputError.
   static EarlierRun in(const std::filesystem::path& folder) {
     EarlierRun run;
     if (!std::filesystem::exists(folder / "run.json")) return run;

@@ -64,7 +64,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "constrain",
          "",
          "options",
-         "whether replies follow a grammar; auto: those of purposes that the model cannot write otherwise",
+         "whether replies follow a grammar. auto: for purposes where too few probes of the model can be read",
          {"auto", "off", "always", "draft"}},
         {"constrain_below", &s.constrain_below, "constrain-below", "SHARE", "options",
          "auto: the readable share of a purpose's probes below which it is constrained"},

@@ -21,7 +21,7 @@ inline std::string exploration_warning(std::uint64_t choices, std::uint64_t expl
          " choices: its weight is small beside the differences of the values; raise it, or normalise the values";
 }
 
-/// What the trees of a run come to.
+/// Sums over the trees of a run.
 struct TreeSums {
   struct FirstUnread {
     std::size_t index;     ///< of its question
@@ -70,7 +70,7 @@ class Summary {
       ++questions_;
     }
   }
-  /// Question `index`'s tree; in any order.
+  /// Adds the tree of question `index`. The trees may come in any order.
   void add(std::size_t index, const rag::Tree& tree) {
     TreeSums sums{.ledger = tree.ledger, .nodes = tree.size(), .choices = tree.choices, .explored = tree.explored};
     for (const auto& [purpose, unread] : tree.ledger.first_unread())

@@ -237,7 +237,7 @@ class SlidingWindow {
   Flight* grower_of(NodeId node) {
     for (auto& flight : flights_)
       if (flight.growing && flight.place.node == node) return &flight;
-    throw Error("a node grows, but no simulation grows it");
+    throw Error("a node is marked as growing, but no simulation under way grows it");
   }
 
   Engine* engine_;

@@ -1,4 +1,4 @@
-"""A prompt and its completion: TRL's SFTTrainer, OpenRLHF. A conversation gives a row a turn of the assistant."""
+"""A prompt and its completion: TRL's SFTTrainer, OpenRLHF. A conversation gives one row per turn of the assistant."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ struct CheckedHeader {
   std::uint32_t version;       ///< of the sections' content
   char kind[16];               ///< kind of file, padded with zeros
   std::uint64_t file_size;     ///< header, sections and checksums
-  std::uint64_t payload_size;  ///< number of sections
+  std::uint64_t payload_size;  ///< bytes of all sections, with the padding between them
   std::uint64_t checksums;     ///< checksum of the checksums
   std::uint64_t sections;      ///< how many there are
   CheckedSection section[most_sections];

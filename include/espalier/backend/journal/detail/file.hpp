@@ -114,14 +114,15 @@ class JournalFile {
     sqlite3_busy_timeout(db_.get(), busy_milliseconds);
   }
 
-  /// Whether the file can be written, and others made beside it.
+  /// True if the file can be written and new files can be made in its folder.
   [[nodiscard]] bool writable() const {
     const std::size_t slash = file_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : file_.substr(0, slash + 1);
     return ::faccessat(AT_FDCWD, file_.c_str(), W_OK, AT_EACCESS) == 0 &&
            ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) == 0;
   }
-  /// Without a log nobody writes to a file that cannot be written, and SQLite need not make its own files beside it.
+  /// The address of a file that this process cannot write. If it has no log, nobody is taken to write to it, and SQLite
+  /// makes no files of its own beside it.
   [[nodiscard]] std::string read_only_uri() const {
     std::string uri = "file:";
     for (const char c : file_)

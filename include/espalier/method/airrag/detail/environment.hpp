@@ -151,8 +151,8 @@ class AirRagEnvironment {
     all += left.calls(ending() - 1, "process_reward", shown);
     return all;
   }
-  /// True if the budget pays for n samples of an action that shows these documents, where a node grows for those of the
-  /// actions before it too, and for what ends a path after that.
+  /// True if the budget pays for n samples of an action that shows these documents and for the end of the path after
+  /// it. Where a node grows, it must also pay for the samples of the actions before this one.
   [[nodiscard]] bool affords(const State& state, Kind kind, std::uint32_t n, const Passages& documents,
                              const Left& left) const {
     if (!left) return true;
@@ -166,7 +166,7 @@ class AirRagEnvironment {
     more += left->calls(simulating_ ? n : samples(kind), shown);
     if (kind == sa) more += left->calls(ending() - 1, "process_reward", shown);
     else {
-      State after = state;  // but for the words of the reply
+      State after = state;  // without the words of the reply
       if (kind == ra)
         after = state.with(rag::Segment(rag::SegmentKind::query, rag::ModelText(next_query(state))))
                     .with(rag::Segment(documents))
