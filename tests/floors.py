@@ -22,7 +22,7 @@ FOLDERS = tuple(
     """.split()  # noqa: SIM905
 )
 # What a method's folder may include: the parts it composes, what all methods share, and the baselines, but no other
-# method. So a folder can be deleted with its line in method/all.hpp.
+# method. So a folder can be deleted with its line in method/all.hpp and its lines in the umbrella.
 METHOD = {"core", "policy", "search", "rag", "backend", "sim", "output", "method", "method/baselines"}
 FLOORS = {
     "core": set(),
