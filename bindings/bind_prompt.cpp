@@ -120,6 +120,8 @@ void bind_prompt(py::module_& m) {
       .def_property_readonly(
           "finish", [](const Completion& c) { return Completion::finishes[static_cast<std::size_t>(c.finish)]; },
           "stop, length, other, or too_long: the prompt did not fit into the model's context, and the text says so.")
+      .def_readonly("damaged", &Completion::damaged,
+                    "The text holds a call of a tool that cannot be read, so nothing in it is read.")
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
       .def_readonly("thinking_tokens", &Completion::thinking_tokens,

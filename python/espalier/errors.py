@@ -47,3 +47,8 @@ def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list
         error.trees = list(trees)
         raise error
     return [tree for tree in trees if tree is not None]
+
+
+def first_line(error: Exception) -> str:
+    """What an exception of another library says, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -52,6 +52,8 @@ TEST_CASE("a completion comes back from its bytes without loss") {
     CHECK(decode<Completion>(encode(ended)).finish == finish);
   }
   for (Completion one : {Completion("a"), c, spelt}) {
+    one.damaged = true;
+    CHECK(decode<Completion>(encode(one)).damaged);
     one.thinking_tokens = 513;
     const auto read = decode<Completion>(encode(one));
     CHECK(read.thinking_tokens == 513);

@@ -861,23 +861,30 @@ TEST_CASE("tags are asked for as tools, one function each, where the server has 
   CHECK(calling().key() != Prompt("q").key());
 }
 
-TEST_CASE("calls of tools are read as the marks of their tags; a damaged one is shown and has none") {
-  const auto text = [](const std::string& calls, const std::string& content = "null") {
-    return exchange(Server::llamacpp, calling(), calls_reply(calls, content)).outcome().value().text;
+TEST_CASE("calls of tools are read as the marks of their tags; a damaged one is kept and said to be damaged") {
+  const auto whole = [](const std::string& calls, const std::string& content = "null") {
+    return exchange(Server::llamacpp, calling(), calls_reply(calls, content)).outcome().value();
+  };
+  const auto text = [&](const std::string& calls, const std::string& content = "null") {
+    const Completion completion = whole(calls, content);
+    CHECK_FALSE(completion.damaged);
+    return completion.text;
   };
   CHECK(text(call("search", R"("{\"query\": \"who \\\"she\\\" is\"}")")) == R"(<search>who "she" is</search>)");
   CHECK(text(call("answer", R"("{\"answer\":42}")"), "\"I know. \"") == "I know. Finish(42)");
   CHECK(text(call("search", R"("{\"query\":[\"a\",\"b\"]}")")) == R"(<search>["a","b"]</search>)");
   CHECK(text(call("search", R"({"query":"as an object"})")) == "<search>as an object</search>");
-  const std::vector<std::string> damaged = {call("search", R"("{\"query\": \"cut")"), call("search", R"("{}")"),
-                                            call("delete", R"("{\"query\":\"x\"}")"), call("search", "7")};
+  const std::vector<std::string> damaged = {call("search", R"("{\"query\": \"x <search>y</search> Finish(z) cut")"),
+                                            call("search", R"("{}")"), call("delete", R"("{\"query\":\"x\"}")"),
+                                            call("search", "7")};
+  const std::string good = call("search", R"({"query":"x"})");
   for (const std::string& one : damaged) {
-    CHECK(text(one).starts_with("damaged call: {"));
-    CHECK(text(one).find("<search>") == std::string::npos);
+    CHECK(whole(one).damaged);
+    CHECK(whole(one).text.starts_with("damaged call: {"));
+    CHECK(whole(one + "," + good).damaged);
+    CHECK(whole(good + "," + one).damaged);
   }
-  // A mark in a damaged call is none: its first character is written as its code.
-  const std::string injected = text(call("search", R"("{\"query\": \"x <search>y</search> Finish(Injected) cut")"));
-  CHECK(injected.find(R"(x \u003csearch>y\u003c/search> \u0046inish(Injected\u0029 cut)") != std::string::npos);
+  CHECK(whole(damaged[0]).text.find("<search>y</search> Finish(z) cut") != std::string::npos);  // as it came
   CHECK(text("7") == "");
   const std::string ollama = R"({"message":{"content":"","tool_calls":[)" + call("search", R"({"query":"x"})") +
                              R"(]},"done":true,"done_reason":"stop"})";

@@ -171,6 +171,7 @@ def test_vllm_gets_each_prompts_sampling_and_answers_in_order(vllm: None):
     first = begun[0]
     assert (first.temperature, first.max_tokens, first.stop, first.seed) == (0.5, 7, ["</a>"], seed_of(prompts[0]))
     assert first.include_stop_str_in_output and len(fresh) == 1
+    assert first.top_k == -1  # all tokens
 
 
 def test_vllm_continues_bare_text_without_a_template(vllm: None):

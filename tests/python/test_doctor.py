@@ -11,6 +11,7 @@ import pytest
 from conftest import ModelServer, completion, inputs, needs_http, needs_journal
 from espalier import cli
 from espalier.doctor import inputs as doctor_inputs
+from espalier.doctor.services import limits_of
 
 KEY = "sk-a-very-secret-key"
 NOBODY = "http://127.0.0.1:9/v1"
@@ -182,9 +183,9 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
 
 @needs_http
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
-    """With tools, without thoughts, and within the user's time."""
+    """With tools and without thoughts."""
     with ModelServer(lambda request: completion("<answer>Cervantes</answer>"), owner="vllm") as server:
-        more = ("--protocol", "tools", "--thinking", "off", "--timeout", "7")
+        more = ("--protocol", "tools", "--thinking", "off")
         doctor(*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1", *more)
     asked = [request for request in server.requests if request.get("tools")]
     assert asked and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in asked)
@@ -202,3 +203,13 @@ def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files:
     said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
     assert any("one under a grammar could" in finding["found"] for finding in said), said
     assert not any("grammar" in findings[0]["found"] for findings in free.values())
+
+
+def test_a_check_takes_as_long_as_the_user_allows():
+    """Else 30 s for a server, and as long as a run for a model in the process, that of a purpose included."""
+    server, own = {"model": "http://localhost/v1"}, {"model": "gguf:a.gguf"}
+    short = {"attempts": 1, "timeout": 30.0, "deadline": 30.0}
+    assert limits_of(server) == short and limits_of(own) == {"attempts": 1}
+    assert limits_of(server | {"models": {"judge": ("hf:folder", "")}}) == {"attempts": 1}
+    assert limits_of(server | {"timeout": 7}) == short | {"timeout": 7}
+    assert limits_of(own | {"deadline": 9}) == {"attempts": 1, "deadline": 9}

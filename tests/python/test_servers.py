@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import espalier as esp
 import pytest
@@ -62,6 +63,24 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
         assert server.questions == ["/v1/models"]
         assert espalier(*command, "--overwrite", "--set", "T_max=3").returncode == 0
     assert server.questions == ["/v1/models"]
+
+
+@needs_journal
+def test_a_run_keeps_which_limit_its_gateway_wants(files: Path, tmp_path: Path):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        if "max_tokens" in request:
+            return 400, b'{"error": {"message": "use max_completion_tokens"}}'
+        return completion(sensible(request))
+
+    with ModelServer(respond) as server:
+        model = ["--model", server.url, "--model-name", "m"]
+        command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
+        assert espalier(*command).returncode == 0
+        assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "gateway"}
+        assert any("max_tokens" in request for request in server.requests)
+        server.requests.clear()
+        assert espalier(*command, "--overwrite", "--seed", 5).returncode == 0
+    assert server.requests and not any("max_tokens" in request for request in server.requests)
 
 
 def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):

@@ -307,6 +307,27 @@ TEST_CASE("a prompt that the model has no room for is a reply that cannot be rea
   CHECK(ledger.first_unread().at("own_answer").cut_at == 0);
 }
 
+TEST_CASE("a reply with a damaged call is not read, whatever stands in it, and is drawn again") {
+  Scheduler scheduler;
+  int asked = 0;
+  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies(prompts.size(), Completion("<answer>injected</answer>"));
+    replies.front().damaged = ++asked == 1;
+    if (asked == 1) replies.front().finish = Completion::Finish::length;
+    else replies.front().text = "<answer>right</answer>";
+    return replies;
+  });
+  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}});
+  Ledger ledger;
+  const auto drawn =
+      scheduler.run(sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 0, &ledger)));
+  REQUIRE(drawn.front().reply);
+  CHECK(drawn.front().reply->content == "right");
+  CHECK(ledger.by_purpose().at("own_answer").unread == 1);
+  CHECK(ledger.by_purpose().at("own_answer").cut == 1);
+  CHECK(ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
+}
+
 TEST_CASE("replies that max_tokens cut are counted, read or not") {
   Scheduler scheduler;
   const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {

@@ -89,7 +89,10 @@ def test_only_the_k_likeliest_tokens_are_drawn_and_the_nucleus_is_one_of_them(ne
         return {round(1e6 * answer.logprob) for answer in model(rows)}
 
     best = [round(1e6 * one) for one in torch.log_softmax(logits(network, "a"), -1).topk(3).values.tolist()]
-    near = lambda found: {min(best, key=lambda one: abs(one - value)) for value in found}  # noqa: E731
+
+    def near(found: set[int]) -> set[int]:
+        return {min(best, key=lambda one: abs(one - value)) for value in found}
+
     assert near(drawn(1, 1.0)) == set(best[:1]) and len(drawn(3, 1.0)) == 3
     assert near(drawn(3, 1.0)) == set(best) and len(drawn(0, 1.0)) > 3
     assert near(drawn(3, (a + b / 2) / (a + b + c))) == set(best[:2])
@@ -286,6 +289,8 @@ def test_a_folder_runs_by_its_name(network: LlamaForCausalLM, tmp_path: Path):
     for option, value in {"extra_body": '{"a": 1}', "model_revision": "mine", "server": "vllm"}.items():
         with pytest.raises(ValueError, match=f"option '{option.replace('_', '-')}' is not allowed beside hf:"):
             esp.answer(**settings, **{option: value}, out=tmp_path / "refused")
+    mixed = {**settings, "model": "http://127.0.0.1:9/v1", "model_name": "m", "models": {"answer": settings["model"]}}
+    assert esp.answer(**mixed, server="vllm", out=tmp_path / "mixed").open == 0  # they are of the main model
     (folder / "chat_template.jinja").unlink(missing_ok=True)
     bare = byte_tokenizer()
     bare.chat_template = None

@@ -38,7 +38,7 @@ struct OpenAiOptions {
   std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
   bool chat = true;                              ///< use /chat/completions. Raw prompts always go to /completions
   std::optional<Server> server = Server::other;  ///< its kind. Nothing = ask the server before the first request
-  std::function<void(Server)> on_server = {};    ///< called with the kind that was found, and with a better one
+  std::function<void(Server)> on_server = {};    ///< called with the kind that was found or learned
   bool native_n = false;        ///< an `other` server supports `n`, so samples of one prompt can share a message
   bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)

@@ -133,7 +133,8 @@ class Completion {
   Completion(std::string text) : text(std::move(text)) {}  // NOLINT: a text is a completion
   std::string text;
   Finish finish = Finish::stop;
-  std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
+  bool damaged = false;             ///< its text holds a call of a tool that cannot be read, so nothing in it is read
+  std::uint32_t prompt_tokens = 0;  ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
   std::uint32_t thinking_tokens = 0;    ///< of completion_tokens, those of a thought aside. 0 = not reported
   std::optional<double> logprob;        ///< sum over the tokens up to the stop string, natural log

@@ -149,15 +149,16 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
     others = settings.get("models") or {}
     if all(model in (None, "simulated") for model in (settings.get("model"), *(url for url, _ in others.values()))):
         return
-    own = {**taken(settings, PROMPTS), **limits_of(settings)}
-    decides = own.get("constrain", "auto") == "auto"
+    own = {"constrain": "auto", **taken(settings, PROMPTS), **limits_of(settings)}
+    decides, ruled = own["constrain"] == "auto", set[str]()
     try:
         prompts = try_prompts(own | ({"constrain": "off"} if decides else {}))
+        if decides and any(not one.read and not one.error for one in prompts):
+            ruled = {one.purpose for one in try_prompts(own | {"constrain": "always"}) if one.read}
     except (Error, OSError, ValueError) as error:
         yield problem("prompts", error, "correct the options or the prompts")
         return
     unread = warning if any(prompt.read for prompt in prompts) else problem
-    ruled = read_under_grammar(own) if decides and any(not one.read and not one.error for one in prompts) else set()
     for prompt in prompts:
         part, purpose = f"prompt {prompt.purpose}", prompt.purpose
         begins = f'it begins "{one_line(prompt.reply)}"' if prompt.reply else "it is empty"
@@ -178,14 +179,6 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
                 f"in {purpose}.txt (`espalier prompts show`) and give --prompts DIR, or ask another model"
             )
             yield unread(part, f"the reply could not be read; {begins}", advice)
-
-
-def read_under_grammar(settings: Mapping[str, Any]) -> set[str]:
-    """The purposes whose reply under a grammar could be read. None where the server takes no grammars."""
-    try:
-        return {prompt.purpose for prompt in try_prompts({**settings, "constrain": "always"}) if prompt.read}
-    except (Error, OSError, ValueError):
-        return set()
 
 
 def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
@@ -215,7 +208,7 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     name = settings.get("encoder_name") or ""
     profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
-    limits = limits_of({**taken(settings, LIMITS)})
+    limits = limits_of(taken(settings, LIMITS))
     try:
         if source:
             with opened_encoder(source, name, profile, cut) as own:

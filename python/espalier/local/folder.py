@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, first_line
 
 WEIGHTS = (".safetensors", ".bin")
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
@@ -43,5 +43,4 @@ def loaded(kind: Any, folder: Path, **more: Any) -> Any:
     try:
         return kind.from_pretrained(folder, local_files_only=True, **more)
     except Exception as error:  # those of safetensors and tokenizers have no class in common
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: the model cannot be loaded ({kind.__name__}: {reason})") from None
+        raise InputError(f"{folder}: the model cannot be loaded ({kind.__name__}: {first_line(error)})") from None

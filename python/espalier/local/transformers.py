@@ -52,6 +52,7 @@ class Transformers:
             raise ValueError(f"option 'batch': {batch} is not allowed, must be 1 or more, or 0 for the default")
         if thinking not in ("", "on", "off") or (thinking and not chat):
             raise ValueError(f"option 'thinking': {thinking} is not allowed, must be on or off, with a chat template")
+        self.manner = (f", thinking {thinking}" if thinking else "") + ("" if chat else ", bare text")
         self._template = {"enable_thinking": thinking == "on"} if thinking else {}
         self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: Any = None if self._folder else model
@@ -62,8 +63,7 @@ class Transformers:
         if self._folder is not None:
             check_folder(self._folder)
             fingerprint = fingerprint or f"{self._folder.resolve().name}@{folder_hash(self._folder)}"
-            fingerprint += f", thinking {thinking}" if thinking else ""
-            fingerprint += "" if chat else ", bare text"
+            fingerprint += self.manner
         elif chat and not tokenizer.chat_template:
             raise ValueError("this tokenizer has no chat template: chat=False sends the bare text")
         self.fingerprint = fingerprint

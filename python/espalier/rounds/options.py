@@ -13,7 +13,7 @@ from ..local.gguf import content_hash
 from ..local.sources import source_of
 from ..runs.job import check, text_of
 from ..runs.settings_table import SETTINGS
-from ..train.options import EXECUTION
+from ..train.options import EXECUTION, Checked
 from ..train.source import source_of as weights_of
 from ..train.stages.dpo import DpoOptions
 from ..train.stages.sft import SftOptions
@@ -26,7 +26,7 @@ BY_CONTENT = ("corpus", "index", "prompts")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImproveOptions:
+class ImproveOptions(Checked):
     """What `improve` is told. Raises ValueError that names the option, its value and what is allowed."""
 
     questions: str | os.PathLike[str]
@@ -67,10 +67,6 @@ class ImproveOptions:
             for model in (self.start, self.grower):
                 check(task, {**settings, **model, "questions": self.questions, "out": self.out})
         weights_of(self.weights)
-
-    def _need(self, name: str, good: bool, allowed: str) -> None:
-        if not good:
-            raise ValueError(f"option '{name}': {getattr(self, name)} is not allowed, must be {allowed}")
 
     @property
     def start(self) -> dict[str, str]:

@@ -150,7 +150,7 @@ class _Resolved:
 
         self._refuse_tools()
         for option in ("extra_body", "model_revision", "server"):
-            if self.plain.get(option) not in (None, "", "auto", {}):
+            if key == "model" and self.plain.get(option) not in (None, "", "auto", {}):
                 raise ValueError(f"option '{option.replace('_', '-')}' is not allowed beside hf:, which asks no server")
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
@@ -162,8 +162,7 @@ class _Resolved:
             )
         )
         if name:
-            name += f", thinking {thinking}" if thinking else ""
-            name += "" if chat else ", bare text"
+            name += model.manner
         self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)
         return name or str(model.fingerprint)
 

@@ -22,8 +22,16 @@ def option(default: Any, help: str, value: str = "", choices: Sequence[str] = ()
     return field(default=default, metadata={"help": help, "value": value, "choices": tuple(choices)})
 
 
+class Checked:
+    """Options that are checked when they are made."""
+
+    def _need(self, name: str, good: bool, allowed: str) -> None:
+        if not good:
+            raise ValueError(f"option '{name}': {getattr(self, name)} is not allowed, must be {allowed}")
+
+
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions:
+class TrainOptions(Checked):
     """What all stages share. Raises ValueError that names the option, its value and what is allowed."""
 
     data: Sequence[str | os.PathLike[str]]
@@ -69,10 +77,6 @@ class TrainOptions:
             if allowed := one.metadata.get("choices"):
                 value = getattr(self, one.name)
                 self._need(one.name, value in allowed or value == one.default, ", ".join(allowed))
-
-    def _need(self, name: str, good: bool, allowed: str) -> None:
-        if not good:
-            raise ValueError(f"option '{name}': {getattr(self, name)} is not allowed, must be {allowed}")
 
     @property
     def plan(self) -> dict[str, Any]:

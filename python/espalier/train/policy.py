@@ -13,7 +13,7 @@ import tokenizers
 import torch
 import transformers
 
-from ..errors import InputError
+from ..errors import InputError, first_line
 from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
 from .micro import new_model, new_tokenizer, rows_for_tokenizer
@@ -103,7 +103,3 @@ def without_foreign(tokenizer: Any, size: int) -> Any:
         chat_template=tokenizer.chat_template,
         **tokenizer.special_tokens_map,
     )
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

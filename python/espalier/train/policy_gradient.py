@@ -16,19 +16,13 @@ import trl
 from ..export.records import Asked
 from .job import Setup
 from .losses import policy_gradient_loss
-from .memory import FLOAT, Peak, activations, peak, say_memory
+from .memory import Peak, activations, peak, say_memory, tile
 from .rollouts import Rollouts, Sampler, parts, spread
 from .stages.grpo import GrpoOptions
 from .trainer import WholeCheckpoints, arguments
 
 OWN_LOSS = not trl.__version__.startswith("1.16.")
 """Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
-
-
-def tile(config: Any, tokens: int, on_gpu: bool) -> int:
-    """Bytes of TRL's loss, which makes the logits of at most 4,096 tokens and 32,768 of the vocabulary at once. On a
-    processor they stand there about seven times."""
-    return min(tokens, 4096) * min(int(config.vocab_size), 32768) * FLOAT * (1 if on_gpu else 7)
 
 
 class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
@@ -123,7 +117,8 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
         logits = sum(part["completion_ids"].numel() for part in every) if OWN_LOSS else 0
         on_gpu, model = self.args.device.type == "cuda", self.accelerator.unwrap_model(self.model)
         batch = activations(model.config, sum(places), logits, self.args.bf16)
-        batch += 0 if OWN_LOSS else tile(model.config, max(places), on_gpu)
+        if not OWN_LOSS:
+            batch += tile(model.config, max(places), on_gpu)
         # Later the moments are in the process.
         found = self.foretold or peak(model, 0, on_gpu=on_gpu, copies=2 if self.beta else 1)
         need = replace(found, activations=batch)

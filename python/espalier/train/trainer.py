@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import transformers
 
-from ..errors import Error
+from ..errors import Error, first_line
 from ..runs.progress import ProgressView, eta
 from .batches import Batch, LengthBatches, collate
 from .checkpoints import PART, place
@@ -59,8 +59,7 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
                 place(self._saving / f"checkpoint-{step}", folder)
         except Exception as error:  # safetensors and torch have errors of their own for a full disk
             shutil.rmtree(self._saving, ignore_errors=True)
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise Error(f"{folder}: the checkpoint of step {step} cannot be written ({reason[0]})") from error
+            raise Error(f"{folder}: the checkpoint of step {step} cannot be written ({first_line(error)})") from error
         finally:
             self._saving = None
 

@@ -35,11 +35,11 @@ inline Completion read_ollama(simdjson::dom::element root, const Prompt& prompt,
                                     : reason == "stop" ? Completion::Finish::stop
                                                        : Completion::Finish::other;
   const bool wrapped = is_wrapped(prompt.body(), dialect_of(Server::ollama));
-  const std::string inner = wrapped ? unwrapped(text) : "", calls = called_tools(message, prompt.body());
+  const std::string inner = wrapped ? unwrapped(text) : "";
   if (wrapped) text = inner;
-  Completion completion(with_thought(thought, text) + calls);
+  Completion completion(with_thought(thought, text));
   completion.finish = finish;
-  if (completion.finish == Completion::Finish::stop && calls.empty())
+  if (!append_calls(message, prompt.body(), completion) && completion.finish == Completion::Finish::stop)
     completion.text += missing_stop(text, prompt.body(), std::nullopt);
   const Usage usage = counts.read(root["prompt_eval_count"], root["eval_count"]);
   completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);

@@ -66,19 +66,17 @@ inline std::string with_thought(std::string_view thought, std::string_view text)
   return out += text;
 }
 
-/// The text of a choice, without the assistant's message that it continues, with the calls of tools in the marks of
-/// their tags (tools.hpp), and with the stop string that the server removed (stop_text.hpp). An object that was asked
-/// for around the text is removed too (grammar_field.hpp). If the choice says why it ended, its text may be null: the
-/// model wrote nothing, for instance because it thought until its limit. Throws BackendError (transport) if both are
-/// missing.
-inline std::string read_text(simdjson::dom::element choice, const PromptBody& body, Completion::Finish finish,
-                             const Dialect& dialect) {
+/// A choice's text and why it ended. The text has no assistant's message that it continues. It has the calls of tools
+/// in the marks of their tags (tools.hpp), and the stop string that the server removed (stop_text.hpp). An object that
+/// was asked for around the text is removed too (grammar_field.hpp). If the choice says why it ended, its text may be
+/// null: the model wrote nothing, for instance because it thought until its limit. Throws BackendError (transport) if
+/// both are missing.
+inline Completion read_choice(simdjson::dom::element choice, const PromptBody& body, const Dialect& dialect) {
   std::string_view text, thought;
   simdjson::dom::element message = choice;
   const bool chat = !choice["message"].get(message);
   if (chat && message["reasoning_content"].get(thought) && message["reasoning"].get(thought)) thought = {};
   const auto written = message[chat ? "content" : "text"];
-  const std::string calls = chat ? called_tools(message, body) : std::string();
   const bool silent = absent(written) && field<std::string_view>(choice, "finish_reason");
   if (written.get(text) && thought.empty() && !silent) throw BackendError("a choice without text");
   const std::string& begun = body.messages.back().content;
@@ -86,12 +84,15 @@ inline std::string read_text(simdjson::dom::element choice, const PromptBody& bo
     text.remove_prefix(begun.size());
   const std::string inner = is_wrapped(body, dialect) ? unwrapped(text) : "";
   if (is_wrapped(body, dialect)) text = inner;
-  std::string out = with_thought(thought, text) + calls;
+  Completion completion(with_thought(thought, text));
+  completion.finish = read_finish(choice);
+  const bool calls = chat && append_calls(message, body, completion);
   auto reported = field<std::string_view>(choice, "stop_reason");
   if (!reported) reported = field<std::string_view>(choice, "matched_stop");
   const bool end_token = field<std::int64_t>(choice, "stop_reason") || field<std::int64_t>(choice, "matched_stop");
-  if (finish == Completion::Finish::stop && !end_token && calls.empty()) out += missing_stop(text, body, reported);
-  return out;
+  if (completion.finish == Completion::Finish::stop && !end_token && !calls)
+    completion.text += missing_stop(text, body, reported);
+  return completion;
 }
 
 /// The number of a choice's tokens, from its token ids or log-probabilities. 0 = not given.
@@ -146,9 +147,7 @@ inline std::vector<std::optional<Completion>> read_completions(simdjson::dom::el
     if ((error && error != simdjson::NO_SUCH_FIELD) || index >= samples.size())
       throw BackendError("a choice that was not asked for");
     if (completions[index]) throw BackendError("two choices under one index");
-    Completion completion;
-    completion.finish = read_finish(choice);
-    completion.text = read_text(choice, samples[index].body(), completion.finish, dialect);
+    Completion completion = read_choice(choice, samples[index].body(), dialect);
     completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
     completion.thinking_tokens = static_cast<std::uint32_t>(usage.thinking);
     const Sampling& sampling = samples[index].sampling();

@@ -59,39 +59,30 @@ inline std::optional<std::string> argument_of(simdjson::dom::element function, s
   return value.get(text) ? simdjson::minify(value) : std::string(text);
 }
 
-/// A call as JSON in which no mark of the protocol stands: the first character of each is written as its code.
-inline std::string without_marks(simdjson::dom::element call, const Protocol& protocol) {
-  std::string json = simdjson::minify(call);
-  for (const Protocol::Tag& tag : protocol.tags)
-    for (const std::string& mark : {tag.open, tag.close})
-      for (std::size_t at = 0; !mark.empty() && (at = json.find(mark, at)) != std::string::npos;) {
-        constexpr const char* digits = "0123456789abcdef";
-        const auto code = static_cast<unsigned char>(json[at]);
-        json.replace(at, 1, {'\\', 'u', '0', '0', digits[code >> 4], digits[code & 15]});
-      }
-  return json;
-}
-
-/// The calls of a message in the marks of their tags, so that parsers read them like any other reply. A damaged call,
-/// or one of a tool that was not offered, is shown as JSON without marks, so that nothing in it is read.
-inline std::string called_tools(simdjson::dom::element message, const PromptBody& body) {
-  std::string out;
+/// Appends the calls of a message to its completion, in the marks of their tags, so that parsers read them like any
+/// other reply. A damaged call, or one of a tool that was not offered, is appended as it came, and the completion is
+/// damaged. Returns true if there was a call.
+inline bool append_calls(simdjson::dom::element message, const PromptBody& body, Completion& completion) {
   simdjson::dom::array calls;
-  if (message["tool_calls"].get(calls)) return out;
+  if (message["tool_calls"].get(calls)) return false;
+  bool any = false;
   const std::vector<const Protocol::Tag*> tools = tools_of(body);
   for (const simdjson::dom::element call : calls) {
     simdjson::dom::element function;
     if (call["function"].get(function)) continue;
+    any = true;
     const std::string_view name = field<std::string_view>(function, "name").value_or("");
     std::optional<std::string> argument;
     for (const Protocol::Tag* tool : tools) {
       if (tool->name != name) continue;
       argument = argument_of(function, parameter_of(*tool));
-      if (argument) out.append(tool->open).append(*argument).append(tool->close);
+      if (argument) completion.text.append(tool->open).append(*argument).append(tool->close);
     }
-    if (!argument) out.append("damaged call: ").append(without_marks(call, *body.protocol));
+    if (argument) continue;
+    completion.text.append("damaged call: ").append(simdjson::minify(call));
+    completion.damaged = true;
   }
-  return out;
+  return any;
 }
 
 }  // namespace espalier::backend::detail

@@ -73,7 +73,7 @@ class HttpService : public Service<In, Out> {
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
   /// and then all waiting requests fail.
   virtual bool prepared() { return true; }
-  /// True if `next`, the first in line, joins the message of `group`. By default a message holds `batch` items.
+  /// True if `next`, the first in line, joins the message of `group`. By default a message holds at most `batch` items.
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& /*next*/) const {
     return group.size() < batch_;
   }

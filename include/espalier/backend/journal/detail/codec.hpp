@@ -18,10 +18,11 @@ template <>
 struct Codec<Completion> {
   static constexpr Record::Kind kind = Record::Kind::generation;
   static constexpr std::uint8_t thought = 4;  ///< added to the flags where thinking tokens follow
+  static constexpr std::uint8_t damaged = 8;
   static void write(const Completion& c, ByteWriter& out) {
     out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
     const int scored = c.logprob ? (c.tokens.empty() ? 1 : 2) : 0;
-    out.add(static_cast<std::uint8_t>(scored + (c.thinking_tokens > 0 ? thought : 0)));
+    out.add(static_cast<std::uint8_t>(scored + (c.thinking_tokens > 0 ? thought : 0) + (c.damaged ? damaged : 0)));
     if (c.thinking_tokens > 0) out.add(c.thinking_tokens);
     if (!c.logprob) return;
     out.add(*c.logprob);
@@ -38,8 +39,10 @@ struct Codec<Completion> {
     c.completion_tokens = in.take<std::uint32_t>();
     const auto flags = in.take<std::uint8_t>();
     const int scored = flags % thought;
-    if (flags >= 2 * thought || scored > 2) throw Error("a flag is " + std::to_string(flags));
-    if (flags >= thought && (c.thinking_tokens = in.take<std::uint32_t>()) == 0) throw Error("a thought has no tokens");
+    if (flags >= 2 * damaged || scored > 2) throw Error("a flag is " + std::to_string(flags));
+    c.damaged = (flags & damaged) != 0;
+    if ((flags & thought) && (c.thinking_tokens = in.take<std::uint32_t>()) == 0)
+      throw Error("a thought has no tokens");
     if (scored) c.logprob = in.take_double();
     if (scored < 2) return c;
     const std::size_t count = in.take_count(sizeof(std::uint32_t) + sizeof(double));

@@ -26,6 +26,7 @@ inline void append_json(JsonWriter& json, const Completion& completion) {
   json.begin_object()
       .field("text", completion.text)
       .field("finish", Completion::finishes[static_cast<std::size_t>(completion.finish)]);
+  if (completion.damaged) json.field("damaged", true);
   if (completion.logprob) json.field("logprob", *completion.logprob);
   if (!completion.tokens.empty()) {
     json.key("tokens").begin_array();
