@@ -1,6 +1,6 @@
 // The main job, files and journal included, over N and 2N questions: CPU seconds per 1,000 model calls, peak memory,
 // and how time grows. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl]; without files on a generated world.
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include "world.hpp"
@@ -27,7 +27,7 @@ Cost measure(const std::string& questions, const std::string& corpus, const std:
   run::Progress last;
   const double cpu = benchmarks::cpu_seconds();
   const auto start = std::chrono::steady_clock::now();
-  run::Run job(settings);
+  run::Job job(settings);
   job([&](const run::Progress& progress) { last = progress; });
   return {benchmarks::cpu_seconds() - cpu,
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),

@@ -26,12 +26,6 @@ def open_spiel():
     return lambda: bot.mcts_search(game.new_initial_state())
 
 
-def ours_from_python():
-    from espalier.toy import tic_tac_toe
-
-    return lambda: tic_tac_toe(simulations=SIMULATIONS)
-
-
 def treequest(nodes):
     import treequest as tq
 
@@ -75,8 +69,6 @@ def seconds_of(run):
 
 def main():
     runs = {}
-    if importlib.util.find_spec("espalier"):
-        runs["espalier, from Python"] = SIMULATIONS, ours_from_python()
     if importlib.util.find_spec("pyspiel"):
         runs["open_spiel, C++ bot"] = SIMULATIONS, open_spiel()
     for nodes in (300, 1000, 3000):
@@ -90,7 +82,7 @@ def main():
             line = subprocess.run(
                 [sys.argv[1], str(SIMULATIONS), "1"], capture_output=True, text=True, check=True
             ).stdout
-            rates.setdefault("espalier, C++", []).append(float(line.split(" M simulations/s")[0].split()[-1]) * 1e6)
+            rates.setdefault("espalier", []).append(float(line.split(" M simulations/s")[0].split()[-1]) * 1e6)
         for name, (count, run) in runs.items():
             rates.setdefault(name, []).append(count / seconds_of(run))
     for name, found in rates.items():

@@ -93,12 +93,12 @@ void bind_dense(py::module_& m) {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
         const backend::FaissOptions options{factory, backend::detail::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
-        return Faiss(shares(file.empty()
-                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                : std::make_shared<Index>(
-                                      std::move(passages),
-                                      backend::FaissIndex::load(file, backend::detail::FaissAccess::either, options),
-                                      std::move(encode))));
+        return Faiss(shares(
+            file.empty()
+                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                : std::make_shared<Index>(std::move(passages),
+                                          backend::FaissIndex::load(file, backend::FaissIndex::Access::either, options),
+                                          std::move(encode))));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
       py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,

@@ -84,8 +84,7 @@ void bind_http(py::module_& m) {
         backend::OpenAiOptions options;
         options.url = std::move(url);
         options.model = std::move(model);
-        for (const std::string& endpoint : endpoints)
-          options.replicas.push_back(backend::detail::read_replica(endpoint));
+        options.endpoints = endpoints;
         options.revision = std::move(revision);
         options.chat = api == "chat";
         options.native_n = native_n;

@@ -14,7 +14,7 @@
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/detail/run_record.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -127,7 +127,7 @@ run::ProgressHook hook_of(const py::object& progress) {
 }
 
 py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress) {
-  run::Run job(make_settings(task, values));
+  run::Job job(make_settings(task, values));
   const run::ProgressHook hook = hook_of(progress);
   const run::RunResult result = [&] {
     const py::gil_scoped_release unlock;
@@ -219,7 +219,7 @@ void bind_job(py::module_& m) {
         "(summary as JSON, questions left open, whether the run was finished before, outputs that were made again, why "
         "the first open question is open).");
   m.def(
-      "check_job", [](const std::string& task, const py::dict& values) { run::Run(make_settings(task, values)); },
+      "check_job", [](const std::string& task, const py::dict& values) { run::Job(make_settings(task, values)); },
       py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
   m.def(
       "try_prompts",

@@ -23,7 +23,7 @@ constexpr Names<3> normalisations{"none", "tree", "siblings"};
 constexpr Names<2> expansions{"all", "one"};
 constexpr Names<2> collisions{"wait", "evaluate"};
 constexpr Names<2> visit_counts{"parent", "children"};
-constexpr Names<7> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored", "first_token"};
+constexpr Names<6> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored"};
 
 class MctsSearch final : public Search {
  public:
@@ -167,7 +167,7 @@ void bind_mcts(py::module_& m) {
            "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
            "all. "
            "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
-           "uniform, counts, mean_logprob, sum_logprob, scored, first_token. "
+           "uniform, counts, mean_logprob, sum_logprob, scored. "
            "`graft`: rollouts' steps become nodes.");
 }
 

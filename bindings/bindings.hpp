@@ -32,7 +32,6 @@ void bind_shards(py::module_& m);
 void bind_method(py::module_& m);
 void bind_problem_tree(py::module_& m);
 void bind_problem(py::module_& m);
-void bind_toy(py::module_& m);
 /// Makes every registered function report arguments that do not fit in one line. It must be called last.
 void shorten_mismatches(const py::module_& m);
 

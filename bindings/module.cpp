@@ -28,6 +28,5 @@ PYBIND11_MODULE(_core, m) {
   python::bind_method(m);
   python::bind_problem_tree(m);
   python::bind_problem(m);
-  python::bind_toy(m);
   python::shorten_mismatches(m);
 }

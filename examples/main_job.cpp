@@ -2,7 +2,7 @@
 // same bytes as `espalier expand` writes. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
 // makes a small world and works in out/main_job.
 #include <espalier/method/decex/face.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include <exception>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
       settings.retriever.corpus = "out/main_job/world/corpus.jsonl";
       settings.output.folder = "out/main_job/run";
     }
-    run::Run job(settings);
+    run::Job job(settings);
     const run::RunResult result = job();
     std::cout << "Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):\n"
               << std::ifstream(settings.output.folder + "/answers.jsonl").rdbuf();

@@ -1,8 +1,8 @@
 // A method of one's own: prompts, environment, reward, selection, search, inference, data and options. It looks things
-// up for some rounds, then answers, under MCTS. From then on `make_method`, Run and the report treat it as their own.
+// up for some rounds, then answers, under MCTS. From then on `make_method`, Job and the report treat it as their own.
 #include <espalier/method/rag_method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/policy_loop.hpp>
@@ -93,7 +93,7 @@ int main() {
   settings.retriever.corpus = "out/own_method/world/corpus.jsonl";
   settings.output.folder = "out/own_method/run";
   settings.output.overwrite = true;  // what Scout does may have changed
-  run::Run job(settings);
+  run::Job job(settings);
   job();
   std::cout << std::ifstream(settings.output.folder + "/paths.txt").rdbuf();
 }

@@ -669,7 +669,7 @@ TEST_CASE("of several servers one that is up is asked") {
   });
   OpenAiOptions chosen = options(server, std::nullopt);
   chosen.url = FaultServer::refusing_url() + "/v1";
-  chosen.replicas = {{server.url("/v1")}};
+  chosen.endpoints = {server.url("/v1")};
   std::vector<Server> heard;
   chosen.on_server = [&](Server sort) { heard.push_back(sort); };
   OpenAi model(chosen);

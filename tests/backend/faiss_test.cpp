@@ -23,7 +23,6 @@ using backend::Hit;
 using backend::Metric;
 using backend::VectorQuery;
 using backend::Vectors;
-using backend::detail::FaissAccess;
 
 static_assert(backend::VectorIndex<FaissIndex>);
 static_assert(Retriever<Faiss>);
@@ -103,7 +102,7 @@ TEST_CASE("results are the same bits for any batch size, number of threads and b
     const auto together = index.search(searches);
     const std::string file = save_built(rows, factory, folder / "index");
     for (const std::size_t threads : {1UL, 2UL, 5UL, 100UL})
-      CHECK(FaissIndex::load(file, FaissAccess::read, {.threads = threads}).search(searches) == together);
+      CHECK(FaissIndex::load(file, FaissIndex::Access::read, {.threads = threads}).search(searches) == together);
     for (std::size_t i = 0; i < searches.size(); ++i)
       CHECK(index.search(std::span(searches).subspan(i, 1)).at(0) == together[i]);
   }
@@ -130,13 +129,13 @@ TEST_CASE("an index file is read or mapped, and only IVF can be mapped") {
     const FaissIndex read = FaissIndex::load(file);
     CHECK(read.rows() == 400);
     CHECK(read.dimension() == 16);
-    const FaissIndex either = FaissIndex::load(file, FaissAccess::either);
+    const FaissIndex either = FaissIndex::load(file, FaissIndex::Access::either);
     CHECK(read.search(searches) == either.search(searches));
     CHECK(read.fingerprint() == either.fingerprint());
     if (std::string(factory) == "IVF8,Flat") {
-      CHECK(FaissIndex::load(file, FaissAccess::map).search(searches) == read.search(searches));
+      CHECK(FaissIndex::load(file, FaissIndex::Access::map).search(searches) == read.search(searches));
     } else {
-      CHECK_THROWS_WITH_AS((void)FaissIndex::load(file, FaissAccess::map),
+      CHECK_THROWS_WITH_AS((void)FaissIndex::load(file, FaissIndex::Access::map),
                            (file + ": faiss maps IVF indexes only; read this one, or build an IVF index").c_str(),
                            InputError);
     }

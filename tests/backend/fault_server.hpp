@@ -80,10 +80,10 @@ class FaultServer {
     const std::lock_guard lock(mutex_);
     return received_;
   }
-  /// Waits until the client has closed `count` connections on which the server stalled; false after ten seconds.
+  /// Waits until the client has closed `count` connections on which the server stalled; false after two minutes.
   [[nodiscard]] bool wait_for_aborts(int count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return aborts_ >= count; });
+    return changed_.wait_for(lock, std::chrono::minutes(2), [&] { return aborts_ >= count; });
   }
   /// A loopback address where nobody listens. Its socket stays bound until the process ends: a port that is let go is
   /// soon another's.

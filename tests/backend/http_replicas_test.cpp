@@ -42,7 +42,7 @@ FaultServer::Script echoes() {
 OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {}) {
   auto options = test::served_at<OpenAiOptions>(servers[0]->url("/v1"));
   for (std::size_t i = 1; i < servers.size(); ++i)
-    options.replicas.push_back({servers[i]->url("/v1"), weights.empty() ? 1 : weights[i - 1]});
+    options.endpoints.push_back(servers[i]->url("/v1") + (weights.empty() ? "" : "*" + std::to_string(weights[i - 1])));
   return options;
 }
 Prompt about(std::uint64_t question, std::uint32_t number) {
@@ -128,7 +128,7 @@ TEST_CASE("answers are the same bytes whatever the servers, their weights and th
 TEST_CASE("requests of a server that is down go to the others, at once and uncounted") {
   FaultServer good(echoes());
   OpenAiOptions options = at({&good});
-  options.replicas.push_back({FaultServer::refusing_url() + "/v1"});
+  options.endpoints.push_back(FaultServer::refusing_url() + "/v1");
   options.http.max_attempts = 1;
   options.http.backoff_s = options.http.backoff_limit_s =
       20;  // no probe in this test's time, and no wait before a move
@@ -171,7 +171,7 @@ TEST_CASE("a resting server is asked after its health and comes back") {
 
 TEST_CASE("where all servers are down, requests fail as they do with one") {
   auto options = test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1");
-  options.replicas = {{FaultServer::refusing_url() + "/v1"}};
+  options.endpoints = {FaultServer::refusing_url() + "/v1"};
   options.http.max_attempts = 3;
   OpenAi model(options);
   for (const auto& outcome : test::ask(model, prompts(5, 1))) {
@@ -265,7 +265,7 @@ TEST_CASE("a client with several servers may be destroyed in every state") {
   }),
       b(echoes());
   OpenAiOptions options = at({&a, &b});
-  options.replicas.push_back({FaultServer::refusing_url()});
+  options.endpoints.push_back(FaultServer::refusing_url());
   options.http.hedge = 0.5;
   options.http.max_in_flight = 8;
   OpenAi model(options);

@@ -17,7 +17,7 @@ namespace espalier::test {
 
 /// Options for a server that fails on purpose: waits of a millisecond between attempts.
 inline backend::HttpOptions quick() {
-  return {.timeout_s = 20, .deadline_s = 30, .backoff_s = 0.001, .backoff_limit_s = 0.002};
+  return {.timeout_s = 120, .deadline_s = 300, .backoff_s = 0.001, .backoff_limit_s = 0.002};
 }
 
 /// Options of a service for the model "m" at that address, without a key.

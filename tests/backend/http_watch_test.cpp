@@ -112,7 +112,7 @@ TEST_CASE("a dead server is named, and one that refuses has replied") {
   Watched dead(0.1), refuses(0.1);
   auto options = test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1");
   options.http.watch = dead.watch;
-  options.http.deadline_s = 1;
+  options.http.deadline_s = 3;
   OpenAi nobody(options);
   CHECK(!test::ask(nobody, {Prompt("q")})[0].ok());
   REQUIRE(dead.said.size() == 1);

@@ -57,7 +57,6 @@ TEST_CASE("priors come from where the option says, and the tree says so too") {
   expect({PriorSource::uniform}, 0.5, "uniform");
   expect({PriorSource::counts}, 2.0 / 3, "counts");
   expect({PriorSource::scored}, 0.9, "scored");
-  expect({PriorSource::first_token}, 0.9, "first_token");
   // a token: -0.5 and -1: 1 / (1 + e^-0.5) = 0.6224593; in sum: -2 and -1: 1 / (1 + e) = 0.2689414
   expect({PriorSource::mean_logprob}, 0.6224593, "mean_logprob");
   expect({PriorSource::sum_logprob}, 0.2689414, "sum_logprob");

@@ -203,8 +203,8 @@ def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, sim
                 ends.append("cancelled")
         return simulated([prompt])[0]
 
-    with pytest.raises(esp.errors.BackendError, match=r"the model did not answer within 0\.2 s") as caught:
-        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask, deadline=0.2), retriever=bm25)
+    with pytest.raises(esp.errors.BackendError, match=r"the model did not answer within 2 s") as caught:
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask, deadline=2), retriever=bm25)
     trees = caught.value.trees
     assert trees[3] is None and soon(lambda: set(ends) == {"cancelled"})
     assert texts(trees[:3] + trees[4:]) == texts(expected[:3] + expected[4:])
@@ -214,13 +214,13 @@ def test_a_deadline_counts_from_its_own_request():
     async def ask(text):
         return text if text == "quick" else await asyncio.Event().wait()
 
-    tasks = _tasks.Tasks(esp.aio.PerRequest(ask, deadline=0.2), "model")
+    tasks = _tasks.Tasks(esp.aio.PerRequest(ask, deadline=1), "model")
     assert tasks.exchange([(1, "quick")], 60) == [(1, "quick")]
-    time.sleep(0.1)
+    time.sleep(0.2)
     asked = time.monotonic()
     [(ticket, reply)] = tasks.exchange([(2, "never")], 60)
     assert ticket == 2 and isinstance(reply, esp.errors.BackendError) and not reply.permanent
-    assert time.monotonic() - asked > 0.19
+    assert time.monotonic() - asked > 0.95
     tasks.stop()
 
 

@@ -17,7 +17,7 @@ EXPECTED = ROOT / "examples/expected"
 
 # Why the two of a pair differ.
 DIFFERENT = {
-    "own_method": "in C++ a method asks in tags, which the simulated model answers, and Run runs it; in Python it is a "
+    "own_method": "in C++ a method asks in tags, which the simulated model answers, and Job runs it; in Python it is a "
     "search problem with prompts of plain text, for which names are drawn at random"
 }
 

@@ -1,4 +1,4 @@
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -57,7 +57,7 @@ class World {
 };
 
 run::RunResult run_job(run::Settings settings) {
-  run::Run job(std::move(settings));
+  run::Job job(std::move(settings));
   return job();
 }
 

@@ -1,5 +1,5 @@
 #include <espalier/core/batch_service.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -69,7 +69,7 @@ run::Settings settings(const TemporaryFolder& folder, const std::string& out) {
   return s;
 }
 
-run::RunResult run_job(run::Settings settings) { return run::Run(std::move(settings))(); }
+run::RunResult run_job(run::Settings settings) { return run::Job(std::move(settings))(); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 
 #include "../backend/fault_server.hpp"
 #include "../backend/temporary_folder.hpp"
@@ -43,7 +43,7 @@ std::pair<std::size_t, std::size_t> requests(const test::TemporaryFolder& folder
   settings.retriever.corpus = folder / "corpus.jsonl";
   settings.output.folder = folder / (name + (task == run::Settings::Task::answer ? "-answer" : "-expand"));
   settings.journal.keep = false;
-  run::Run job(settings);
+  run::Job job(settings);
   try {
     job(nullptr);
   } catch (const Error& error) {

@@ -1,7 +1,7 @@
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 
 #include "../backend/fault_server.hpp"
 #include "../backend/temporary_folder.hpp"
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -81,7 +82,7 @@ class Files {
 };
 
 run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
-  run::Run job(std::move(settings));
+  run::Job job(std::move(settings));
   return job(hook);
 }
 
@@ -289,7 +290,7 @@ TEST_CASE("a server that ignores a grammar is named at once and in the notes") {
   settings.constrain = "always";
   settings.limit = 1;
   std::string trouble;
-  run::Run job(settings);
+  run::Job job(settings);
   const run::RunResult result = job([&](const run::Progress& progress) {
     if (trouble.empty()) trouble = progress.trouble;
   });
@@ -297,6 +298,46 @@ TEST_CASE("a server that ignores a grammar is named at once and in the notes") {
   CHECK(trouble.starts_with(server.url("/v1")));
   CHECK(result.summary.find("\"grammar_broken\":") != std::string::npos);
   CHECK(result.summary.find("seems to ignore grammars") != std::string::npos);
+}
+
+TEST_CASE("the file of the servers' key is for encoders and value servers too") {
+  const TemporaryFolder folder;
+  test::write_bytes(folder / "key", "sk-servers\n");
+  FaultServer server([](const Received& request, std::size_t) {
+    return Answer{.body = request.path == "/value" ? R"({"plan":[0.5],"search":[-0.5]})"
+                                                   : R"({"data":[{"index":0,"embedding":[1,0]}]})"};
+  });
+  run::Settings settings;
+  settings.servers.api_key_file = folder / "key";
+  settings.encoder.url = server.url("/v1");
+  settings.encoder.name = "e";
+  settings.values.server = server.url("/value");
+  settings.values.name = "v";
+  for (auto make : {run::detail::make_encoder, run::detail::make_value_server}) {
+    const run::detail::EncoderBackend backend = make(settings);
+    backend.service->submit(1, EncodeRequest("text", EncodeRequest::Role::query));
+    CHECK(backend.service->poll(std::chrono::seconds(100)).at(0).outcome.ok());
+    CHECK(server.received().back().headers.find("authorization: bearer sk-servers") != std::string::npos);
+  }
+}
+
+TEST_CASE("an option that contradicts its setting is refused") {
+  const Files files;
+  FaultServer server([](const Received&, std::size_t) { return models; });
+  const auto refused = [&](const std::string& option, const std::string& value, const auto& change) {
+    auto settings = files.settings(server, "never");
+    change(settings);
+    settings.set = {{option, value}};
+    CHECK_THROWS_WITH_AS(run::Job{settings}, doctest::Contains(("option '" + option + "' is " + value).c_str()),
+                         std::invalid_argument);
+  };
+  refused("constrain", "on", [](auto& settings) { settings.constrain = "off"; });
+  refused("constrain", "draft", [](auto& settings) { settings.constrain = "always"; });
+  refused("protocol", "tags", [](auto& settings) { settings.protocol = "tools"; });
+  auto agreed = files.settings(server, "agreed");
+  agreed.constrain = "always";
+  agreed.set = {{"constrain", "on"}};
+  CHECK_NOTHROW(run::Job{agreed});
 }
 
 }  // namespace server_test

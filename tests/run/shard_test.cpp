@@ -1,5 +1,5 @@
 #include <espalier/run/detail/shard.hpp>
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -68,7 +68,7 @@ TEST_CASE("a run takes its shard of the first questions and notes their places")
     settings.set = {{"n", "1"}};
     settings.limit = 8;
     settings.shard = part(i, 3);
-    run::Run{settings}();
+    run::Job{settings}();
     const std::string costs = settings.output.folder + "/costs.jsonl";
     output::detail::for_each_line(costs, [&](const output::detail::JsonLine& line) {
       places.insert(std::to_string(line.count("place")) + " " + line.text("id"));
@@ -78,7 +78,7 @@ TEST_CASE("a run takes its shard of the first questions and notes their places")
     const auto record = output::detail::read_flat_json(settings.output.folder + "/run.json");
     CHECK(record.at("shard") == '"' + settings.shard + '"');
     settings.shard = "";
-    CHECK_THROWS_WITH_AS(run::Run{settings}(), doctest::Contains("another shard"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(run::Job{settings}(), doctest::Contains("another shard"), std::invalid_argument);
   }
   CHECK(questions == 8);
   const auto all = output::read_questions(folder / "world/questions.jsonl", {.limit = 8});

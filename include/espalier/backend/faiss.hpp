@@ -21,17 +21,6 @@
 
 namespace espalier::backend {
 
-namespace detail {
-
-/// How an index file is loaded.
-enum class FaissAccess : std::uint8_t {
-  read,   ///< as a whole
-  map,    ///< page by page when needed, an error if faiss cannot map the index
-  either  ///< mapped if faiss can, otherwise read
-};
-
-}  // namespace detail
-
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
 /// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
 /// flat indexes and the centroids of IVF indexes. faiss searches their lists, graphs and scalar codes in batches, and
@@ -39,6 +28,12 @@ enum class FaissAccess : std::uint8_t {
 class FaissIndex {
  public:
   using Options = FaissOptions;
+  /// How an index file is loaded.
+  enum class Access : std::uint8_t {
+    read,   ///< as a whole
+    map,    ///< page by page when needed, an error if faiss cannot map the index
+    either  ///< mapped if faiss can, otherwise read
+  };
 
   /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
@@ -54,17 +49,15 @@ class FaissIndex {
   }
 
   /// Throws InputError that names the file.
-  static FaissIndex load(const std::string& file, detail::FaissAccess access = detail::FaissAccess::read,
-                         const Options& options = {}) {
+  static FaissIndex load(const std::string& file, Access access = Access::read, const Options& options = {}) {
     FaissIndex loaded(options);
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
     try {
-      loaded.index_.reset(
-          faiss::read_index(file.c_str(), access == detail::FaissAccess::read ? 0 : faiss::IO_FLAG_MMAP));
+      loaded.index_.reset(faiss::read_index(file.c_str(), access == Access::read ? 0 : faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
-    if (access == detail::FaissAccess::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
+    if (access == Access::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
       throw InputError(file, 0, "", "faiss maps IVF indexes only; read this one, or build an IVF index");
     loaded.apply();
     loaded.file_ = file;

@@ -20,10 +20,11 @@ namespace espalier::backend {
 
 /// A server that values texts.
 struct HttpValueOptions {
-  std::string url = "http://127.0.0.1:8000/value";     ///< without a path /value is added
-  std::string name = "default";                        ///< of the model behind it, for the fingerprint, not empty
-  std::string api_key_env = "ESPALIER_VALUE_API_KEY";  ///< environment variable with the key. Unset or "" = no key
-  std::size_t batch = 64;                              ///< largest number of texts in one message, >= 1
+  std::string url = "http://127.0.0.1:8000/value";  ///< without a path /value is added
+  std::string name = "default";                     ///< of the model behind it, for the fingerprint, not empty
+  std::string api_key_env = "OPENAI_API_KEY";       ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                    ///< file with the key, takes precedence over api_key_env
+  std::size_t batch = 64;                           ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
 
@@ -39,7 +40,7 @@ class HttpValue final : public detail::HttpService<EncodeRequest, Embedding> {
     const detail::Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/value";
     endpoint_ = std::make_shared<const detail::HttpEndpoint>(
-        url.with_path(path), detail::read_api_key(options_.api_key_env, ""), options_.http);
+        url.with_path(path), detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   [[nodiscard]] Hash fingerprint() const {
     return Hasher().add(std::string_view("http values")).add(options_.name).finish();

@@ -31,7 +31,7 @@ namespace espalier::backend {
 /// Options of a language model behind a server with OpenAI's or Ollama's interface.
 struct OpenAiOptions {
   std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /chat/completions
-  std::vector<detail::Replica> replicas = {};    ///< more servers with the same model
+  std::vector<std::string> endpoints = {};       ///< further servers with the same model: URL, or URL*WEIGHT
   std::string model = {};                        ///< the model's name at the server, not empty
   std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
@@ -52,7 +52,7 @@ namespace detail {
 /// The servers of the options, `url` first.
 inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
   std::vector<Replica> servers{{options.url}};
-  servers.insert(servers.end(), options.replicas.begin(), options.replicas.end());
+  for (const std::string& endpoint : options.endpoints) servers.push_back(read_replica(endpoint));
   return std::make_shared<HttpFleet>(std::move(servers), options.http);
 }
 

@@ -11,17 +11,8 @@
 namespace espalier {
 
 /// The grammar of a purpose's replies, for servers that constrain what a model writes. Each reply that fits is read by
-/// rag::parse as what it says, and what the protocol can say fits, up to these caps:
-/// - a reply has at most about two units for three tokens of `max_tokens` that its marks leave. Two bytes of a mark
-///   count as a token, and six tokens are left for the end. A unit is up to five ASCII letters with the character
-///   behind them, or six letters. The slot has a third of the units and free text without opening marks two thirds.
-///   With a block of thought, the thought has a half and the free text a sixth. A slot that is the whole reply has all
-///   of them. No part has more than 8000,
-/// - no beginning of a mark in an angle bracket has more than three characters (`<ans` must become `<answer>`), a long
-///   beginning of another mark counts as an eighth of them, and so does a pair of brackets, which holds 64 units and
-///   up to three pairs within each other,
-/// - a number has at most six decimals, and a preference is between candidates up to 99.
-/// At three tokens for two units or fewer, a reply is closed before `max_tokens` cuts it.
+/// rag::parse as what it says. What the protocol can say fits, up to a cap on the length of each part, so that a reply
+/// ends before `max_tokens` cuts it. docs/constrain.md has the caps.
 class Grammar {
  public:
   /// Throws std::invalid_argument for a tag with a mark that is not ASCII.

@@ -73,8 +73,8 @@ class Ledger {
     std::uint64_t cut_at = 0;  ///< the limit max_tokens that ended it, 0 = none
     bool in_thought = false;   ///< that limit ended it inside a thought
 
-    /// Nearer to the root, or of the earlier sibling or sample: an order in which time has no part. One that was read
-    /// from a file goes before all others: a file does not say where it was drawn.
+    /// True if it is nearer to the root, or of the earlier sibling or sample. This order does not depend on time. One
+    /// that was read from a file goes before all others, because a file does not say where it was drawn.
     [[nodiscard]] bool before(const Unread& other) const {
       return std::tie(rank_, seed_, sample_, text, cut_at) <
              std::tie(other.rank_, other.seed_, other.sample_, other.text, other.cut_at);

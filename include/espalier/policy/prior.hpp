@@ -17,8 +17,7 @@ enum class PriorSource : std::uint8_t {
   counts,        ///< how many samples gave the action
   mean_logprob,  ///< softmax of the mean log-probability per token
   sum_logprob,   ///< softmax of the log-probability of the whole action, which penalises long ones
-  scored,        ///< as the environment proposes them, from a model that scores the actions
-  first_token    ///< as the environment proposes them, from the first control token
+  scored         ///< as the environment proposes them, from a model that scores the actions
 };
 
 /// How siblings share their parent's policy. Before a node has all its children, priors are weights. After that, the
@@ -31,15 +30,12 @@ struct Prior {
   void check() const {
     if (!(tau > 0) || std::isinf(tau)) bad_option("tau", tau, "above 0");
   }
-  [[nodiscard]] bool as_proposed() const {
-    return source == PriorSource::given || source == PriorSource::scored || source == PriorSource::first_token;
-  }
+  [[nodiscard]] bool as_proposed() const { return source == PriorSource::given || source == PriorSource::scored; }
   [[nodiscard]] bool softmax() const {
     return source == PriorSource::mean_logprob || source == PriorSource::sum_logprob;
   }
   [[nodiscard]] const char* name() const {
-    constexpr const char* names[] = {"given",       "uniform", "counts",     "mean_logprob",
-                                     "sum_logprob", "scored",  "first_token"};
+    constexpr const char* names[] = {"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored"};
     return names[static_cast<std::size_t>(source)];
   }
 

@@ -133,7 +133,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.thinking = settings.model.thinking;
   options.api_key_file = settings.servers.api_key_file;
   options.http = http_options(settings);
-  for (const std::string& endpoint : endpoints) options.replicas.push_back(backend::detail::read_replica(endpoint));
+  options.endpoints = endpoints;
   if (!endpoints.empty() || settings.model.endpoints.empty())
     options.http.hedge = settings.servers.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama)
@@ -202,6 +202,7 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   encoder.model = settings.encoder.name;
   encoder.profile = backend::EncoderProfile::named(settings.encoder.profile);
   encoder.cut = backend::detail::encoder_cut(settings.encoder.cut);
+  encoder.api_key_file = settings.servers.api_key_file;
   encoder.http = http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
   const Hash fingerprint = service->fingerprint();
@@ -219,6 +220,7 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   backend::HttpValueOptions values;
   values.url = settings.values.server;
   values.name = settings.values.name;
+  values.api_key_file = settings.servers.api_key_file;
   values.http = http_options(settings);
   auto service = std::make_unique<backend::HttpValue>(std::move(values));
   const Hash fingerprint = service->fingerprint();

@@ -184,8 +184,8 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 
 }  // namespace detail
 
-/// Builds an index folder. A build that is stopped, however, leaves no index. Throws InputError for bad data and for a
-/// folder where another process works, std::invalid_argument for options and for a folder that has an index.
+/// Builds an index folder. A stopped build leaves no index, whatever stopped it. Throws InputError for bad data and for
+/// a folder where another process works, std::invalid_argument for options and for a folder that has an index.
 inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
   output::detail::with_files([&] { detail::build(options, progress); });
 }

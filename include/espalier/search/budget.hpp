@@ -50,7 +50,7 @@ struct Budget {
   [[nodiscard]] bool limited() const {
     return calls > 0 || tokens > 0 || input_tokens > 0 || seconds > 0 || usd > 0 || steps != unlimited;
   }
-  /// The same budget, of which the search leaves so many completions for what follows it.
+  /// The same budget. The search leaves this number of its completions for what follows.
   [[nodiscard]] Budget keeping(std::uint64_t completions) const {
     Budget other = *this;
     other.kept = completions;

@@ -45,8 +45,8 @@ struct Skills {
 namespace detail {
 
 /// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
-/// the same reply. Of a method's prompt only the purpose, the slots and the sampling count, so a prompt that is worded
-/// anew gives the same reply too.
+/// the same reply. Only the purpose, the slots and the sampling of a prompt count. So a prompt in other words gives the
+/// same reply.
 class Draws {
  public:
   Draws(const Prompt& prompt, std::uint64_t seed)

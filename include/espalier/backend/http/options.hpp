@@ -16,8 +16,9 @@ struct HttpOptions {
   double timeout_s = 300;          ///< of one whole attempt, > 0
   double deadline_s = 600;         ///< of a request with all its attempts, from the first one, > 0
   int max_attempts = 0;            ///< 0 = as many as the deadline allows
-  double backoff_s = 0.5;          ///< the wait after failure i is uniform in [0, min(backoff_limit_s, backoff_s 2^i)]
-  double backoff_limit_s = 30;     ///< >= backoff_s
+  /// The wait after failure i (from 1) is uniform in [0, min(backoff_limit_s, backoff_s 2^(i-1))].
+  double backoff_s = 0.5;
+  double backoff_limit_s = 30;                             ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
   std::size_t max_receiving_bytes = std::size_t(256)
                                     << 20;  ///< of all replies under way, >= 1. Above it, the longest fails

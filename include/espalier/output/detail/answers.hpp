@@ -20,8 +20,8 @@ struct AnswerRow {
   std::optional<Ledger::Costs> costs;  ///< of the whole search, nothing while open
 };
 
-/// Which completions could not be read, for people: of the purpose with the largest share of such ones, how many, and
-/// how the first begins. Empty if all could be read.
+/// Tells people which completions could not be read: the purpose with the largest share of them, their number, and how
+/// the first begins. Empty if all could be read.
 inline std::string unread_text(const Ledger& ledger) {
   const Ledger::Costs* most = nullptr;
   std::string worst;

@@ -39,7 +39,7 @@ inline FlatFields read_flat_fields(const std::string& path) {
   return fields;
 }
 
-/// Reads the same for looking up. Of equal names the last counts.
+/// Reads the same for looking up. If two names are equal, the last one counts.
 inline std::map<std::string, std::string> read_flat_json(const std::string& path) {
   std::map<std::string, std::string> fields;
   for (auto& [name, value] : read_flat_fields(path)) fields[name] = std::move(value);

@@ -38,9 +38,15 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
   if (settings.protocol != "tags") method.options().set("protocol", settings.protocol);
-  if (settings.constrain == "always") method.options().set("constrain", "on");
-  if (settings.constrain == "draft") method.options().set("constrain", "draft");
-  for (const auto& [name, value] : settings.set) method.options().set(name, value);
+  const std::string constrain = settings.constrain == "always" ? "on" : settings.constrain;
+  if (constrain == "on" || constrain == "draft") method.options().set("constrain", constrain);
+  for (const auto& [name, value] : settings.set) {
+    if (name == "protocol" && settings.protocol != "tags" && value != settings.protocol)
+      bad_option(name, value, "what --protocol says");
+    if (name == "constrain" && constrain != "auto" && value != constrain)
+      bad_option(name, value, "what --constrain says");
+    method.options().set(name, value);
+  }
   if (!settings.constrain_as.empty() && settings.constrain != "auto")
     bad_option("constrain-as", settings.constrain_as, "none beside --constrain " + settings.constrain);
   if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))

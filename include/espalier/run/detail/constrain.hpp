@@ -90,7 +90,7 @@ class ConstrainDecision {
 
  private:
   static constexpr std::uint32_t count = 8;    ///< probes of a purpose at most
-  static constexpr std::uint32_t at_once = 2;  ///< of them side by side: none follows once it could change nothing
+  static constexpr std::uint32_t at_once = 2;  ///< probes side by side. None follows that cannot change the decision
 
   static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
   /// Takes over a decision of a run from its record. False if there is none.

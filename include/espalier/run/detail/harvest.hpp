@@ -89,7 +89,7 @@ class Harvest {
   /// Why the first open question is open, in the order of the questions. "" = none is.
   [[nodiscard]] std::string why_open() const { return errors_.empty() ? "" : errors_.begin()->second; }
 
-  /// What the summary must say of servers that ignored grammars, in an order in which time has no part. "" = nothing.
+  /// What the summary says of servers that ignored grammars, in an order that does not depend on time. "" = nothing.
   [[nodiscard]] std::string broken_grammars() const {
     std::map<std::string, std::string> prompts;  // by server
     for (const auto& [purpose, count] : summary.ungoverned()) {

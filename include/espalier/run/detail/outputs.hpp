@@ -29,7 +29,7 @@ inline Hash hash_file(const std::string& path) {
   return hasher.finish();
 }
 
-/// The size of a file and when it was last written to, in nanoseconds since 1970, both as JSON; nothing if it is not
+/// The size of a file and when it was last written to, in nanoseconds since 1970, both as JSON. Nothing if it is not
 /// there.
 struct FileState {
   std::string bytes, modified;

@@ -18,8 +18,8 @@ namespace espalier::run::detail {
 struct TriedPrompt {
   std::string purpose;
   bool read = false;
-  std::string reply;         ///< how it begins, if it could not be read; else empty
-  std::uint64_t cut_at = 0;  ///< the max_tokens that ended such a reply; 0 = it ended by itself
+  std::string reply;         ///< how it begins, if it could not be read, else empty
+  std::uint64_t cut_at = 0;  ///< the max_tokens that ended such a reply, 0 = it ended by itself
   bool in_thought = false;   ///< that limit ended it inside a thought
   std::string error;         ///< why there was no reply
 };

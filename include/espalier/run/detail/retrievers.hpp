@@ -39,7 +39,7 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
   Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::detail::FaissAccess::either),
+      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissIndex::Access::either),
       std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",

@@ -102,7 +102,7 @@ class JournalFile {
   [[nodiscard]] sqlite3_int64 last_id() const { return sqlite3_last_insert_rowid(db_.get()); }
 
  private:
-  static constexpr int busy_milliseconds = 5000;
+  static constexpr int busy_milliseconds = 60'000;             ///< a slow disk holds a lock for seconds
   static constexpr sqlite3_int64 application_id = 0x45737061;  // "Espa"
 
   void connect(int flags, const std::string& name) {
@@ -186,7 +186,7 @@ class JournalFile {
       case SQLITE_FULL:
         throw StoreError(file_ + ": cannot be written: the disk is full");
       case SQLITE_BUSY:
-        throw StoreError(file_ + ": another process has held its lock for 5 seconds");
+        throw StoreError(file_ + ": another process has held its lock for a minute");
       default:
         throw StoreError(file_ + ": " + reason);
     }

@@ -38,7 +38,7 @@ class RunResult {
   RunResult(std::string json, std::size_t open_questions, bool finished_before)
       : summary(std::move(json)), open(open_questions), recognised(finished_before) {}
   std::string summary;   ///< the content of summary.json
-  std::size_t open;      ///< questions that a failed backend left open; running again goes on with them
+  std::size_t open;      ///< questions that a failed backend left open. Running again goes on with them
   std::string why_open;  ///< the first of them, in their order
   bool recognised;       ///< the folder held this run already, finished
   /// The outputs of a finished run that were not as it had left them. They were made again.
@@ -47,10 +47,10 @@ class RunResult {
 
 /// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
 /// any time. Started again with the same search options, it continues.
-class Run {
+class Job {
  public:
   /// Throws std::invalid_argument for unknown or bad options.
-  explicit Run(Settings settings) : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
+  explicit Job(Settings settings) : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
     output::detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
     detail::check_searchable(settings_, *method_);
     backend::detail::check_extra_body(settings_.model.extra_body);  // run.json will hold it

@@ -1,4 +1,4 @@
-#include <espalier/run/run.hpp>
+#include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace run_test {
+namespace job_test {
 
 using namespace espalier;
 using namespace espalier::detail;
@@ -49,7 +49,7 @@ class World {
 };
 
 run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
-  run::Run job(std::move(settings));
+  run::Job job(std::move(settings));
   return job(hook);
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("single purposes may ask other models") {
   CHECK(run_job(settings).open == 2);
   CHECK(content(world / "two/answers.jsonl").find("127.0.0.1:9") != std::string::npos);
   settings.model.others.front().purpose = "own_anser";
-  CHECK_THROWS_WITH_AS(run::Run{settings},
+  CHECK_THROWS_WITH_AS(run::Job{settings},
                        "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
                        std::invalid_argument);
 }
@@ -229,10 +229,10 @@ TEST_CASE("bad settings are refused before anything is written") {
   const World world;
   auto settings = world.settings("bad");
   settings.method = "decx";
-  CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
+  CHECK_THROWS_AS(run::Job{settings}, std::invalid_argument);
   settings = world.settings("bad");
   settings.execution.in_flight = 0;
-  CHECK_THROWS_AS(run::Run{settings}, std::invalid_argument);
+  CHECK_THROWS_AS(run::Job{settings}, std::invalid_argument);
   settings = world.settings("bad");
   settings.model.url = "gpt";
   CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
@@ -244,4 +244,4 @@ TEST_CASE("bad settings are refused before anything is written") {
   CHECK_THROWS_AS(run_job(settings), InputError);
 }
 
-}  // namespace run_test
+}  // namespace job_test
