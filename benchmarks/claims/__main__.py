@@ -42,7 +42,8 @@ def main() -> int:
     for name in names:
         begin = time.monotonic()
         row = record(name, CLAIMS[name], frame)
-        rows[name, row["model"]] = row
+        if row["verdict"] != "not run" or (name, row["model"]) not in rows:  # a measured row stays
+            rows[name, row["model"]] = row
         print(f"{name}: {row['verdict']} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True)
         order = list(CLAIMS)
         ordered = sorted(rows.values(), key=lambda row: (order.index(row["name"]), row["model"]))

@@ -128,12 +128,17 @@ def record(name: str, claim: Claim, frame: Frame) -> dict[str, Any]:
     head = {"name": name, "claim": claim.says, "source": claim.source, "remark": claim.remark}
     head["model"] = next(iter(claim.arms.values())).model(frame)
     seeds, questions = frame.seeds or claim.seeds, frame.questions or claim.questions
-    try:
-        cells = {
-            arm: [frame.cell(one, seed, questions) for seed in range(1, seeds + 1)] for arm, one in claim.arms.items()
-        }
-    except Error as reason:
-        return head | {"verdict": "not run", "reason": str(reason)}
+    cells: dict[str, list[Any]] = {arm: [] for arm in claim.arms}
+    for seed in range(1, seeds + 1):  # seed by seed, so that those that are whole count if the time is up
+        try:
+            whole = {arm: frame.cell(one, seed, questions) for arm, one in claim.arms.items()}
+        except Error as reason:
+            if seed == 1:
+                return head | {"verdict": "not run", "reason": str(reason)}
+            head["reason"], seeds = f"{seed - 1} of {seeds} seeds were run: {reason}", seed - 1
+            break
+        for arm, rows in whole.items():
+            cells[arm].append(rows)
     compared, verdicts = [], []
     for one in claim.comparisons:
         of_seeds = [

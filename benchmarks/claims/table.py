@@ -20,7 +20,8 @@ def overview(rows: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     yield "|---|---|---|---|---|---|"
     for row in rows:
         sizes = [str(row.get(name, "")) for name in ("seeds", "questions")]
-        yield f"| {row['claim']} | {row['source']} | {row['model']} | {' | '.join(sizes)} | **{row['verdict']}** |"
+        said = f"**{row['verdict']}**" + (", for one seed" if row.get("seeds") == 1 else "")
+        yield f"| {row['claim']} | {row['source']} | {row['model']} | {' | '.join(sizes)} | {said} |"
 
 
 def details(row: Mapping[str, Any]) -> Iterable[str]:

@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("espalier: interrupted; run the same command again to go on", file=sys.stderr)
+        print("espalier: interrupted. Run the same command again to go on", file=sys.stderr)
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

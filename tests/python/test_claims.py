@@ -109,6 +109,25 @@ def test_no_cell_begins_when_the_time_is_up(tmp_path, monkeypatch):
     assert held["questions"] == 10
 
 
+def test_seeds_that_are_whole_count_when_the_time_is_up(tmp_path, monkeypatch):
+    """Two seeds of three are whole. A row that was measured is not replaced by one that was not."""
+    cell = Frame.cell
+
+    def until_the_third(frame, arm, seed, questions):
+        if seed == 3:
+            raise NotRun("the time was up")
+        return cell(frame, arm, seed, questions)
+
+    monkeypatch.setattr(Frame, "cell", until_the_third)
+    (row,) = json.loads(run(monkeypatch, tmp_path, "--only", "decouple_beam", "--seeds", "3")[0])
+    assert (row["seeds"], row["reason"]) == (2, "2 of 3 seeds were run: the time was up")
+    assert row["verdict"] in (HOLDS, FAILS, OPEN)
+    (same_row,) = json.loads(
+        run(monkeypatch, tmp_path, "--only", "decouple_beam", "--minutes", "0", "--questions", "6")[0]
+    )
+    assert same_row == row
+
+
 @pytest.mark.parametrize(("readable", "known"), [(4, True), (2, True), (1, False)])
 def test_a_failed_question_is_a_wrong_answer_of_a_model_that_knows_the_prompts(tmp_path, readable, known):
     row = {"prompt_tokens": 900, "completion_tokens": 100, "completions": 2, "retrievals": 3}

@@ -52,6 +52,24 @@ def test_every_help_documents_the_exit_codes(name: str):
     assert EXIT_CODES in LEAVES[name].format_help()
 
 
+def test_a_mistyped_option_is_told_with_the_nearest_one(capsys: pytest.CaptureFixture[str]):
+    for words, said in (
+        (["expand", "--questons", "x"], "espalier expand: unknown option '--questons', did you mean '--questions'?"),
+        (["expand", "--methd=cot"], "espalier expand: unknown option '--methd', did you mean '--method'?"),
+        (["journal", "prune", "j", "--colour"], "espalier journal prune: unknown option '--colour'"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2 and capsys.readouterr().err == f"{said}\n"
+
+
+def test_the_options_of_a_run_are_in_groups():
+    shown = LEAVES["espalier expand"].format_help()
+    assert all(
+        f"\n{group}:\n" in shown for group in ("model", "retriever", "servers", "journal", "execution", "output")
+    )
+
+
 def test_the_table_of_exit_codes_says_the_same_as_the_help():
     page = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
     codes = re.findall(r"^  (\d+) +(.*)$", EXIT_CODES, re.M)

@@ -217,3 +217,25 @@ def test_thinking_is_a_part_of_a_folders_identity(tmp_path: Path):
     for more in ({"thinking": "200"}, {"thinking": "on", "chat": False}):
         with pytest.raises(ValueError, match=r"option 'thinking': .* must be on or off, with a chat template"):
             esp.Transformers(tmp_path, load=False, **more)
+
+
+def test_memory_is_that_of_the_groups_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A limit of the group or of one around it counts, in both versions of control groups."""
+    inner = tmp_path / "job" / "step"
+    old = tmp_path / "memory" / "user"
+    for folder in (inner, old):
+        folder.mkdir(parents=True)
+    (tmp_path / "own").write_text("0::/job/step\n")
+    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    monkeypatch.setattr(memory, "OWN", tmp_path / "own")
+    (inner / "memory.max").write_text("max\n")
+    (inner / "memory.current").write_text("100\n")
+    (tmp_path / "job" / "memory.max").write_text("5000\n")
+    (tmp_path / "job" / "memory.current").write_text("2000\n")
+    assert memory.available_memory() == 3000
+    (inner / "memory.max").write_text("1000\n")
+    assert memory.available_memory() == 900
+    (tmp_path / "own").write_text("3:cpu,memory:/user\n")
+    (old / "memory.limit_in_bytes").write_text("700\n")
+    (old / "memory.usage_in_bytes").write_text("200\n")
+    assert memory.available_memory() == 500

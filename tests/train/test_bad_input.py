@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,53 @@ def test_a_loss_that_is_no_number(run: Path, network, tmp_path: Path):
     byte_tokenizer().save_pretrained(tmp_path / "model")
     with pytest.raises(Error, match="the loss of step 1 is nan: a lower option 'lr'"):
         train_sft(run, tmp_path / "model", tmp_path / "out")
+
+
+def test_weights_that_are_no_numbers_are_never_written(run: Path, tiny: Path, tmp_path: Path):
+    """The loss of a step is that before it, so only the weights show what the last step has done."""
+    with pytest.raises(Error, match="the weights after step 1 are no numbers any more: a lower option 'lr'"):
+        train_sft(run, tiny, tmp_path / "out", max_steps=1, lr=1e39, warmup=0)
+    assert not (tmp_path / "out" / "model.safetensors").exists()
+    with pytest.raises(Error, match="the weights after step 1 are no numbers"):
+        train_sft(run, tiny, tmp_path / "saved", max_steps=3, lr=1e39, warmup=0, save_every=1)
+    assert not list((tmp_path / "saved" / "checkpoints").glob("checkpoint-*"))
+
+
+def test_a_gguf_file_that_cannot_be_written_is_refused_before_the_first_step(
+    run: Path, network, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr("espalier.train.trainer.Watch.on_train_begin", lambda *args, **more: pytest.fail("it began"))
+    network.config.rope_parameters = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
+    network.save_pretrained(tmp_path / "model")
+    byte_tokenizer().save_pretrained(tmp_path / "model")
+    with pytest.raises(InputError, match="option 'gguf': only plain rotary positions are written"):
+        train_sft(run, tmp_path / "model", tmp_path / "out", gguf="f16")
+
+
+def test_an_out_that_holds_something_else(run: Path, tiny: Path, tmp_path: Path):
+    for out, said in ((run, r"holds a run \(run.json\)"), (tiny, "is the model that the training begins with")):
+        before = {file: file.read_bytes() for file in out.iterdir() if file.is_file()}
+        with pytest.raises(InputError, match=f"option 'out': .* {said}"):
+            train_sft(run, tiny, out, overwrite=True)
+        assert {file: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
+    shutil.copytree(tiny, tmp_path / "other")
+    with pytest.raises(InputError, match="holds a model that was not trained here"):
+        train_sft(run, tiny, tmp_path / "other")
+
+
+def test_too_little_memory_for_a_batch_names_the_option(run: Path, tiny: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("espalier.train.memory.available_memory", lambda: 4 << 20)
+    with pytest.raises(Error, match=r"too little memory: .* a smaller 'batch_tokens' helps"):
+        train_sft(run, tiny, tmp_path / "out")
+
+
+def test_a_full_disk_at_the_end_is_named(run: Path, tiny: Path, tmp_path: Path, monkeypatch):
+    def full(*args: object) -> None:
+        raise RuntimeError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("espalier.train.run.write_model", full)
+    with pytest.raises(Error, match=r"out: the trained model cannot be written \(the disk is full\)"):
+        train_sft(run, tiny, tmp_path / "out")
 
 
 def test_too_little_memory_is_said_before_loading(run: Path, tiny: Path, tmp_path: Path, monkeypatch):

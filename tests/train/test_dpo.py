@@ -98,7 +98,7 @@ def test_what_the_model_said_at_the_beginning_is_asked_once(run: Path, tiny: Pat
 
 def test_variants_of_trl_are_taken(run: Path, tiny: Path, tmp_path: Path):
     for name, more in {"norm": {"loss": "sigmoid_norm"}, "anchored": {"sft_weight": 0.5}, "lora": {"lora": 2}}.items():
-        trained = train_dpo(run, tiny, tmp_path / name, max_steps=2, eval_share=0.2, **more)
+        trained = train_dpo(run, tiny, tmp_path / name, max_steps=2, eval_share=0.4, **more)
         assert json.loads((tmp_path / name / "config.json").read_text())["use_cache"] is True
         assert trained.steps == 2 and math.isfinite(trained.loss) and math.isfinite(trained.eval_loss)
 

@@ -126,11 +126,16 @@ def test_rounds_are_recorded_and_recognised(world: Path, tiny: Path, tmp_path: P
     lines = [json.loads(line) for line in (tmp_path / "out" / "rounds.jsonl").read_text().splitlines()]
     assert [line["round"] for line in lines] == [0, 1, 2]
     assert lines[1]["solved"] == 1 and lines[1]["em"] == 0 and lines[1]["steps"] == 2
-    assert trained.out == tmp_path / "out" / "round-2" / "model"
+    assert trained.out == tmp_path / "out" and same(trained.out, tmp_path / "out" / "round-2" / "model")
     first = json.loads((tmp_path / "out" / "round-2" / "model" / "training.json").read_text())
     assert first["model"]["name"] == "tiny"  # every round begins with the base
     again = train(world, tiny, tmp_path / "out", **more)
     assert again.recognised
+    with pytest.raises(InputError, match="another 'samples'"):
+        train(world, tiny, tmp_path / "out", samples=3)
+    assert not train(world, tiny, tmp_path / "out", samples=3, overwrite=True, rounds=1).recognised
+    assert [one.name for one in (tmp_path / "out").glob("round-*")] == ["round-1"]
+    train(world, tiny, tmp_path / "out", overwrite=True, **more)
     train(world, tiny, tmp_path / "other", **more)
     assert same(tmp_path / "out" / "round-2" / "model", tmp_path / "other" / "round-2" / "model")
 

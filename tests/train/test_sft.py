@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import espalier as esp
 import pytest
@@ -13,6 +14,7 @@ from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
+from espalier.train.data import Row
 from espalier.train.stages.sft import SftOptions, example_of
 from training import same, sft_row, train_sft, weights_of, write_rows
 
@@ -39,6 +41,22 @@ def test_control_tokens_weigh_what_is_asked(tmp_path: Path):
     assert [w for w in example_of(dialogue, tokenizer, options(control_weight=1.0)).weights if w] == [1, 1, 1]
     context = example_of(dialogue, tokenizer, options(context_weight=0.25))
     assert sorted(set(context.weights)) == [0.25, 1, 5]
+
+
+def test_another_product_is_learned_by_its_file(tmp_path: Path, tiny: Path):
+    """ProRAG's first stage learns the rows of cold_start.jsonl."""
+    data = write_rows(tmp_path / "data", "cold_start", [sft_row("Q", "yes")])
+    with pytest.raises(InputError, match=r"there is no sft.jsonl in this folder"):
+        train_sft(data, tiny, tmp_path / "out")
+    assert train_sft(data / "cold_start.jsonl", tiny, tmp_path / "out", max_steps=1).steps == 1
+    with pytest.raises(InputError, match=r"notes.txt: is no file of rows, which are "):
+        (data / "notes.txt").write_text("hm")
+        train_sft(data / "notes.txt", tiny, tmp_path / "other")
+
+
+def test_questions_are_held_out_together_whatever_run_they_stand_in():
+    origin = SimpleNamespace(tree="q1")
+    assert Row(SimpleNamespace(origin=origin), 0).question == Row(SimpleNamespace(origin=origin), 1).question
 
 
 def test_a_row_has_a_weight_of_its_own(tmp_path: Path):

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         first = bad[0]["error"] or first_error(plan.out / "runs" / bad[0]["name"], "open")
         names = ", ".join(run["name"] for run in bad)
         print(
-            f"espalier: not finished: {names} (see eval.json); run again to go on; the first: {first}", file=sys.stderr
+            f"espalier: not finished: {names} (see eval.json). Run again to go on. The first: {first}", file=sys.stderr
         )
         return 1
     runs = [run for run in result["runs"] if run["failed"]]
@@ -112,7 +112,7 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
 
 
 def print_plan(plan: dict[str, Any]) -> None:
-    print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs; nothing was run")
+    print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs. Nothing was run")
     for run in plan["runs"]:
         chosen = [f"preset {run['preset']}"] if run["preset"] else []
         print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))

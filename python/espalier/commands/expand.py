@@ -36,6 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(readable(result.summary))
         if result.recognised:
-            print("This run was finished before; nothing was run.")
+            print("This run was finished before. Nothing was run.")
         print(f"Report: {result.out / 'report.html'}")
     return tell_end(result)

@@ -38,15 +38,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--eval-share", type=float, default=0.2, metavar="X", help="that share, drawn by id (0.2)")
     for option, help in (
-        ("set", "search option of trees and answers; `espalier options` lists them"),
+        ("set", "search option of trees and answers. `espalier options` lists them"),
         ("answer-set", "search option of answers alone"),
         ("sft", "option of `espalier train sft`"),
         ("dpo", "option of `espalier train dpo`"),
     ):
         parser.add_argument(
-            f"--{option}", action="append", default=[], metavar="OPTION=VALUE", help=f"{help}; may be repeated"
+            f"--{option}", action="append", default=[], metavar="OPTION=VALUE", help=f"{help}. It may be repeated"
         )
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the rounds; run again, it goes on")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the rounds. The same command goes on")
     parser.add_argument("--overwrite", action="store_true", help="train anew, also where options have changed")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

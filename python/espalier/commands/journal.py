@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Remove the records that meet all given conditions. The file must not be in use.",
         "espalier journal prune shared.sqlite --older-than 30 --keep out/demo --dry-run",
     )
-    prune.add_argument("--older-than", type=float, metavar="DAYS", help="written so long ago")
+    prune.add_argument("--older-than", type=float, metavar="DAYS", help="records older than DAYS")
     prune.add_argument("--model", metavar="NAME", help="of this model or index")
     prune.add_argument("--keep", action="append", default=[], metavar="RUN", help="not used by this run; repeatable")
     prune.add_argument("--dry-run", action="store_true", help="say what would be thrown out")

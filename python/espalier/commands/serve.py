@@ -70,8 +70,14 @@ def add_number(parser: argparse.ArgumentParser, name: str, help: str, default: i
 
 
 def add_door_options(parser: argparse.ArgumentParser, *, port: int, max_body: int, time_limit: int) -> None:
-    add(parser, "--host", "address to listen at; others than the loopback need a key (127.0.0.1)", default="127.0.0.1")
-    add(parser, "--port", f"0 = any that is free ({port})", type=int, default=port)
+    add(
+        parser,
+        "--host",
+        "address to listen at. Others than the loopback need a key (127.0.0.1)",
+        default="127.0.0.1",
+        metavar="HOST",
+    )
+    add(parser, "--port", f"0 = any that is free ({port})", type=int, default=port, metavar="PORT")
     add(parser, "--client-key-env", "environment variable with the key that clients must send", metavar="NAME")
     add(parser, "--client-key-file", "file with that key", metavar="FILE")
     add_number(parser, "--max-body", "bytes of a request", max_body)
@@ -85,9 +91,9 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--corpus", help="JSON lines with id, title, contents", metavar="FILE")
     source.add_argument("--index", help="folder of `espalier index build`", metavar="DIR")
-    parser.add_argument("--k1", type=float, help="BM25 of a corpus: saturation of repeated words (1.2)")
-    parser.add_argument("--b", type=float, help="BM25 of a corpus: weight of a passage's length (0.75)")
-    parser.add_argument("--analyzer", help="BM25 of a corpus: simple (default) or english-lucene")
+    parser.add_argument("--k1", type=float, metavar="X", help="BM25 of a corpus: saturation of repeated words (1.2)")
+    parser.add_argument("--b", type=float, metavar="X", help="BM25 of a corpus: weight of a passage's length (0.75)")
+    parser.add_argument("--analyzer", metavar="NAME", help="BM25 of a corpus: simple (default) or english-lucene")
     add_retriever_option(parser)
     add_encoder_options(parser)
     add_number(parser, "--topk", "passages per query if a request gives no number", 3)
@@ -95,25 +101,25 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--max-queries", "queries per request", 4096)
     add_number(parser, "--max-query", "characters per query", 8192)
     add_number(parser, "--max-results", "queries times topk of a request", 32768)
-    add_number(parser, "--queue", "the same of all requests inside; more get 429", 131072)
+    add_number(parser, "--queue", "the same of all requests inside. More get 429", 131072)
     add_number(parser, "--batch", "queries in one search call", 512)
 
 
 def add_answers_options(parser: argparse.ArgumentParser) -> None:
-    add(parser, "--name", "of the model that clients ask for (espalier-METHOD)", metavar="NAME")
+    add(parser, "--name", "the model's name for clients (espalier-METHOD)", metavar="NAME")
     add(parser, "--journal", "file of responses that need not be paid for again", metavar="FILE")
     add(parser, "--traces", "folder that gets the tree of each answer", metavar="DIR")
     add(parser, "--questions", "what a simulated model knows", metavar="FILE")
-    add_number(parser, "--max-question", "characters a question", 8192)
-    add_number(parser, "--searches", "at once; more requests get 429", 256)
+    add_number(parser, "--max-question", "characters per question", 8192)
+    add_number(parser, "--searches", "searches at once. More requests get 429", 256)
 
 
 def add_values_options(parser: argparse.ArgumentParser) -> None:
     add(parser, "--model", "The folder of `espalier train value` or `train prm`.", metavar="DIR", required=True)
     add(parser, "--device", "cpu, cuda or cuda:N. The default is cuda where there is one.", default="", metavar="NAME")
-    add_number(parser, "--max-texts", "texts a request", 1024)
-    add_number(parser, "--max-text", "characters a text", 1 << 20)
-    add_number(parser, "--queue", "texts of all requests inside; more get 429", 65536)
+    add_number(parser, "--max-texts", "texts per request", 1024)
+    add_number(parser, "--max-text", "characters per text", 1 << 20)
+    add_number(parser, "--queue", "texts of all requests inside. More get 429", 65536)
     add_number(parser, "--batch", "texts in one call of the model", 256)
 
 

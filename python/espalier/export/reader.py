@@ -138,6 +138,7 @@ Reader = Callable[[Fields], Record]
 
 PRODUCTS: dict[str, Reader] = {
     "sft": sft,
+    "cold_start": sft,
     "rft": rft,
     "dpo": dpo,
     "value": conversation,

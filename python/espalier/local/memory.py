@@ -6,6 +6,26 @@ import os
 from pathlib import Path
 
 GROUP = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+
+
+def _groups() -> list[tuple[int | None, int | None]]:
+    """(limit, used) in bytes of the groups of processes that this one belongs to, the inner ones last."""
+    found = [(_number(GROUP / "memory.max"), _number(GROUP / "memory.current"))]
+    try:
+        rows = [row.split(":", 2) for row in OWN.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        rows = []
+    for _, controllers, path in rows:
+        if controllers == "":  # version 2
+            folder = GROUP
+            for part in Path(path).parts[1:]:
+                folder /= part
+                found.append((_number(folder / "memory.max"), _number(folder / "memory.current")))
+        elif "memory" in controllers.split(","):  # version 1
+            folder = GROUP / "memory" / path.lstrip("/")
+            found.append((_number(folder / "memory.limit_in_bytes"), _number(folder / "memory.usage_in_bytes")))
+    return found
 
 
 def _number(path: Path) -> int | None:
@@ -23,9 +43,7 @@ def available_memory() -> int | None:
         found += [int(row.split()[1]) * 1024 for row in rows if row.startswith("MemAvailable:")]
     except (OSError, ValueError):
         pass
-    most, used = _number(GROUP / "memory.max"), _number(GROUP / "memory.current")
-    if most is not None and used is not None:
-        found.append(max(0, most - used))
+    found += [max(0, most - used) for most, used in _groups() if most is not None and used is not None]
     return min(found, default=None)
 
 

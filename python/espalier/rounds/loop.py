@@ -112,7 +112,7 @@ class Rounds:
                 done = run_job(task, settings, shown)
         if done.open:
             why = " ".join(done.why_open.split())
-            raise Error(f"{folder}: a backend left {done.open} questions open; run again to go on; the first: {why}")
+            raise Error(f"{folder}: a backend left {done.open} questions open. Run again to go on. The first: {why}")
         return done.summary
 
     def _trees(self, folder: Path, model: Mapping[str, str], number: int) -> dict[str, Any]:

@@ -18,15 +18,15 @@ class RunSettings(TypedDict, total=False):
     - method: which method searches (decex).
     - preset: options as the method's paper or its published code has them.
     - protocol: how replies name their action: tags in their text, or calls of the chat API's tools (tags).
-    - set: a search option; `espalier options` lists them.
+    - set: a search option. `espalier options` lists them.
     - constrain: whether replies follow a grammar. auto: for purposes where too few probes of the model can be read
       (auto).
     - constrain_below: auto: the readable share of a purpose's probes below which it is constrained (0.95).
     - constrain_as: auto: the run whose decisions are taken over, such as another shard, in place of probes.
     - seed: seed of the run (1).
     - questions: JSON lines with id, question, golden_answers.
-    - limit: the number of questions, the first ones of the file; 0 = all.
-    - shard: part I of N of the questions (1/N to N/N), after --limit; `espalier merge` joins the parts.
+    - limit: the number of questions, the first ones of the file, 0 = all.
+    - shard: part I of N of the questions, 1/N to N/N. It counts after --limit. `espalier merge` joins the parts.
     - prompts: folder of prompts to use instead of the built-in ones.
 
     Model:
@@ -34,21 +34,21 @@ class RunSettings(TypedDict, total=False):
     - model: simulated, the URL of an OpenAI-compatible server, or in process gguf:FILE[?slots=N&context=N&threads=N]
       and hf:FOLDER[?device=NAME&batch=N] (simulated).
     - model_name: the model's name at the server.
-    - model_revision: revision of its weights; part of the journal's keys.
-    - models: another model for one purpose, such as rollout; may be repeated.
-    - endpoints: a further server with that model, or with a purpose's own; may be repeated; the model's own URL
-      weighs 1.
+    - model_revision: revision of its weights. It is part of the journal's keys.
+    - models: another model for one purpose, such as rollout. It may be repeated.
+    - endpoints: a further server with that model, or with a purpose's own. The model's own URL weighs 1. It may be
+      repeated.
     - api: which interface of the server is asked (chat).
-    - extra_body: JSON object merged into every request to a model; part of the journal's keys.
+    - extra_body: JSON object merged into every request to a model. It is part of the journal's keys.
     - thinking: whether a reasoning model thinks, or its most tokens per thought (the model's default).
 
     Retriever:
 
-    - corpus: JSON lines with id, title, contents; not needed with a retrieval server.
+    - corpus: JSON lines with id, title, contents. A retrieval server needs none.
     - index: folder of `espalier index build`, in place of the corpus.
     - retriever: bm25, dense or hybrid (an index's vectors), dense:FILE, hybrid:FILE, faiss:INDEX or a server's URL
       (bm25).
-    - retriever_name: what a retrieval server searches; part of the journal's keys (default).
+    - retriever_name: what a retrieval server searches. It is part of the journal's keys (default).
     - retriever_api: which interface the retrieval server has (search-r1).
     - reranker: URL of a reranker, /rerank or /score, for what was retrieved.
     - reranker_name: its model's name at the server.
@@ -61,14 +61,14 @@ class RunSettings(TypedDict, total=False):
     - encoder_profile: prefixes, scaling, length: e5, e5-instruct, bge, gte, minilm (none).
     - encoder_cut: how texts are cut to that length (none).
     - value_server: URL of a server that gives plan and search values (decouple).
-    - value_name: name of the model behind the value server; part of the journal's keys (default).
+    - value_name: name of the model behind the value server. It is part of the journal's keys (default).
     - value_head: trained head over the encoder's embeddings (decouple).
 
     Servers:
 
-    - server: the model server's sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other; auto asks it
-      (auto).
-    - native_n: a server of another sort knows `n`: samples of one prompt share a request (False).
+    - server: the kind of the model's server: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, gateway or
+      other. auto asks it (auto).
+    - native_n: a server of the kind other knows `n`. Samples of one prompt share a request (False).
     - stream: replies come in chunks, for gateways that cut silent connections (False).
     - ca_file: PEM file of trusted authorities (else SSL_CERT_FILE).
     - proxy: address of a proxy to all servers (that of the environment).
@@ -93,8 +93,8 @@ class RunSettings(TypedDict, total=False):
 
     Output:
 
-    - out: folder of the run; run again with the same options, it goes on where it was stopped.
-    - overwrite: start over where options, inputs or seed have changed; keeps the journal (False).
+    - out: folder of the run. The same command goes on where it was stopped.
+    - overwrite: start over where options, inputs or seed have changed. The journal is kept (False).
     """
 
     method: str | None

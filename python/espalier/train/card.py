@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..eval.text import markdown
@@ -12,6 +12,16 @@ from ..export.card import tabled
 def figure(value: Any) -> str:
     """A number for people."""
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def noted(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """What a stage measured of its own, such as the errors of value heads and the accuracy of a reward model."""
+    for part in ("values", "pairs", "states"):
+        for name, value in (record.get(part) or {}).items():
+            if isinstance(value, Mapping):
+                yield from ((f"{part}, {name}", inner, number) for inner, number in value.items())
+            else:
+                yield part, name, value
 
 
 def card(record: Mapping[str, Any]) -> str:
@@ -43,6 +53,7 @@ def card(record: Mapping[str, Any]) -> str:
         for name in ("steps", "tokens", "loss", "eval_loss")
         if record.get(name) is not None
     ]
+    figures += [(f"{part}: {name}", figure(value)) for part, name, value in noted(record)]
     lines += tabled(("figure", "value"), figures)
     lines += ["## Options", "", *tabled(("option", "value"), sorted(record["options"].items()))]
     lines += ["## Versions", "", *tabled(("package", "version"), record["versions"].items())]

@@ -7,6 +7,8 @@ import re
 import shutil
 from pathlib import Path
 
+from ..errors import first_line
+
 PART = "checkpoint.part"
 NAME = re.compile(r"checkpoint-(\d+)")
 
@@ -23,6 +25,12 @@ def newest(folder: Path) -> Path | None:
         return None
     shutil.rmtree(folder / PART, ignore_errors=True)
     return max((one for one in folder.iterdir() if step_of(one) >= 0), key=step_of, default=None)
+
+
+def why_unwritten(error: Exception, folder: Path) -> str:
+    """Why a file could not be written. safetensors and torch do not say that a disk is full."""
+    full = "No space left" in str(error) or shutil.disk_usage(folder).free < 1 << 16
+    return "the disk is full" if full else first_line(error)
 
 
 def synchronise(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import InputError
-from ..export.reader import read_product
+from ..export.reader import PRODUCTS, read_product
 from ..export.records import Record
 from ..io.files import read_object
 from ..local.gguf import content_hash
@@ -55,8 +55,8 @@ class Row(Generic[R]):
 
     @property
     def question(self) -> str:
-        """Equal for the rows of one question, which are held out together."""
-        return f"{self.source}:{self.record.origin.tree}"
+        """Equal for the rows of one question in all runs, which are held out together."""
+        return self.record.origin.tree
 
 
 @dataclass(frozen=True)
@@ -71,18 +71,25 @@ class Data(Generic[R]):
         """The hash of the prompts that the rows teach, '' for the built-in ones and for rows without a run."""
         return next((one.prompts for one in self.inputs if one.run), "")
 
+    @property
+    def known_prompts(self) -> bool:
+        """Whether a run says by which prompts the rows were made."""
+        return any(one.run for one in self.inputs)
+
 
 def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R] | tuple[type[R], ...]) -> Data[R]:
-    """The rows of PRODUCT.jsonl in each folder, or of such a file that is named itself.
+    """The rows of PRODUCT.jsonl in each folder, or of another product's file that is named itself.
 
     Raises InputError that names the folder, or the file, line and field.
     """
     inputs: list[Input] = []
     rows: list[Row[R]] = []
     for number, name in enumerate(folders):
-        file = Path(name) if Path(name).name == f"{product}.jsonl" else Path(name) / f"{product}.jsonl"
+        file = Path(name) if Path(name).is_file() else Path(name) / f"{product}.jsonl"
         if not file.is_file():
             raise InputError(f"{name}: there is no {product}.jsonl in this folder")
+        if file.suffix != ".jsonl" or file.stem not in PRODUCTS:
+            raise InputError(f"{file}: is no file of rows, which are {', '.join(sorted(PRODUCTS))}, each with .jsonl")
         before = len(rows)
         for record in read_product(file.parent, file.stem):
             if not isinstance(record, kind):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,21 @@ def record_of(folder: Path) -> dict[str, Any]:
     return read_object(folder / RECORD) if (folder / RECORD).is_file() else {}
 
 
-def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool) -> bool:
-    """Notes what is to be trained. Returns whether that has been done already.
+def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequence[Path] = ()) -> bool:
+    """Notes what is to be trained. Returns whether that has been done already. `rounds` are folders of a training in
+    rounds, which another plan makes void.
 
     Raises InputError that names what differs where the folder holds another training.
     """
     file = folder / PLAN
+    for name, what in (("run.json", "a run"), ("config.json", "a model that was not trained here")):
+        if (folder / name).is_file() and not file.is_file():
+            raise InputError(f"option 'out': {folder} holds {what} ({name}): name another folder")
     plan = json.loads(json.dumps(plan))
     before = read_object(file) if file.is_file() and not overwrite else {}
     if before == plan:
         return (folder / RECORD).is_file()
-    if before and ((folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None):
+    if before and (rounds or (folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None):
         name = next(name for name in plan | before if plan.get(name) != before.get(name))
         raise InputError(
             f"{folder}: holds a training with another '{name}' ({before.get(name)}, not {plan.get(name)}); "
@@ -41,7 +46,8 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool) -> bool:
         )
     for name in (RECORD, METRICS):
         (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    for left in (folder / CHECKPOINTS, *rounds):
+        shutil.rmtree(left, ignore_errors=True)
     write_text(file, json_text(plan))
     return False
 

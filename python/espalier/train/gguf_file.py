@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +24,34 @@ NAMES = {
 """A layer's weights, as transformers and as llama.cpp name them."""
 
 
-def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
-    """Writes the model with weights of 16 bits ("f16") or of blocks of 8 bits ("q8_0"). Norms stay floats.
-
-    Raises InputError for a model that is no Llama, or whose tokenizer is no byte-level BPE, and MissingPart.
-    """
-    try:
-        import gguf
-    except ImportError:
-        raise MissingPart("--gguf needs the package gguf: pip install gguf") from None
+def check_gguf(model: Any, tokenizer: Any) -> None:
+    """Raises InputError for a model that `write_gguf` does not write, and MissingPart."""
+    if find_spec("gguf") is None:
+        raise MissingPart("--gguf needs the package gguf: pip install gguf")
     config = model.config
     if config.model_type != "llama":
         raise InputError(f"option 'gguf': only Llama models are written, this one is '{config.model_type}'")
+    if not hasattr(model, "lm_head"):
+        raise InputError("option 'gguf': only language models are written, this one gives numbers")
+    rope = config.rope_parameters.get("rope_type", "default")
+    if rope != "default":
+        raise InputError(f"option 'gguf': only plain rotary positions are written, this model's are '{rope}'")
+    if config.head_dim * config.num_attention_heads != config.hidden_size:
+        raise InputError(f"option 'gguf': heads of {config.head_dim} numbers do not make up {config.hidden_size}")
+    kind = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    if kind["type"] != "BPE" or kind.get("byte_fallback"):
+        raise InputError(f"option 'gguf': the tokenizer is no byte-level BPE, but {kind['type']}")
+
+
+def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
+    """Writes the model with weights of 16 bits ("f16") or of blocks of 8 bits ("q8_0"). Norms stay floats.
+
+    Raises as `check_gguf` does.
+    """
+    check_gguf(model, tokenizer)
+    import gguf
+
+    config = model.config
     heads, keys = config.num_attention_heads, config.num_key_value_heads
     writer = gguf.GGUFWriter(file, "llama")
     writer.add_name(file.parent.name)
@@ -91,12 +109,8 @@ def rotated(values: Any, heads: int) -> Any:
 
 
 def add_tokenizer(writer: Any, gguf: Any, tokenizer: Any, size: int) -> None:
-    """A byte-level BPE tokenizer. Raises InputError for another one."""
-    import json
-
+    """A byte-level BPE tokenizer."""
     raw = json.loads(tokenizer.backend_tokenizer.to_str())
-    if raw["model"]["type"] != "BPE" or raw["model"].get("byte_fallback"):
-        raise InputError(f"option 'gguf': the tokenizer is no byte-level BPE, but {raw['model']['type']}")
     by_id = {number: token for token, number in tokenizer.get_vocab().items()}
     special = {one["id"] for one in raw["added_tokens"] if one["special"]}
     added = {one["id"] for one in raw["added_tokens"]}

@@ -108,6 +108,8 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
     need_packages()
     say = view.say if view else log.info
     out = Path(options.out)
+    if source.path is not None and out.resolve() == source.path.resolve():
+        raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
     with ExitStack() as stack:
         next_files = stack.enter_context(working(out, f"train {stage.name}"))
         if view:

@@ -97,10 +97,14 @@ def least_parameters(source: Source) -> int:
 
 
 def say_memory(estimate: Peak, say: Callable[[str], None], on_gpu: bool, smaller: str = "batch_tokens") -> None:
-    """Says the estimate, how it compares with what is left, and which option needs less where it is smaller."""
+    """Says the estimate. Raises Error that names the option to make smaller where more is needed than is left, by more
+    than the estimate may err."""
     import torch
 
     left = torch.cuda.mem_get_info()[0] if on_gpu else available_memory()
     more = estimate.training + estimate.activations
-    short = left is not None and more > left
-    say(f"{estimate}" + (f"; only {gib(left or 0)} are left: a smaller option '{smaller}' needs less" if short else ""))
+    say(str(estimate))
+    if left is not None and more > 1.1 * left:
+        raise Error(
+            f"too little memory: {gib(more)} more are needed, {gib(left)} are left: a smaller '{smaller}' helps"
+        )

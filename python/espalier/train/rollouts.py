@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
+from ..errors import InputError
 from ..export.records import Asked, Trace
 from ..export.traces.advantages import ADVANTAGES
 from ..export.traces.text import plain
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
+from .folder import record_of
 from .job import Setup
 from .sampling import asked, write_copies
 from .stages.grpo import GrpoOptions
@@ -102,6 +104,10 @@ class Sampler:
                 elif said:
                     rollouts.add(prompt, said, 1, weights[one.place])
         if not rollouts.learned:  # a trainer wants one row at least
+            self._setup.say(
+                f"step {step}: nothing to learn from. {rollouts.rewritten} steps were read as something else than what "
+                f"the model wrote, and {rollouts.too_long} are too long"
+            )
             end = tokenizer.loaded.eos_token_id
             rollouts.add([end], [end], 0, 0.0)
         return rollouts
@@ -130,7 +136,18 @@ class Sampler:
         finally:
             model.train(was)
         self._setup.notes["prompts"] = str(read_object(run / "run.json").get("inputs", {}).get("prompts", ""))
+        self._check_prompts()
         return list(traces(run) if grows else chains(run, self._gold, options.reward))
+
+    def _check_prompts(self) -> None:
+        """Raises InputError where the model has learned other prompts than those that it is asked by."""
+        now, path = self._setup.notes["prompts"], self._setup.source.path
+        learned = record_of(path).get("prompts", now) if path is not None else now
+        if learned != now:
+            raise InputError(
+                f"option 'prompts': the model {path} was trained on the prompts '{learned}', it is asked by '{now}' "
+                "('' are the built-in ones)"
+            )
 
 
 GROWN: dict[tuple[str, str], dict[str, Any]] = {

@@ -15,7 +15,7 @@ from ..io.files import write_text
 from ..runs.progress import ProgressView
 from .adapters import merged, with_adapters
 from .card import card
-from .checkpoints import newest, synchronise
+from .checkpoints import newest, synchronise, why_unwritten
 from .curve import draw_curve
 from .data import Data
 from .folder import CHECKPOINTS, RECORD, json_text, record_of
@@ -48,6 +48,10 @@ def run(
     texts = lambda: [stage.texts(row.record) for row in data.rows]  # noqa: E731
     policy = load_policy(source, texts, seed=options.seed, template=template, context=options.max_length)
     policy.model = stage.model(policy)
+    if options.gguf:
+        from .gguf_file import check_gguf
+
+        check_gguf(policy.model, policy.tokenizer.loaded)
     if options.lora:
         policy.model = with_adapters(policy.model, options.lora)
     rate = options.lr or stage.rate(source, options)
@@ -58,10 +62,13 @@ def run(
     trainer.add_callback(Watch(out, view or ProgressView()))
     try:
         trainer.train(resume_from_checkpoint=resumed(setup.folder, say))
-    except (MemoryError, torch.OutOfMemoryError) as error:
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, (MemoryError, torch.OutOfMemoryError)) and "can't allocate" not in str(error):
+            raise
         raise Error(
             f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
         ) from error
+    trainer.check_weights()
     lines = metrics(out / METRICS)
     if trainer.eval_dataset and not any(
         line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines
@@ -89,8 +96,10 @@ def run(
             write_text(next_files / "README.md", card(record))
             write_text(next_files / RECORD, json_text(record))
             synchronise(next_files)
-        except OSError as error:
-            raise Error(f"{out}: the trained model cannot be written ({error.strerror or error})") from error
+        except Error:
+            raise
+        except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk
+            raise Error(f"{out}: the trained model cannot be written ({why_unwritten(error, out)})") from error
     return Trained(out, record["steps"], record["loss"], record["eval_loss"])
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 import transformers
 
-from ..errors import Error, first_line
+from ..errors import Error
 from ..runs.progress import ProgressView, eta
 from .batches import Batch, LengthBatches, collate
-from .checkpoints import PART, place
+from .checkpoints import PART, place, why_unwritten
 from .examples import Example, Examples
 from .losses import amount, weighted_nll
 from .memory import activations, peak, say_memory
@@ -48,6 +48,7 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
     def _save_checkpoint(self, model: Any, trial: Any = None) -> None:
         folder = Path(self.args.output_dir)
         step = self.state.global_step
+        self.check_weights()
         self._saving = folder / PART
         try:
             if self.is_world_process_zero():
@@ -58,19 +59,25 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
             if self.is_world_process_zero():
                 place(self._saving / f"checkpoint-{step}", folder)
         except Exception as error:  # safetensors and torch have errors of their own for a full disk
+            why = why_unwritten(error, folder)
             shutil.rmtree(self._saving, ignore_errors=True)
-            raise Error(f"{folder}: the checkpoint of step {step} cannot be written ({first_line(error)})") from error
+            raise Error(f"{folder}: the checkpoint of step {step} cannot be written ({why})") from error
         finally:
             self._saving = None
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         loss = super().training_step(*args, **kwargs)
         if not torch.isfinite(loss):
-            step = self.state.global_step + 1
-            raise Error(
-                f"the loss of step {step} is {float(loss)}: a lower option 'lr' ({self.args.learning_rate:g}) helps"
-            )
+            raise self._diverged(f"the loss of step {self.state.global_step + 1} is {float(loss)}")
         return loss
+
+    def check_weights(self) -> None:
+        """Raises Error where a weight is no number, so that no such model is ever written."""
+        if not all(bool(torch.isfinite(one).all()) for one in self.model.parameters() if one.requires_grad):
+            raise self._diverged(f"the weights after step {self.state.global_step} are no numbers any more")
+
+    def _diverged(self, what: str) -> Error:
+        return Error(f"{what}: a lower option 'lr' ({self.args.learning_rate:g}) helps, with --overwrite")
 
 
 class WeightedTrainer(WholeCheckpoints):
@@ -127,7 +134,7 @@ class WeightedTrainer(WholeCheckpoints):
             rows = [self.train_dataset[number] for number in numbers]
             longest = max(len(one.ids) for one in rows)
             first = min(next((i for i, w in enumerate(one.weights) if w), longest) for one in rows)
-            tokens = max(tokens, len(rows) * longest)
+            tokens = max(tokens, len(rows) * max(one.length for one in rows))  # a pair has two texts
             logits = max(logits, len(rows) * (longest - first + 1))
         return {"tokens": tokens, "logits": logits}
 
@@ -207,14 +214,18 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         named = {"learning_rate": "lr", "grad_norm": "gradient_norm"}
         line = {"step": state.global_step, "seconds": round(time.monotonic() - self._begin, 2)}
         line |= {named.get(name, name): value for name, value in logs.items() if _is_number(value)}
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise Error(f"{self._file}: cannot be written ({why_unwritten(error, self._file.parent)})") from error
         if "loss" in logs:
             self._loss = f", loss {float(logs['loss']):.4f}"
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         seconds = time.monotonic() - self._begin
         done, of_all = state.global_step, state.max_steps
+        control.should_log = control.should_log or done >= of_all  # the last loss is that of the last step
         left = eta(done - self._first, of_all - self._first, seconds)
         self._view.show(done, of_all, seconds, f"step {done:,}/{of_all:,}{self._loss}, ETA {left}")
 

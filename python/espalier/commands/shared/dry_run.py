@@ -34,7 +34,7 @@ def dry_run(
         row = {"config": resolved, "questions": questions, "passages": passages, "estimate": estimate}
         print(json.dumps(row, ensure_ascii=False))
         return
-    print(f"options and inputs are good: {questions} questions, {passages} passages; nothing was run")
+    print(f"options and inputs are good: {questions} questions, {passages} passages. Nothing was run")
     if (Path(settings["out"]) / "run.json").exists() and not settings.get("overwrite"):
         print(HELD.format(settings["out"]))
     for name, value in config.items():

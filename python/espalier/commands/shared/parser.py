@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 EXIT_CODES = """exit codes:
@@ -27,6 +29,20 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Before anything else is missed, an option that is none is named, with the nearest one."""
+        known = self._option_string_actions
+        takes_any = any(action.nargs == argparse.REMAINDER for action in self._actions)
+        if not self._subparsers and not takes_any:
+            for word in args if args is not None else sys.argv[1:]:
+                name = word.partition("=")[0]
+                if word == "--":
+                    break
+                if name.startswith("--") and name not in known:
+                    near = get_close_matches(name, known, 1)
+                    self.error(f"unknown option '{name}'" + (f", did you mean '{near[0]}'?" if near else ""))
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")

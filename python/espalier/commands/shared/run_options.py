@@ -19,7 +19,7 @@ def add_method_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", help=f"decex (default), or one of: {names}", default="decex", metavar="METHOD")
 
 
-def add_setting(parser: argparse.ArgumentParser, name: str, help: str = "", **more: Any) -> None:
+def add_setting(parser: argparse._ActionsContainer, name: str, help: str = "", **more: Any) -> None:
     """Adds the option of a run's setting. It says what the table of settings says, or `help`."""
     setting = SETTINGS[name]
     if setting.type == "bool":
@@ -41,14 +41,15 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         if name not in without:
             parser.add_argument(name, help=help, **more)
 
-    option("--config", "YAML or JSON file with options of this command; those on the line win", metavar="FILE")
+    option("--config", "YAML or JSON file with options of this command. Those on the line win", metavar="FILE")
+    groups = {setting.group: parser.add_argument_group(setting.group) for setting in SETTINGS.values()}
     for name, setting in SETTINGS.items():
         if setting.option and name != "method" and f"--{setting.option}" not in without:
-            add_setting(parser, name, required=required and name in ("questions", "out"))
-    option("--price", "of the model, per million tokens; for budgets in money", metavar="in=USD,out=USD")
+            add_setting(groups[setting.group], name, required=required and name in ("questions", "out"))
+    option("--price", "of the model, per million tokens, for budgets in money", metavar="in=USD,out=USD")
     option(
         "--match-budget",
-        "with --set max_calls=N (or max_tokens_total, max_usd): answer again until it is spent; the majority decides",
+        "answer again until max_calls, max_tokens_total or max_usd of --set is spent. The majority decides",
         action="store_true",
     )
     option("--json", "print JSON", action="store_true")

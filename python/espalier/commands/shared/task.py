@@ -52,7 +52,7 @@ def tell_failed(name: str, run: Path, summary: Mapping[str, Any]) -> int:
         return 0
     print(
         f"espalier: {name}: {summary['failed']} of {summary['questions']} questions failed, and running again would "
-        f"change nothing; the first: {first_error(run, 'failed')}",
+        f"change nothing. The first: {first_error(run, 'failed')}",
         file=sys.stderr,
     )
     return 4
@@ -67,8 +67,8 @@ def tell_open(result: RunResult, more: str) -> int:
     """Prints the number of open questions and the reason of the first. Returns the exit code."""
     if result.open:
         print(
-            f"espalier: a backend failed and left {result.open} questions open ({more}); run again to go on; "
-            f"the first: {' '.join(result.why_open.split())}",
+            f"espalier: a backend failed and left {result.open} question{'s' * (result.open > 1)} open ({more}). "
+            f"Run again to go on. The first: {' '.join(result.why_open.split())}",
             file=sys.stderr,
         )
     return 1 if result.open else 0

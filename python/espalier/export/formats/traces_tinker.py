@@ -1,8 +1,8 @@
 """A Datum of Tinker for each branch, or for each prompt of a branch that asks several. Place i of the
 input predicts the target i, so all is shifted by one token.
 
-`logprobs` is null, because a run has none for single tokens: a loss that compares policies needs them computed first.
-`mask` is 1 where the policy wrote the target.
+There are no `logprobs`, because a run has none for single tokens: a loss that compares policies needs them computed
+first. `mask` is 1 where the policy wrote the target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ def rows(trace: Trace, choices: Choices) -> Iterator[Columns]:
             "model_input": {"chunks": [{"type": "encoded_text", "tokens": list(ids[:-1])}]},
             "loss_fn_inputs": {
                 "target_tokens": tensor(ids[1:], "int64"),
-                "logprobs": None,
                 "advantages": tensor(advantages[1:], "float32"),
                 "mask": tensor([float(one) for one in learned[1:]], "float32"),
             },

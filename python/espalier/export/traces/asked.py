@@ -78,7 +78,7 @@ class AskedForm:
 
 
 def reply_text(marks: tuple[str, str], thought: str, text: str) -> str:
-    """A step as the reply to its prompt, as rows of SFT teach it (output/prompt_rows.hpp)."""
+    """A step as the reply to its prompt, as rows of SFT teach it (output/detail/prompt_rows.hpp)."""
     (opening, closing), said = marks, neutral(text)
     if opening:
         blank = "" if opening[-1] in "([{" else " "
@@ -130,7 +130,7 @@ def airrag_slots(form: AskedForm, state: State, kind: str) -> Mapping[str, str]:
 
 
 def waiting_query(state: State) -> str:
-    """AirRAG's query that waits longest (method/airrag/environment.hpp)."""
+    """AirRAG's query that waits longest (method/airrag/detail/environment.hpp)."""
     queries, answered = [state.question], list[str]()
     for kind, what in state.segments:
         if kind == "sub_answer" and queries:

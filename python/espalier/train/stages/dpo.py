@@ -122,7 +122,7 @@ def check_prompts(setup: Setup[DpoOptions, Pair]) -> None:
 
     path = setup.source.path
     record = record_of(path) if path is not None and setup.source.kind == "folder" else {}
-    if record and record["prompts"] != setup.data.prompts:
+    if record and setup.data.known_prompts and record["prompts"] != setup.data.prompts:
         raise InputError(
             f"{setup.data.inputs[0].path}: its rows have another template than the model {path} was trained on: their "
             f"run had the prompts '{setup.data.prompts}', the model's rows '{record['prompts']}'"

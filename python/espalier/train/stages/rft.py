@@ -9,14 +9,15 @@ from typing import Any
 
 from ... import _core
 from ...errors import InputError
-from ...io.files import write_jsonl
+from ...io.files import working, write_jsonl
 from ...io.rows import read_rows
+from ...local.gguf import content_hash
 from ...runs.progress import ProgressView, log
 from ..job import Trained, need_packages, train
 from ..kept import Kept, by_process_reward, by_rule
 from ..options import option
 from ..sampling import Sampled, asked, questions_of, write_copies
-from ..source import source_of
+from ..source import Source, source_of
 from .sft import SFT, SftOptions
 
 ROUNDS = "rounds.jsonl"
@@ -58,7 +59,7 @@ class RftOptions(Sampled, SftOptions):
 
 def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
     """Runs the rounds. Each has a folder OUT/round-N with `samples` (a run), `rows`, `model` and `eval`. What is
-    finished in it is recognised, so a command that was stopped goes on.
+    finished in it is recognised, so a command that was stopped goes on. At the end OUT holds the last round's model.
 
     Raises as a run and as `train sft` do, and InputError where a round keeps nothing.
     """
@@ -66,8 +67,27 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
     source = source_of(options.model)
     if source.kind == "micro":
         raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
-    say = view.say if view else log.info
     out = Path(options.out)
+    with working(out, "train rft") as next_files:
+        from .. import folder, run  # these need torch
+
+        files = (options.questions, options.corpus, options.eval_questions)
+        plan = {"stage": "rft", **options.plan, "model": source.name, "weights": source.hash}
+        plan["data"] = [content_hash(one) for one in files if one]
+        del plan["rounds"]  # more of them go on
+        whole = folder.begin(out, plan, overwrite=options.overwrite, rounds=sorted(out.glob("round-*")))
+        if whole and folder.record_of(out / f"round-{options.rounds}" / "model"):
+            return run.recognised(out)
+        last = rounds(options, source, out, view)
+        for one in (last.out).iterdir():
+            if one.is_file() and one.name != folder.PLAN:
+                shutil.copyfile(one, next_files / one.name)
+    return replace(last, out=out)
+
+
+def rounds(options: RftOptions, source: Source, out: Path, view: ProgressView | None) -> Trained:
+    """The last round's training, after all of them."""
+    say = view.say if view else log.info
     model = options.model if source.kind == "gguf" else f"hf:{source.path}"
     lines: list[dict[str, Any]] = []
     if options.eval_questions:
