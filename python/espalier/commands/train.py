@@ -9,6 +9,7 @@ from typing import Any
 from ..runs.progress import shown_as
 from ..train import job
 from ..train.options import TrainOptions, described, options_of
+from ..train.processes import is_first
 from ..train.sampling import Sampled
 from ..train.stages.dpo import DPO, DpoOptions
 from ..train.stages.grpo import GRPO, GrpoOptions
@@ -122,6 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
         trained = rft(options, view)
     else:
         trained = job.train(stage, options, view)
+    if not is_first():
+        return 0
     if arguments.json:
         print(json.dumps(vars(trained) | {"out": str(trained.out)}))
         return 0

@@ -18,6 +18,7 @@ from ..io.files import working
 from ..runs.progress import ProgressView
 from .data import Data, read_data
 from .options import TrainOptions
+from .processes import count, is_first, of_first
 from .source import Source, source_of
 
 log = logging.getLogger("espalier")
@@ -78,6 +79,8 @@ class Stage(Generic[Opt, R]):
     """Writes the trained parts into a folder. None = the model and its tokenizer."""
     read: Callable[[Opt], Data[R]] | None = None
     """What it learns from. None = the rows of its product."""
+    parallel: bool = True
+    """Whether several processes may share it."""
 
 
 def need_packages() -> None:
@@ -102,27 +105,34 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
     Raises MissingPart, InputError for bad data or another training in the folder, ValueError for a bad option, and
     Error for too little memory, a loss that is no number or a disk that is full.
     """
+    if count() > 1 and not stage.parallel:
+        raise ValueError(f"`train {stage.name}` runs in one process, {count()} were started")
     source = source_of(options.model)
     template = read_template(options.template)
     data = stage.read(options) if stage.read else read_data(options.data, stage.product, stage.record)
     need_packages()
-    say = view.say if view else log.info
+    if not is_first():
+        view = None  # one process speaks
+    say = view.say if view else log.info if is_first() else log.debug
     out = Path(options.out)
     if source.path is not None and out.resolve() == source.path.resolve():
         raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
     with ExitStack() as stack:
-        next_files = stack.enter_context(working(out, f"train {stage.name}"))
+        next_files = stack.enter_context(working(out, f"train {stage.name}")) if is_first() else out
         if view:
             stack.enter_context(view)
         plan = {"stage": stage.name, **options.plan, "model": source.name, "weights": source.hash}
         plan["data"] = [one.hash for one in data.inputs]
         from . import folder, run  # these need torch
+        from .trainer import device_of
 
-        if folder.begin(out, plan, overwrite=options.overwrite):
+        on_gpu = device_of(options.device).type == "cuda"
+        if of_first(lambda: folder.begin(out, plan, overwrite=options.overwrite), on_gpu=on_gpu):
             say(f"{out}: this training is finished")
             return run.recognised(out)
         trained = run.run(stage, options, source, data, template, out, next_files, say, view)
-    run.finish(out)
+    if is_first():
+        run.finish(out)
     return trained
 
 

@@ -69,12 +69,11 @@ def run(
             f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
         ) from error
     trainer.check_weights()
-    lines = metrics(out / METRICS)
     if trainer.eval_dataset and not any(
-        line["step"] == trainer.state.global_step and "eval_loss" in line for line in lines
+        line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history
     ):
         trainer.evaluate()
-        lines = metrics(out / METRICS)
+    lines = metrics(out / METRICS)
     record = {
         "stage": stage.name,
         "steps": trainer.state.global_step,

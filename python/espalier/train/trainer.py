@@ -205,6 +205,8 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         self._begin, self._first = time.monotonic(), state.global_step
+        if not state.is_world_process_zero:
+            return
         kept = [line for line in metrics(self._file) if line["step"] <= state.global_step]
         self._file.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
 

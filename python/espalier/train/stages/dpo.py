@@ -143,4 +143,4 @@ def losses(options: DpoOptions) -> dict[str, Sequence[Any]]:
     return {"loss_type": [options.loss, "sft"], "loss_weights": [1.0, options.sft_weight]}
 
 
-DPO = Stage("dpo", "dpo", Pair, text_of, rate, trainer)
+DPO = Stage("dpo", "dpo", Pair, text_of, rate, trainer, parallel=False)  # TRL gathers batches of equal size alone

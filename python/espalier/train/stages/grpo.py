@@ -89,4 +89,4 @@ def trainer(setup: Setup[GrpoOptions, Asked]) -> Any:
     return TokenAdvantages.of(setup)
 
 
-GRPO = Stage("grpo", "questions", Asked, text_of, rate, trainer, read=read)
+GRPO = Stage("grpo", "questions", Asked, text_of, rate, trainer, read=read, parallel=False)

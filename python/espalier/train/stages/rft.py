@@ -16,6 +16,7 @@ from ...runs.progress import ProgressView, log
 from ..job import Trained, need_packages, train
 from ..kept import Kept, by_process_reward, by_rule
 from ..options import option
+from ..processes import count
 from ..sampling import Sampled, asked, questions_of, write_copies
 from ..source import Source, source_of
 from .sft import SFT, SftOptions
@@ -64,6 +65,8 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
     Raises as a run and as `train sft` do, and InputError where a round keeps nothing.
     """
     need_packages()
+    if count() > 1:
+        raise ValueError(f"`train rft` runs in one process, {count()} were started")
     source = source_of(options.model)
     if source.kind == "micro":
         raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
