@@ -44,6 +44,13 @@ def test_an_object_drives_a_run_with_a_folder(weights: Path, two_questions: Path
     assert again.recognised and esp.rescore(tmp_path / "out", {}, out=tmp_path / "again").open == 0
 
 
+def test_a_model_that_was_closed_is_refused(weights: Path, two_questions: Path, tmp_path: Path):
+    with esp.LlamaCpp(weights, slots=1, context=512) as model:
+        pass
+    with pytest.raises(ValueError, match=f"option 'model': {re.escape(model.name)} was closed"):
+        esp.answer(method="direct", questions=two_questions, model=model, out=tmp_path / "out")
+
+
 def test_strangers_are_refused(weights: Path):
     with esp.LlamaCpp(weights, slots=1, context=512) as model:
         address = model.engine.url

@@ -166,6 +166,11 @@ class LlamaEngine:
         p.verbosity = 1  # errors
         return p
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the model is loaded."""
+        return self._server is not None
+
     def close(self) -> None:
         """Frees the model. Replies under way are lost."""
         self._end()

@@ -123,6 +123,8 @@ class _Resolved:
 
     def _object(self, key: str, found: Any, name: str) -> str:
         """Takes an object. Returns its name."""
+        if not getattr(getattr(found, "engine", None), "is_open", True) and not self.plain.get("replay"):
+            raise ValueError(f"option '{key.partition(':')[0]}': {getattr(found, 'name', 'this part')} was closed")
         if key.startswith("model") and not self.plain.get("replay"):
             if self._thinking(key):
                 raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
