@@ -29,5 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
             )
         )
         return 0
-    print("\n".join(table(("option", "default", "allowed", "explanation"), [row[:4] for row in rows], left=4)))
+    own = [row for row in rows if not row[0].startswith("sampling.")]
+    shown = [(name, short(default), *more[:2]) for name, default, *more in own]
+    print("\n".join(table(("option", "default", "allowed", "explanation"), shown, left=4)))
+    if alone := [row[0].split(".") for row in rows if row[0].startswith("sampling.")]:
+        purposes, names = (", ".join(dict.fromkeys(parts)) for parts in list(zip(*alone, strict=True))[1:])
+        print(f"sampling.PURPOSE.NAME is an option of one purpose alone. NAME: {names}. PURPOSE: {purposes}")
     return 0
+
+
+def short(default: str, width: int = 24) -> str:
+    """A default for a narrow column. `--json` has it whole."""
+    return default if len(default) <= width else default[: width - 1] + "…"
