@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from typing import Any
 
+from .. import _core
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
     """Lines with columns side by side, the first `left` of them on the left."""
@@ -90,9 +92,16 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     return [
         said,
         f"the first, of question {one_line(shown['question'])}{limit}, {text}",
-        f"{more}`espalier doctor` asks the model each prompt once; in a run, --set shots=2, --set repair=true and "
-        "--prompts DIR help small models",
+        f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])} help small "
+        "models",
     ]
+
+
+def helps(method: str) -> str:
+    """What helps a model to write what a method reads."""
+    known = {option for option, *_ in _core.method_options(method)} if method in _core.method_names() else set()
+    options = [f"--set {name}={value}" for name, value in (("shots", "2"), ("repair", "true")) if name in known]
+    return ", ".join(["--constrain always", *options]) + " and --prompts DIR"
 
 
 def shares(summary: Mapping[str, Any]) -> list[str]:
