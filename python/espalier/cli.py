@@ -34,7 +34,7 @@ from .commands import (
     world,
 )
 from .commands.shared.config import with_config
-from .commands.shared.parser import Parser, add_command
+from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.distribution import distribution
 from .errors import Error, InputError, MissingPart, StoreError
 
@@ -62,7 +62,8 @@ COMMANDS: dict[str, Command] = {
 
 
 def make_parser() -> Parser:
-    parser = Parser(prog="espalier", description="Reasoning trees for retrieval-augmented generation.")
+    about = "Reasoning trees for retrieval-augmented generation."
+    parser = Parser(prog="espalier", description=about, codes=EXIT_CODES)
     parser.add_argument("--version", action="store_true", help="version, compiler, and the parts of this build")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from espalier.cli import main, make_parser
-from espalier.commands.shared.parser import EXIT_CODES, Parser
+from espalier.commands.shared.parser import EXIT_CODES, WHERE_CODES, Parser
 
 
 def leaves(parser: Parser) -> Iterator[Parser]:
@@ -47,27 +48,68 @@ def test_every_command_says_what_it_and_each_option_does(name: str):
     assert silent == []
 
 
-@pytest.mark.parametrize("name", LEAVES)
-def test_every_help_documents_the_exit_codes(name: str):
-    assert EXIT_CODES in LEAVES[name].format_help()
+@pytest.mark.parametrize("name", [name for name in LEAVES if not name.startswith("espalier train ")])
+def test_every_help_text_is_a_fragment_without_semicolons(name: str):
+    for action in LEAVES[name]._actions:
+        said = (action.help or "").removesuffix(" ...")
+        assert ";" not in said and not said.endswith("."), action.dest
 
 
-def test_a_mistyped_option_is_told_with_the_nearest_one(capsys: pytest.CaptureFixture[str]):
+def test_the_exit_codes_are_told_once_and_every_help_says_where():
+    assert EXIT_CODES in make_parser().format_help()
+    assert all(leaf.format_help().endswith(f"\n{WHERE_CODES}\n") for leaf in LEAVES.values())
+
+
+def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytest.CaptureFixture[str]):
     for words, said in (
         (["expand", "--questons", "x"], "espalier expand: unknown option '--questons', did you mean '--questions'?"),
         (["expand", "--methd=cot"], "espalier expand: unknown option '--methd', did you mean '--method'?"),
         (["journal", "prune", "j", "--colour"], "espalier journal prune: unknown option '--colour'"),
+        (["slurm", "write", "--ou", "o"], "espalier slurm write: unknown option '--ou', did you mean '--out'?"),
+        (["--versoin"], "espalier: unknown option '--versoin', did you mean '--version'?"),
+        (["expnd", "--out", "x"], "espalier: unknown command 'expnd', did you mean 'expand'?"),
+        (["journal", "stat", "j"], "espalier journal: unknown command 'stat', did you mean 'stats'?"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code == 2 and capsys.readouterr().err == f"{said}\n"
 
 
-def test_the_options_of_a_run_are_in_groups():
+def test_words_that_look_like_options_are_read_where_they_stand_for_other_things():
+    write = ["slurm", "write", "--shards", "2", "--out", "o", "--sbatch=--time=1:00"]
+    assert make_parser().parse_args([*write, "expand", "--questions", "q"]).line == ["expand", "--questions", "q"]
+    search = ["index", "search", "--index", "i"]
+    assert make_parser().parse_args([*search, "--", "--what"]).query == ["--what"]
+    assert make_parser().parse_args([*search, "--what is it?"]).query == ["--what is it?"]
+
+
+def test_the_options_of_a_run_are_in_groups_below_a_short_usage():
+    usages = {
+        "expand": "--questions FILE --out DIR [options]",
+        "answer": "--questions FILE --out DIR [options]",
+        "batch prepare": "--questions FILE --out DIR [options]",
+        "eval": "--methods A,B,C --questions FILE --out DIR [options]",
+        "doctor": "[options]",
+        "serve answers": "[options]",
+    }
+    for command, usage in usages.items():
+        shown = LEAVES[f"espalier {command}"].format_help()
+        assert shown.startswith(f"usage: espalier {command} {usage}\n")
+        assert all(f"\n{group}:\n" in shown for group in ("search", "model", "retriever", "servers", "execution"))
     shown = LEAVES["espalier expand"].format_help()
-    assert all(
-        f"\n{group}:\n" in shown for group in ("model", "retriever", "servers", "journal", "execution", "output")
-    )
+    assert all(f"\n{group}:\n" in shown for group in ("journal", "output", "tracking", "workers of Ray"))
+
+
+def test_the_table_of_options_is_narrow_and_its_json_whole(capsys: pytest.CaptureFixture[str]):
+    assert main(["options"]) == 0
+    *rows, purposes = capsys.readouterr().out.splitlines()
+    assert max(map(len, rows)) < 200
+    [refusals] = [row for row in rows if row.startswith("refusals")]
+    assert "unknown; n/a; unanswer…  " in refusals and not any(row.startswith("sampling.") for row in rows)
+    assert purposes.startswith("sampling.PURPOSE.NAME ") and "max_tokens" in purposes and "rollout" in purposes
+    assert main(["options", "--json"]) == 0
+    options = {row["option"]: row["default"] for row in json.loads(capsys.readouterr().out)}
+    assert len(options["refusals"]) > 100 and "sampling.rollout.top_k" in options
 
 
 def test_the_table_of_exit_codes_says_the_same_as_the_help():

@@ -141,7 +141,7 @@ def test_prune_spares_what_a_run_needs(run: Path, files: Path):
     forced = espalier("journal", "prune", run, "--model", "simulated", "--force")
     assert forced.returncode == 0 and stats(run)["groups"] == []
     left = espalier(*replay)
-    assert left.returncode == 1 and "left 4 questions open" in left.stderr
+    assert left.returncode == 1 and "4 questions are open" in left.stderr
     assert contents(run) == before, "a finished run keeps its files where the journal has no answer"
     assert json.loads((run / "summary.json").read_text())["open"] == 0
 

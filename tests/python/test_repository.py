@@ -33,7 +33,17 @@ def test_hooks_before_a_commit_are_our_own_and_exist():
     for hook in repository["hooks"]:
         assert hook["language"] == "system"
         program, *words = shlex.split(hook["entry"])
-        assert program in ("clang-format", "ruff", "mypy") or (ROOT / words[0]).is_file()
+        assert program in ("clang-format", "ruff", "mypy", "awk") or (ROOT / words[0]).is_file()
+
+
+@pytest.mark.parametrize(("length", "code"), [(72, 0), (73, 1)])
+def test_the_subject_of_a_commit_has_at_most_72_characters(length: int, code: int, tmp_path: Path):
+    config = read(".pre-commit-config.yaml")
+    [hook] = [hook for hook in config["repos"][0]["hooks"] if "commit-msg" in hook.get("stages", [])]
+    assert "commit-msg" in config["default_install_hook_types"] and config["default_stages"] == ["pre-commit"]
+    message = tmp_path / "COMMIT_EDITMSG"
+    message.write_text("x" * length + "\n\n" + "y" * 100 + "\n", encoding="utf-8")
+    assert subprocess.run([*shlex.split(hook["entry"]), str(message)], check=False).returncode == code
 
 
 def test_extras_that_are_named_exist():

@@ -142,7 +142,7 @@ def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: 
     ]
     with ModelServer(fails_for_lost) as server:
         first = espalier(*command, "--model", server.url)
-    assert first.returncode == 1 and "2 questions open" in first.stderr
+    assert first.returncode == 1 and "2 questions are open" in first.stderr
     answers = rows(tmp_path / "answers.jsonl")
     assert [row["status"] for row in answers] == ["open", "open", "done", "done"]
     assert answers[0]["error"] and answers[0]["answer"] is None and answers[0]["em"] is None

@@ -53,7 +53,8 @@ def test_the_command_names_a_dead_server_once_and_again_at_its_end(
     assert done.returncode == 1
     told = [line for line in lines if line.startswith("espalier: no reply for 0.3 s: GET " + dead)]
     assert len(told) == 1 and lines.index(told[0]) < len(lines) - 1
-    assert re.search(r"left 3 questions open .*; the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
+    assert "3 questions are open, because a backend failed" in lines[-1]
+    assert re.search(r"The reason of the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
     silent = espalier("answer", *job, "--contact", 0, "--deadline", 0.5, *shown)
     assert silent.returncode == 1 and "no reply for" not in silent.stderr
 

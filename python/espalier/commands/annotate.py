@@ -31,10 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[=MODEL[,NAME]]",
-        help="judge, prm, cold_start, rollouts or embedding; with the model to ask, a URL, gguf:FILE or hf:FOLDER "
-        "(default: the run's, if simulated); may be repeated",
+        help="judge, prm, cold_start, rollouts or embedding. MODEL is asked: a URL, gguf:FILE or hf:FOLDER "
+        "(the run's, if simulated). It may be repeated",
     )
-    parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (default: the run's are replaced)")
+    parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (the run's are replaced)")
     add_setting(parser, "journal_file", "keeps the answers (the run's journal)")
     for name in EXECUTION[1:]:
         add_setting(parser, name)

@@ -10,11 +10,11 @@ from ..datasets import conversion
 from ..runs.job import RunResult
 from ..runs.summary import labels, shares
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
-from .shared.run_options import add_method_option, add_run_options
+from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
 from .shared.track import add_track_option
 
-SUMMARY = "Answer questions; no gold is needed and none is seen."
+SUMMARY = "Answer questions. No gold is needed and none is seen."
 EXAMPLES = (
     "espalier answer --questions questions.jsonl --corpus corpus.jsonl --model gguf:model.gguf --out out/local",
     "espalier answer --method reasonrag --questions questions.jsonl --corpus corpus.jsonl --out out/answers",
@@ -23,7 +23,6 @@ EXAMPLES = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_method_option(parser)
     add_run_options(parser)
     add_track_option(parser)
     add_ray_options(parser)

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..batch import MOST_REQUESTS, Round, ingest, outstanding, prepare
 from .shared.parser import add_command
-from .shared.run_options import add_method_option, add_run_options
+from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
 
 SUMMARY = "Ask the model through an offline batch API, in rounds."
@@ -22,7 +22,6 @@ INGEST = ("espalier batch ingest out/b responses.jsonl",)
 def add_options(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
     first = add_command(steps, "prepare", "Write what a run would ask next.", PREPARE)
-    add_method_option(first)
     add_run_options(first)
     add_prepare_options(first)
     add_ingest_options(add_command(steps, "ingest", "Put responses into the run's journal.", INGEST))
@@ -55,7 +54,7 @@ def print_round(done: Round, as_json: bool) -> int:
     elif done.files:
         for path in done.files:
             print(path)
-        print(f"{done.requests} requests to send; then: espalier batch ingest {done.run.out} RESPONSES.jsonl")
+        print(f"{done.requests} requests to send. Next: espalier batch ingest {done.run.out} RESPONSES.jsonl")
     elif not done.run.open:
         print(f"complete: {done.run.out}")
     return 1 if done.files else tell_end(done.run)

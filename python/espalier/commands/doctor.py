@@ -11,7 +11,7 @@ from ..doctor.finding import Finding, ok, problem
 from ..errors import Error
 from ..runs.job import check
 from .shared.findings import tell
-from .shared.run_options import add_method_option, add_run_options
+from .shared.run_options import add_run_options
 from .shared.settings import settings_of
 
 SUMMARY = "Check servers, files and disk before a run, each by a small real use."
@@ -22,7 +22,6 @@ EXAMPLES = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_method_option(parser)
     add_run_options(parser, without=["--dry-run", "--like"], required=False)
 
 
@@ -39,7 +38,7 @@ def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield ok("options", f"good for {settings['method']}")
     except (Error, OSError, ValueError) as error:
         yield problem(
-            "options", error, f"mend it; `espalier options --method {settings['method']}` lists what --set takes"
+            "options", error, f"mend it. `espalier options --method {settings['method']}` lists what --set takes"
         )
     for part in (
         inputs.check_package,

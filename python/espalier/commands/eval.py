@@ -46,9 +46,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="METHOD.OPTION=V1,V2",
-        help="runs under several values of an option, for a scaling curve; may be repeated",
+        help="runs under several values of an option, for a scaling curve. It may be repeated",
     )
-    add_run_options(parser, without=["--like", "--shard"])
+    add_run_options(parser, without=["--method", "--like", "--shard"])
     add_track_option(parser)
     add_ray_options(parser)
 

@@ -7,7 +7,7 @@ import json
 
 from ..runs.summary import readable
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
-from .shared.run_options import add_method_option, add_run_options
+from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
 from .shared.track import add_track_option
 
@@ -21,7 +21,6 @@ EXAMPLES = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_method_option(parser)
     add_run_options(parser)
     add_track_option(parser)
     add_ray_options(parser)

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         f"{parser.prog} RUN --format NAME [--format NAME ...] --out DIR [options]\n"
         f"       {parser.prog} verify FILE [FILE ...] --trainer NAME [--tokenizer NAME] [--max-length N]"
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a run; or the word verify, and files to load")
+    parser.add_argument("run", metavar="RUN", help="folder of a run, or the word verify before files to load")
     parser.add_argument("files", nargs="*", metavar="FILE", help="for verify: what was exported")
     parser.add_argument(
         "--format",
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=list(FORMATS),
         metavar="NAME",
-        help=f"may be repeated: {', '.join(FORMATS)}",
+        help=f"{', '.join(FORMATS)}. It may be repeated",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="gets the files, README.md and, for LLaMA-Factory, dataset_info.json"
@@ -47,8 +47,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--style",
         default="conversational",
         choices=STYLES,
-        help="conversational (lists of messages; default) or standard (texts), where a format has both; "
-        "or tools (actions are calls of tools)",
+        help="conversational: lists of messages. standard: texts, where a format has both. tools: actions are calls of "
+        "tools (conversational)",
     )
     parser.add_argument("--threshold", type=float, metavar="X", help="least value of a good step, for prm.stepwise")
     parser.add_argument("--margin", action="store_true", help="a column with the rewards' difference, for prm.pairwise")
@@ -57,26 +57,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--split", default="train", metavar="NAME", help="what verl's rows say they are (train)")
     parser.add_argument(
-        "--tokenizer", metavar="NAME", help="name or folder; counts the rows that trainers would cut or drop"
+        "--tokenizer", metavar="NAME", help="name or folder. It counts the rows that trainers would cut or drop"
     )
     parser.add_argument("--max-length", type=int, metavar="N", help="tokens, in place of the trainers' own limits")
     parser.add_argument(
         "--advantage",
         default="outcome",
         choices=list(ADVANTAGES),
-        help="For traces: what a branch is worth beside the others. outcome compares its reward with those of all "
-        "branches of the question (default). tree compares it also with those that begin with the same step. process "
-        "adds the process rewards of its steps, which ProRAG and ReasonRAG have.",
+        help="for traces: what a branch is worth beside the others. outcome compares its reward with those of all "
+        "branches of the question. tree compares it also with those that begin with the same step. process adds the "
+        "process rewards of its steps, which ProRAG and ReasonRAG have (outcome)",
     )
     parser.add_argument(
         "--beta",
         type=float,
         default=0.3,
         metavar="X",
-        help="The weight of process rewards in --advantage process (0.3).",
+        help="weight of process rewards in --advantage process (0.3)",
     )
     parser.add_argument(
-        "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card; may be repeated"
+        "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card. It may be repeated"
     )
     parser.add_argument(
         "--trainer",
@@ -121,7 +121,7 @@ def export_command(arguments: argparse.Namespace) -> int:
         print(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
         for report in file.lengths:
             lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
-            print(f"  {report.trainer} {report.rule}: {lost}; longest {report.longest:,}")
+            print(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")
     return 0
 
 
@@ -137,6 +137,6 @@ def verify_command(arguments: argparse.Namespace) -> int:
         print("\n".join(table(("file", "trainer", "rows", "taken"), rows, left=2)))
     lost = sum(one.rows - one.taken for one in found)
     if lost:
-        why = "dropped or refused by the trainer; --tokenizer in an export says why"
-        print(f"espalier: {lost:,} rows are {why}", file=sys.stderr)
+        why = "--tokenizer in an export says why"
+        print(f"espalier: {lost:,} rows are dropped or refused by the trainer. {why}", file=sys.stderr)
     return 0

@@ -6,10 +6,10 @@ import argparse
 import json
 
 from ..runs.summary import table
-from .shared.run_options import add_method_option, add_setting
+from .shared.run_options import add_setting
 from .shared.settings import pairs
 
-SUMMARY = "Make a model better in rounds: expand, train sft, train dpo, answer held-out questions."
+SUMMARY = "Make a model better in rounds: grow trees by DecEx-RAG, train sft, train dpo, answer held-out questions."
 EXAMPLES = (
     "espalier improve --questions q.jsonl --corpus c.jsonl --model hf:models/tuned --set form=policy --out out/better",
     "espalier improve --questions q.jsonl --corpus c.jsonl --model simulated --student micro:1M \\\n"
@@ -20,7 +20,6 @@ EXECUTION = ("api_key_file", "in_flight")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_method_option(parser)
     for name in (*SETTINGS, *EXECUTION):
         add_setting(parser, name, required=name in ("questions", "model"))
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="the most rounds (2)")
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..rounds.options import improve_options
     from ..rounds.table import rounds_table  # numpy is not for every command
 
-    names = (*SETTINGS, *EXECUTION, "method", "rounds", "teacher", "student", "eval_questions", "eval_share")
+    names = (*SETTINGS, *EXECUTION, "rounds", "teacher", "student", "eval_questions", "eval_share")
     given = {name: getattr(arguments, name) for name in (*names, "out", "overwrite")}
     given["model_name"] = given["model_name"] or ""
     for name in ("set", "answer_set", "sft", "dpo"):

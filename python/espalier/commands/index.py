@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         ["espalier index build --corpus corpus.jsonl --out index --analyzer english-lucene --k1 0.9 --b 0.4"],
     )
     build.add_argument(
-        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents; plain or .gz"
+        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents, plain or .gz"
     )
     build.add_argument("--out", required=True, metavar="DIR", help="folder of the index")
     build.add_argument(
@@ -56,10 +56,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--vectors",
         default="float32",
         choices=["float32", "float16"],
-        help="how their numbers are kept; float16 takes 3 bytes in place of 5 (float32)",
+        help="how their numbers are kept. float16 takes 3 bytes in place of 5 (float32)",
     )
     build.add_argument(
-        "--journal", default="", metavar="FILE", help="keeps the embeddings: a build that was stopped goes on with it"
+        "--journal", default="", metavar="FILE", help="keeps the embeddings. A build that was stopped goes on with it"
     )
     info = add_command(actions, "info", "Say what is in an index.", ["espalier index info index --verify"])
     info.add_argument("index", metavar="DIR", help="folder of the index")

@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Print requests with their responses, one JSON object per line.",
         "espalier journal export out/demo --kind generation --purpose rollout --out rollouts.jsonl",
     )
-    export.add_argument("--out", metavar="FILE", help="write there (default: standard output)")
+    export.add_argument("--out", metavar="FILE", help="write there (standard output)")
     export.add_argument("--kind", choices=list(KINDS))
     export.add_argument("--model", default="", metavar="NAME", help="of this model or index")
     export.add_argument("--purpose", default="", metavar="PURPOSE", help="of a method: rollout, judge ...")
@@ -54,12 +54,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     prune.add_argument("--older-than", type=float, metavar="DAYS", help="records older than DAYS")
     prune.add_argument("--model", metavar="NAME", help="of this model or index")
-    prune.add_argument("--keep", action="append", default=[], metavar="RUN", help="not used by this run; repeatable")
+    prune.add_argument("--keep", action="append", default=[], metavar="RUN", help="not used by RUN. It may be repeated")
     prune.add_argument("--dry-run", action="store_true", help="say what would be thrown out")
     prune.add_argument("--force", action="store_true", help="even what the run in the journal's folder needs")
     verify = command(
         "verify",
-        "Check every record and the structure of the file; exit code 3 where something is damaged.",
+        "Check every record and the structure of the file. Damage gives exit code 3.",
         "espalier journal verify out/demo",
     )
     for printing in (stats, prune, verify):
@@ -98,7 +98,7 @@ def journal_of(path: str) -> Path:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Where nothing can be written, to read it; without a log SQLite then need not make its own files beside it."""
+    """Where nothing can be written, to read it. Without a log SQLite then need not make its own files beside it."""
     if all(os.access(path, os.W_OK, effective_ids=True) for path in (file, file.parent)):
         return sqlite3.connect(file, isolation_level=None)
     log = Path(f"{file}-wal")
@@ -289,7 +289,7 @@ def take_alone(db: sqlite3.Connection, file: Path) -> None:
     except sqlite3.OperationalError as error:
         if "locked" not in str(error):
             raise StoreError(f"{file}: {error}") from None
-    raise StoreError(f"{file}: another process has the journal open; nothing was pruned")
+    raise StoreError(f"{file}: another process has the journal open. Nothing was pruned")
 
 
 def run_id(db: sqlite3.Connection, run: Path) -> int:
@@ -309,4 +309,4 @@ def spare_own_run(db: sqlite3.Connection, file: Path) -> None:
         (record_of(file.parent)["identity"],),
     ).fetchone()[0]
     if needed:
-        raise ValueError(f"the run in {file.parent} needs {needed:,} of the records; --force throws them out too")
+        raise ValueError(f"the run in {file.parent} needs {needed:,} of the records. --force throws them out too")

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--no-journal",
         dest="journal",
         action="store_false",
-        help="leave the journals with the shards; `rescore` then works on the shards alone",
+        help="leave the journals with the shards. `rescore` then works on the shards alone",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(readable(result.summary))
         if result.recognised:
-            print("These shards were merged before; nothing was done.")
+            print("These shards were merged before. Nothing was done.")
         print(f"Report: {result.out / 'report.html'}")
     return tell_end(result)

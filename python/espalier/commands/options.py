@@ -7,14 +7,14 @@ import json
 
 from .. import _core
 from ..runs.summary import table
-from .shared.run_options import add_method_option
 
 SUMMARY = "List a method's options."
 EXAMPLES = ("espalier options --method prorag", "espalier options --method decex --json")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_method_option(parser)
+    names = ", ".join(_core.method_names())
+    parser.add_argument("--method", default="decex", metavar="METHOD", help=f"one of: {names} (decex)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

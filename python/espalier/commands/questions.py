@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         default="auto",
         metavar="FORMAT",
-        help=f"auto (default: by the fields of the first row), or one of: {', '.join(FORMATS)}",
+        help=f"auto goes by the fields of the first row. Or one of: {', '.join(FORMATS)} (auto)",
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="gets the questions, as JSON lines")
     parser.add_argument("--corpus", metavar="FILE", help="gets the passages that come with the questions, each once")
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
                 passages.update((passage.id, passage) for passage in example.passages)
             yield example.to_dict()
         if arguments.corpus and not passages:
-            raise InputError(f"{arguments.source}: no passages come with these questions; leave out --corpus")
+            raise InputError(f"{arguments.source}: no passages come with these questions. Leave out --corpus")
 
     write_jsonl(arguments.out, converted())
     if arguments.corpus:

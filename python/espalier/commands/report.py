@@ -18,9 +18,9 @@ EXAMPLES = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="folder of a finished run of `expand`")
     parser.add_argument(
-        "other", metavar="RUN2", nargs="?", help="folder of a second one; shared questions are compared"
+        "other", metavar="RUN2", nargs="?", help="folder of a second one. Shared questions are compared"
     )
-    parser.add_argument("--out", metavar="FILE", help="the page (RUN/report.html; of two runs RUN/compared.html)")
+    parser.add_argument("--out", metavar="FILE", help="the page (RUN/report.html, of two runs RUN/compared.html)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -10,7 +10,7 @@ from ..runs.rescore import rescore
 from ..runs.summary import readable
 from .shared.settings import pairs
 
-SUMMARY = "Do a recorded run again under other options; no model is asked."
+SUMMARY = "Do a recorded run again under other options. No model is asked."
 EXAMPLES = (
     "espalier rescore out/demo --set reward=em --out out/em",
     "espalier rescore out/demo --set threshold=0.8 --set chain=all --out out/strict --json",
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OPTION=VALUE",
-        help="another reward, threshold, chain ...; `espalier options` lists them",
+        help="another reward, threshold, chain ... `espalier options` lists them",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -14,7 +14,7 @@ from ..errors import MissingPart
 from ..io.read import read_passages
 from .shared.encoder import add_encoder_options, add_retriever_option, retriever_over
 from .shared.parser import add_command
-from .shared.run_options import add_method_option, add_run_options
+from .shared.run_options import add_run_options
 from .shared.settings import settings_of
 
 SUMMARY = "Serve passages, answers or values over HTTP."
@@ -51,7 +51,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_door_options(answers, port=8901, max_body=1 << 20, time_limit=300)
     add_retriever_options(retriever)
     add_answers_options(answers)
-    add_method_option(answers)
     add_run_options(answers, without=not_served)
 
 
@@ -93,7 +92,9 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--index", help="folder of `espalier index build`", metavar="DIR")
     parser.add_argument("--k1", type=float, metavar="X", help="BM25 of a corpus: saturation of repeated words (1.2)")
     parser.add_argument("--b", type=float, metavar="X", help="BM25 of a corpus: weight of a passage's length (0.75)")
-    parser.add_argument("--analyzer", metavar="NAME", help="BM25 of a corpus: simple (default) or english-lucene")
+    parser.add_argument(
+        "--analyzer", choices=["simple", "english-lucene"], help="BM25 of a corpus: what a word is (simple)"
+    )
     add_retriever_option(parser)
     add_encoder_options(parser)
     add_number(parser, "--topk", "passages per query if a request gives no number", 3)
@@ -115,8 +116,8 @@ def add_answers_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_values_options(parser: argparse.ArgumentParser) -> None:
-    add(parser, "--model", "The folder of `espalier train value` or `train prm`.", metavar="DIR", required=True)
-    add(parser, "--device", "cpu, cuda or cuda:N. The default is cuda where there is one.", default="", metavar="NAME")
+    add(parser, "--model", "folder of `espalier train value` or `train prm`", metavar="DIR", required=True)
+    add(parser, "--device", "cpu, cuda or cuda:N (cuda where there is one)", default="", metavar="NAME")
     add_number(parser, "--max-texts", "texts per request", 1024)
     add_number(parser, "--max-text", "characters per text", 1 << 20)
     add_number(parser, "--queue", "texts of all requests inside. More get 429", 65536)

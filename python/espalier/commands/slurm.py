@@ -27,10 +27,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1001,
         metavar="N",
-        help="MaxArraySize of the cluster (`scontrol show config`); more shards become several arrays (1001)",
+        help="MaxArraySize of the cluster (`scontrol show config`). More shards become several arrays (1001)",
     )
     write.add_argument(
-        "--sbatch", action="append", default=[], metavar="OPTION", help="an option of every job; may be repeated"
+        "--sbatch", action="append", default=[], metavar="OPTION", help="an option of every job. It may be repeated"
     )
     write.add_argument("--json", action="store_true", help="print JSON")
     write.add_argument(

@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from .. import _core
 from ..local.gguf import content_hash
 from ..local.sources import source_of
 from ..runs.job import check, text_of
@@ -19,8 +18,6 @@ from ..train.stages.dpo import DpoOptions
 from ..train.stages.sft import SftOptions
 from .training import training_options
 
-METHODS = ("decex",)
-"""Methods whose runs have sft.jsonl and dpo.jsonl, and whose trees a trained policy can grow."""
 BY_CONTENT = ("corpus", "index", "prompts")
 """Settings that name inputs. Each run compares them by their content."""
 
@@ -29,6 +26,8 @@ BY_CONTENT = ("corpus", "index", "prompts")
 class ImproveOptions(Checked):
     """What `improve` is told. Raises ValueError that names the option, its value and what is allowed."""
 
+    method: ClassVar[str] = "decex"
+    """Its runs have sft.jsonl and dpo.jsonl, and a trained policy can grow its trees. Runs of no other method do."""
     questions: str | os.PathLike[str]
     """With gold answers, in Espalier's own form."""
     model: str
@@ -36,7 +35,6 @@ class ImproveOptions(Checked):
     out: str | os.PathLike[str]
     model_name: str = ""
     """Its name at the server."""
-    method: str = "decex"
     rounds: int = 2
     teacher: str = ""
     """MODEL[,NAME]: another model that grows the trees of the first round. '' = the model itself."""
@@ -57,8 +55,6 @@ class ImproveOptions(Checked):
     """Further settings of every run, such as `corpus`."""
 
     def __post_init__(self) -> None:
-        _core.method_options(self.method)  # names the nearest method
-        self._need("method", self.method in METHODS, f"{', '.join(METHODS)}, whose runs have sft.jsonl and dpo.jsonl")
         self._need("rounds", self.rounds >= 1, "1 or more")
         self._need("eval_share", 0 < self.eval_share < 1, "above 0 and below 1")
         for name, kind in (("sft", SftOptions), ("dpo", DpoOptions)):
@@ -146,5 +142,7 @@ def improve_options(given: Mapping[str, Any]) -> ImproveOptions:
     for name in ("questions", "model", "out"):
         if not given.get(name):
             raise ValueError(f"option '{name}' is missing")
+    if "method" in given:
+        raise ValueError("there is no option 'method': improve grows trees by DecEx-RAG")
     settings = {name: value for name, value in given.items() if name not in own and value is not None}
     return ImproveOptions(**{name: value for name, value in given.items() if name in own}, settings=settings)

@@ -141,7 +141,7 @@ def readable(summary: dict[str, Any]) -> str:
     header = ("purpose", *names, *(RARE[count] for count in rare), "readable")
     lines += ["  " + line for line in [*table(header, rows), *unread(summary)]]
     pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
-    lines.append(f"  {summary['nodes']:,} nodes; pruned: " + (", ".join(pruned) or "none"))
+    lines.append(f"  {summary['nodes']:,} nodes, pruned: " + (", ".join(pruned) or "none"))
     lines += [f"  {file}: {note}" for file, note in summary.get("notes", {}).items()]
     lines.append(f"  {summary['seconds']:.1f} s")
     return "\n".join(lines)

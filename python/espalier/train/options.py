@@ -52,7 +52,7 @@ class TrainOptions(Checked):
     template: str = option("", "A file with the chat template for a model that has none.", "FILE")
     gguf: str = option("", "Also write model.gguf with weights of this type.", "TYPE", ("f16", "q8_0"))
     device: str = option("", "The device: cpu, cuda or cuda:N. The default is cuda where there is one.", "NAME")
-    threads: int = option(0, "The threads of a processor. 0 takes all cores; fewer are faster beside other work.", "N")
+    threads: int = option(0, "The threads of a processor. 0 takes all cores. Fewer are faster beside other work.", "N")
     save_every: int = option(200, "A checkpoint is written after each N steps. 0 writes none.", "N")
     log_every: int = option(10, "A line of metrics.jsonl is written after each N steps.", "N")
     overwrite: bool = option(False, "Train anew where OUT holds another training.")

@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..._core import Progress
 from ...errors import InputError, MissingPart
 from ...io.files import write_text
 from ...runs.progress import ProgressView
+from .parser import nearest
 
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
@@ -70,8 +70,7 @@ def words_of(file: Path, options: Mapping[str, argparse.Action], own: Iterable[s
         if name == "command":
             continue
         if name not in keys:
-            near = get_close_matches(name, keys, 1)
-            raise InputError(f"{file}: unknown key '{key}'" + (f", did you mean '{near[0]}'?" if near else ""))
+            raise InputError(f"{file}: unknown key '{key}'{nearest(name, keys)}")
         listed = isinstance(options[name], argparse._AppendAction)
         if value is None or (listed and name not in MAPPINGS and name in own):
             continue

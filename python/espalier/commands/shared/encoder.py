@@ -23,7 +23,7 @@ def add_encoder_options(parser: argparse.ArgumentParser) -> None:
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--retriever", choices=RETRIEVERS, default="bm25", help="bm25 (default); dense and hybrid need --encoder"
+        "--retriever", choices=RETRIEVERS, default="bm25", help="what searches (bm25). dense and hybrid need --encoder"
     )
 
 

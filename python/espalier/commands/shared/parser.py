@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -15,37 +15,53 @@ EXIT_CODES = """exit codes:
   3    a file that cannot be read or written, bad data in one, or a folder where another process works
   4    no question is open, but some failed. Running again would change nothing
   130  interrupted. Run the same command again to go on"""
+WHERE_CODES = "exit codes: espalier --help"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that ends its help with examples and exit codes, and says what is wrong in one line."""
+    """A parser that ends its help with examples and a word on exit codes, and says what is wrong in one line."""
 
-    def __init__(self, *, examples: Sequence[str] = (), **more: Any) -> None:
+    def __init__(self, *, examples: Sequence[str] = (), codes: str = WHERE_CODES, **more: Any) -> None:
         self.examples = tuple(examples)
         shown = ["examples:", *(f"  {example}" for example in examples), ""] if examples else []
         super().__init__(
             **more,
-            epilog="\n".join([*shown, EXIT_CODES]),
+            epilog="\n".join([*shown, codes]),
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Before anything else is missed, an option that is none is named, with the nearest one."""
+        args = sys.argv[1:] if args is None else args
         known = self._option_string_actions
-        takes_any = any(action.nargs == argparse.REMAINDER for action in self._actions)
-        if not self._subparsers and not takes_any:
-            for word in args if args is not None else sys.argv[1:]:
-                name = word.partition("=")[0]
-                if word == "--":
-                    break
-                if name.startswith("--") and name not in known:
-                    near = get_close_matches(name, known, 1)
-                    self.error(f"unknown option '{name}'" + (f", did you mean '{near[0]}'?" if near else ""))
+        # Behind the first other word, the options are those of another command.
+        other = self._subparsers or any(action.nargs == argparse.REMAINDER for action in self._actions)
+        words = iter(args)
+        for word in words:
+            name, equals, _ = word.partition("=")
+            if word == "--" or (other and not word.startswith("-")):
+                break
+            if name in known:
+                if not equals and known[name].nargs is None:
+                    next(words, None)  # its value
+            elif name.startswith("--") and " " not in name:
+                self.error(f"unknown option '{name}'{nearest(name, known)}")
         return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(f"unknown command '{value}'{nearest(value, action.choices)}")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown name: the known one that was meant, where one is near."""
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean '{near[0]}'?" if near else ""
 
 
 def add_command(commands: Any, name: str, summary: str, examples: Sequence[str] = ()) -> Parser:

@@ -19,15 +19,16 @@ RAY_OPTIONS = ("ray", "workers", "shards", "gpus", "storage")
 
 
 def add_ray_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    ray = parser.add_argument_group("workers of Ray")
+    ray.add_argument(
         "--ray",
         metavar="ADDRESS",
         help="have the shards done by workers of a Ray cluster: auto, local, HOST:PORT or ray://HOST:PORT",
     )
-    parser.add_argument("--workers", type=int, metavar="W", help="with --ray: how many (one for each processor)")
-    parser.add_argument("--shards", type=int, metavar="N", help="with --ray: in how many shards (4 for each worker)")
-    parser.add_argument("--gpus", type=float, metavar="G", help="with --ray: GPUs of each worker (0)")
-    parser.add_argument(
+    ray.add_argument("--workers", type=int, metavar="W", help="with --ray: how many (one for each processor)")
+    ray.add_argument("--shards", type=int, metavar="N", help="with --ray: in how many shards (4 for each worker)")
+    ray.add_argument("--gpus", type=float, metavar="G", help="with --ray: GPUs of each worker (0)")
+    ray.add_argument(
         "--storage",
         metavar="ADDRESS",
         help="with --ray: do shards on the nodes' own disks, and copy them to this folder or address of fsspec",

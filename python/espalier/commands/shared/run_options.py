@@ -7,16 +7,15 @@ from collections.abc import Container
 from functools import partial
 from typing import Any
 
-from ... import _core
 from ...runs.settings_table import SETTINGS
 from .config import given
 
 TYPES = {"int": int, "float": float}
 
 
-def add_method_option(parser: argparse.ArgumentParser) -> None:
-    names = ", ".join(_core.method_names())
-    parser.add_argument("--method", help=f"decex (default), or one of: {names}", default="decex", metavar="METHOD")
+def add_method_option(parser: argparse._ActionsContainer) -> None:
+    what = f"{SETTINGS['method'].help}. `espalier options` lists its options (decex)"
+    parser.add_argument("--method", help=what, default="decex", metavar="METHOD")
 
 
 def add_setting(parser: argparse._ActionsContainer, name: str, help: str = "", **more: Any) -> None:
@@ -37,22 +36,32 @@ def add_setting(parser: argparse._ActionsContainer, name: str, help: str = "", *
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] = (), required: bool = True) -> None:
-    def option(name: str, help: str, **more: Any) -> None:
-        if name not in without:
-            parser.add_argument(name, help=help, **more)
-
-    option("--config", "YAML or JSON file with options of this command. Those on the line win", metavar="FILE")
+    """Adds the options of a run in groups, after the command's own required options, and a short usage."""
     groups = {setting.group: parser.add_argument_group(setting.group) for setting in SETTINGS.values()}
+
+    def option(group: argparse._ActionsContainer, name: str, help: str, **more: Any) -> None:
+        if name not in without:
+            group.add_argument(name, help=help, **more)
+
+    option(parser, "--config", "YAML or JSON file with options of this command. Those on the line win", metavar="FILE")
     for name, setting in SETTINGS.items():
-        if setting.option and name != "method" and f"--{setting.option}" not in without:
+        if not setting.option or f"--{setting.option}" in without:
+            continue
+        if name == "method":
+            add_method_option(groups[setting.group])
+        else:
             add_setting(groups[setting.group], name, required=required and name in ("questions", "out"))
-    option("--price", "of the model, per million tokens, for budgets in money", metavar="in=USD,out=USD")
+    search, execution = groups["search"], groups["execution"]
+    option(search, "--price", "of the model, per million tokens, for budgets in money", metavar="in=USD,out=USD")
     option(
+        search,
         "--match-budget",
-        "answer again until max_calls, max_tokens_total or max_usd of --set is spent. The majority decides",
+        "answer again until max_calls, max_tokens_total or max_usd is spent. The majority decides",
         action="store_true",
     )
-    option("--json", "print JSON", action="store_true")
-    option("--dry-run", "check options and inputs, say what would be asked and estimate its cost", action="store_true")
-    option("--like", "estimate a dry run by this finished run, not by a simulated one", metavar="RUN")
+    option(execution, "--dry-run", "check options and inputs, estimate the cost, run nothing", action="store_true")
+    option(execution, "--like", "estimate a dry run by this finished run, not by a simulated one", metavar="RUN")
+    option(groups["output"], "--json", "print JSON", action="store_true")
+    needed = [f"{one.option_strings[0]} {one.metavar}" for one in parser._actions if one.required]
+    parser.usage = " ".join([parser.prog, *needed, "[options]"])
     parser.set_defaults(given=partial(given, parser))

@@ -32,7 +32,7 @@ def do_task(
         dry_run(task, settings, config, arguments.like, as_json=arguments.json)
         return None
     if arguments.like:
-        raise ValueError("option '--like' is for a dry run; add --dry-run")
+        raise ValueError("option '--like' is for a dry run. Add --dry-run")
     with shown_as(quiet=arguments.json) as view:
         recorded = Recorded(Path(settings["out"]), config, view)
         result = job(task, settings, recorded)
@@ -66,9 +66,10 @@ def tell_end(result: RunResult, more: str = "see answers.jsonl") -> int:
 def tell_open(result: RunResult, more: str) -> int:
     """Prints the number of open questions and the reason of the first. Returns the exit code."""
     if result.open:
+        are, first = ("questions are", " of the first") if result.open > 1 else ("question is", "")
         print(
-            f"espalier: a backend failed and left {result.open} question{'s' * (result.open > 1)} open ({more}). "
-            f"Run again to go on. The first: {' '.join(result.why_open.split())}",
+            f"espalier: {result.open} {are} open, because a backend failed ({more}). Run again to go on. "
+            f"The reason{first}: {' '.join(result.why_open.split())}",
             file=sys.stderr,
         )
     return 1 if result.open else 0

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,19 +15,20 @@ from ..._core import Progress
 from ...errors import Error, MissingPart
 from ...runs.job import Job, RunResult, run_job
 from ...tracking import Sink, Tracker
+from .parser import nearest
 
 Begin: TypeAlias = Callable[[Path], AbstractContextManager[Sink]]
-"""Begins to track the run in a folder; the end of the context is the run's."""
+"""Begins to track the run in a folder. The end of the context is the run's."""
 
 
 def add_track_option(parser: argparse.ArgumentParser) -> None:
     usages = ", ".join(kind.usage for kind in KINDS.values())
-    parser.add_argument(
+    parser.add_argument_group("tracking").add_argument(
         "--track",
         action="append",
         default=[],
         metavar="TRACKER[=WHERE]",
-        help=f"tell a tracker of the run: {usages}; may be repeated",
+        help=f"tell a tracker of the run: {usages}. It may be repeated",
     )
 
 
@@ -82,9 +82,8 @@ def tracked(
 def chosen(text: str) -> Begin:
     name, equals, where = text.partition("=")
     if name not in KINDS:
-        near = get_close_matches(name, KINDS, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(KINDS)}"
-        raise ValueError(f"--track: unknown tracker '{name}', {hint}")
+        hint = nearest(name, KINDS) or f", allowed: {', '.join(KINDS)}"
+        raise ValueError(f"--track: unknown tracker '{name}'{hint}")
     kind = KINDS[name]
     fits = bool(where) if "=" in kind.usage else not equals
     if not fits:
