@@ -153,6 +153,30 @@ def test_a_function_may_annotate_a_run_whose_own_model_thinks(files: Path, tmp_p
     assert sum(asked) > 0 and record["model"]["thinking"] == "off"
 
 
+@needs_http
+@pytest.mark.parametrize(
+    ("given", "grammars"), [({"constrain": "always"}, True), ({"constrain": "off"}, False), ({}, False)]
+)
+def test_replies_may_follow_a_grammar(files: Path, tmp_path: Path, given: dict[str, str], grammars: bool):
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    esp.expand(**data, method="prorag", limit=1, out=tmp_path / "run", set={"simulations": 4, "annotate": "none"})
+    with ModelServer(lambda request: completion("<score> 0.5 </score>"), owner="vllm") as server:
+        esp.annotate(tmp_path / "run", {"prm": (server.url, "m")}, out=tmp_path / "out", **given)
+        assert server.requests
+        assert all(("structured_outputs" in request) == grammars for request in server.requests)
+    with pytest.raises(ValueError, match="option 'constrain': auto is not allowed, must be off, always, draft"):
+        esp.annotate(tmp_path / "run", {"prm": None}, constrain="auto")
+
+
+def test_further_options_stand_beside_those_of_the_run(files: Path, tmp_path: Path):
+    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    own = {"simulations": 4, "annotate": "none"}
+    esp.expand(**data, method="prorag", limit=1, out=tmp_path / "run", set=own)
+    esp.annotate(tmp_path / "run", {"judge": None}, out=tmp_path / "out", set={"temperature": 0.9})
+    options = json.loads((tmp_path / "out/run.json").read_text())["options"]
+    assert options["simulations"] == 4 and options["temperature"] == 0.9
+
+
 def test_rollouts_that_were_left_out_are_drawn_later(files: Path, tmp_path: Path):
     """The trees and pairs are then those of a search that drew them all, for the same calls."""
     data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..runs.annotate import annotation
+from ..runs.annotate import CONSTRAIN, annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable
 from .shared.ray import add_ray_options, job_of
@@ -15,10 +15,10 @@ from .shared.track import add_track_option
 
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
-    "espalier annotate out/demo --with judge --out out/judged",
+    "espalier annotate out/prorag --with judge --out out/judged",
     "espalier annotate out/airrag --with embedding=gguf:e5.gguf",
-    "espalier annotate out/demo --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct --in-flight 128",
-    "espalier annotate out/demo --with judge=http://localhost:8000/v1,NAME --ray auto --workers 8",
+    "espalier annotate out/prorag --constrain always --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct",
+    "espalier annotate out/prorag --with judge=http://localhost:8000/v1,NAME --ray auto --workers 8",
 )
 EXECUTION = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
 
@@ -35,6 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "(the run's, if simulated). It may be repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (the run's are replaced)")
+    parser.add_argument(
+        "--constrain", default="", choices=tuple(CONSTRAIN), help="whether replies follow a grammar (as in the run)"
+    )
     add_setting(parser, "journal_file", "keeps the answers (the run's journal)")
     for name in EXECUTION[1:]:
         add_setting(parser, name)
@@ -52,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     execution = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
     job = job_of(arguments)
     with shown_as(quiet=arguments.json) as view:
-        result = job("annotate", annotation(arguments.run, with_, arguments.out, **execution), view)
+        result = job(
+            "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view
+        )
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
     return tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")

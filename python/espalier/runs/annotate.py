@@ -20,6 +20,8 @@ PURPOSES = {
     "rollouts": ("rollout", "forced_answer"),
 }
 """Annotations of a language model by name, with the purposes whose model is asked."""
+CONSTRAIN = {"off": "off", "always": "on", "draft": "draft"}
+"""Whether replies follow a grammar, and how a purpose's option calls that."""
 
 
 def annotate(
@@ -27,6 +29,7 @@ def annotate(
     with_: Mapping[str, Any],
     *,
     out: str | Path | None = None,
+    constrain: str = "",
     progress: Callable[[Progress], None] | None = None,
     **settings: Any,
 ) -> RunResult:
@@ -37,21 +40,25 @@ def annotate(
     function, its fingerprint) or "gguf:FILE", or to None for the run's own. It maps "embedding" (how well answers
     agree) to an encoder, as (URL, name), "gguf:FILE" or (a function, its fingerprint). An annotation replaces an
     earlier one of its name. Answers go to the run's journal. The run's files are replaced unless a question is left
-    open, or the folder `out` gets them all. Further settings are those of `expand` that change no result, such as
-    in_flight.
+    open, or the folder `out` gets them all. `constrain` (off, always or draft) says whether the replies follow a
+    grammar (as in the run). Further settings are those of `expand` that change no result, such as in_flight, and `set`,
+    whose options replace those of the run.
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
-    return run_job("annotate", annotation(run, with_, out, **settings), warning(progress))
+    return run_job("annotate", annotation(run, with_, out, constrain, **settings), warning(progress))
 
 
 def annotation(
     run: str | Path,
     with_: Mapping[str, Any],
     out: str | Path | None = None,
+    constrain: str = "",
     **settings: Any,
 ) -> dict[str, Any]:
     """The settings of the job that `annotate` does."""
+    if constrain not in ("", *CONSTRAIN):
+        raise ValueError(f"option 'constrain': {constrain} is not allowed, must be {', '.join(CONSTRAIN)}")
     folder = Path(run)
     chosen = recorded(folder)
     if chosen.pop("task") != "expand" or not (folder / "trees.jsonl").exists():
@@ -69,5 +76,8 @@ def annotation(
             chosen["models"] |= dict.fromkeys(PURPOSES[name], model)
         elif chosen["models"].get(PURPOSES[name][0], (chosen["model"], ""))[0] in (NOWHERE, unknown):
             raise ValueError(f"the run does not say where its model is: give {name}=URL,NAME")
+    purposes = [purpose for name in with_ for purpose in PURPOSES.get(name, ()) if constrain]
+    chosen["set"] |= {f"sampling.{purpose}.constrain": CONSTRAIN[constrain] for purpose in purposes}
+    chosen["set"] |= dict(settings.pop("set", {}))
     chosen |= {"with": list(with_), "trees": str(folder / "trees.jsonl"), "out": str(folder if out is None else out)}
     return {**chosen, **settings}
