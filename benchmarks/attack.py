@@ -19,7 +19,7 @@ from pathlib import Path
 from attacks import documents, doors, faults, folders, replies, silences  # noqa: F401
 from attacks.verdict import ATTACKS, Broke
 
-LIMIT = 120  # seconds an attack
+LIMIT = 120  # seconds per attack
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ LIFE = 24 * 3600.0
 NOTICED = 30.0
 """Seconds until Ray says so."""
 READ_QUESTION = 1.5e-6
-"""Seconds to read a question. Each shard reads the file of all."""
+"""Seconds to read one question. Each shard reads the file of all."""
 READ_LEASE = 1e-3
 """Seconds of the driver to read a lease from a shared file system."""
 

@@ -1,5 +1,5 @@
 /// UCT on the toy tree: Mcts as a plain loop beside a hand-written arena loop that does the same and nothing else. The
-/// target is a ratio of at most 1.5 at 10 k and at 1 M simulations, and at most 48 bytes a node besides state and
+/// target is a ratio of at most 1.5 at 10 k and at 1 M simulations, and at most 48 bytes per node besides state and
 /// action. Depth 8 is for comparison with others: the tree is soon complete, descents repeat themselves, and the
 /// processor guesses the branches of Mcts right while it must wait for the conditional moves that compilers make of the
 /// bound's.
@@ -154,7 +154,7 @@ void windowed(const char* name, Select select, std::uint32_t simulations) {
 int main() {
   const std::size_t node = sizeof(Node<double>), state = sizeof(UniformTree::State),
                     action = sizeof(UniformTree::Action);
-  std::printf("bytes a node: %zu (target 48), besides state %zu and action %zu; bound: %zu in all\n", node, state,
+  std::printf("bytes per node: %zu (target 48), besides state %zu and action %zu; bound: %zu in all\n", node, state,
               action, sizeof(Arena<UctFormula>::Node));
   const double small = compare<UctFormula>("UCT", Uct(), 10'000, 16),
                large = compare<UctFormula>("UCT", Uct(), 1'000'000, 16);

@@ -26,7 +26,7 @@ FIELDS = {
 
 
 async def run(ask, requests):
-    """Asks `requests` times, IN_FLIGHT at once; returns (CPU microseconds a request, requests a second)."""
+    """Asks `requests` times, IN_FLIGHT at once; returns (CPU microseconds per request, requests per second)."""
     left = iter(range(requests))
 
     async def worker():

@@ -1,6 +1,6 @@
 // CPU time that the journal takes a response, beside the least that SQLite needs for the same bytes: a loop over
 // prepared statements that neither writes JSON nor hashes nor checks. Interleaved runs, medians of process CPU time.
-// Three samples a prompt of 3,000 bytes, answers of 400 bytes.
+// Three samples per prompt of 3,000 bytes, answers of 400 bytes.
 
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/sqlite_store.hpp>
@@ -124,7 +124,7 @@ class Bare {
   sqlite3_stmt *insert_ = nullptr, *request_ = nullptr, *select_ = nullptr, *begin_ = nullptr, *commit_ = nullptr;
 };
 
-/// CPU microseconds an operation.
+/// CPU microseconds per operation.
 template <class F>
 double cost(std::size_t operations, F f) {
   const std::clock_t start = std::clock();

@@ -2,10 +2,10 @@
 
     lexical.py [PASSAGES [PATH_OF_BENCH_RETRIEVAL]]
 
-The program bench_retrieval makes the corpus (100 words a passage, 50,000 words by Zipf's law), builds our index and
-asks it; the others get the same texts and the same queries of 6 words, the best 10, one thread. Queries a second are of
-CPU time, because machines are shared; builds: ours with two threads, bm25s as it comes (tokenises, then indexes), FTS5
-in one transaction, up to 200,000 passages. bm25s must find the same scores as we do, to 1e-4.
+The program bench_retrieval makes the corpus (100 words per passage, 50,000 words by Zipf's law), builds our index and
+asks it; the others get the same texts and the same queries of 6 words, the best 10, one thread. Queries per second are
+of CPU time, because machines are shared; builds: ours with two threads, bm25s as it comes (tokenises, then indexes),
+FTS5 in one transaction, up to 200,000 passages. bm25s must find the same scores as we do, to 1e-4.
 
 With ESPALIER_DATA set: title recall in percent on its question sets, which README.md there gives too.
 """

@@ -1,4 +1,4 @@
-// What pruning saves (DecEx-RAG, Table 2): calls a question of the pruned, the No-Pruning and the Full-Node search at
+// What pruning saves (DecEx-RAG, Table 2): calls per question of the pruned, the No-Pruning and the Full-Node search at
 // k = 3, n = 4, T_max = 4 on a generated world, and how often pruned and No-Pruning choose chains of the same shape.
 // Beside it stands how often they, and each search with itself, do so under two seeds: another draw alone changes that
 // many chains. Of right chains that with the fewest retrievals is compared. "Refusals kept" values own answers that say

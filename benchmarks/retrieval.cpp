@@ -1,8 +1,8 @@
-/// BM25: build time, sizes and queries a second in memory and in a mapped file, beside an exhaustive scorer over the
+/// BM25: build time, sizes and queries per second in memory and in a mapped file, beside an exhaustive scorer over the
 /// same postings, unpacked and weighed beforehand (no analysis, no dictionary, no passages handed out), whose answers
-/// must be the same. 100 words a passage, 50,000 words by Zipf's law, 6 words a query, the best 10. Arguments: number
-/// of passages (default 100,000); a folder for corpus, queries, answers and figures, if other libraries are to be given
-/// the same (lexical.py). CPU seconds stand beside seconds, for machines that are shared.
+/// must be the same. 100 words per passage, 50,000 words by Zipf's law, 6 words per query, the best 10. Arguments:
+/// number of passages (default 100,000); a folder for corpus, queries, answers and figures, if other libraries are to
+/// be given the same (lexical.py). CPU seconds stand beside seconds, for machines that are shared.
 #include <espalier/backend/bm25.hpp>
 #include <espalier/core/seed.hpp>
 

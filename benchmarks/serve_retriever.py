@@ -3,7 +3,7 @@
 python benchmarks/serve_retriever.py [--clients 1000] [--requests 20000] [--passages 100000]
 
 Each client keeps one connection and sends its next request when the last one is answered. Reports statuses, latencies,
-requests a second of wall time and of the server's CPU time, and the server's memory before and after.
+requests per second of wall time and of the server's CPU time, and the server's memory before and after.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shards of a run that are merged: questions a second, and the peak memory of the process.
+"""Shards of a run that are merged: questions per second, and the peak memory of the process.
 
 Usage: shards.py [QUESTIONS] [SHARDS] [FOLDER] [METHOD]. The shards are synthetic: rows of one run of METHOD (decouple)
 over a generated world with the simulated model, repeated under new ids. FOLDER (that for temporary files) needs three

@@ -1,5 +1,5 @@
-/// Speed of the generated world (passages a second) and of the simulated model (replies a second, one core, prompts of
-/// about 3 kB): the floor is 20,000 replies a second, so that the model is never what a search waits for.
+/// Speed of the generated world (passages per second) and of the simulated model (replies per second, one core, prompts
+/// of about 3 kB): the floor is 20,000 replies per second, so that the model is never what a search waits for.
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 

@@ -40,7 +40,7 @@ def nearness(states):
     return [1 / (1 + left) for left in states]
 
 
-# SelectionPolicy, PruningPolicy, Backup: of arrays with an entry a node.
+# SelectionPolicy, PruningPolicy, Backup: of arrays with one entry per node.
 def least_visited(N, Q, P):
     return -N
 

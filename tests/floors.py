@@ -2,12 +2,14 @@
 
 Checks, over include/espalier: the folder floors, third-party and POSIX includes, the length of headers, and that every
 header is reached by the umbrella or by an optional component. Over all tracked files: no path of somebody's machine.
+Over the pages and the Python files: each header that they name by its folder is there.
 """
 
 import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,6 +88,9 @@ MEDIAN = 120
 
 # Absolute paths of one machine and what lies beside the repository there.
 MACHINE_PATH = re.compile(r"""(?<![\w\])}$.~-])/(?:work|root|tmp)(?![\w-])|(?<![\w.])/home/\w+|\.\./shared\b""")
+
+# A header that a text names with a folder in front.
+NAMED_HEADER = re.compile(r"[\w./-]*/\w+\.hpp")
 
 
 def includes(text: str) -> list[tuple[int, str]]:
@@ -203,6 +208,18 @@ def machine_paths(name: str, text: str) -> list[str]:
     ]
 
 
+def lost_headers(name: str, text: str, headers: Collection[str]) -> list[str]:
+    """Headers that a page or a Python file names by folder, and that are neither in the house nor beside it."""
+    if not name.startswith(("docs/", "python/")) and name != "README.md":
+        return []
+    return [
+        f"{name}:{number}: there is no {match[0]}"
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in NAMED_HEADER.finditer(line)
+        if match[0].rpartition("espalier/")[2] not in headers and not (ROOT / match[0]).is_file()
+    ]
+
+
 def tracked_files() -> list[Path]:
     """Files git knows; without git every file outside the ignored folders."""
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
@@ -256,6 +273,8 @@ def self_test() -> None:
         assert machine_paths("f", f'read("/{name}/x")') and machine_paths("f", f"see /{name}.")
         assert not machine_paths("f", f"tree/{name}/x, {{path}}/{name}, /{name}s")
     assert machine_paths("f", "../" + "shared/x")
+    assert not lost_headers("docs/a.md", "[a](../include/espalier/core/a.hpp), `core/a.hpp`, `b.hpp`", ["core/a.hpp"])
+    assert lost_headers("python/a.py", "# core/b.hpp", ["core/a.hpp"]) == ["python/a.py:1: there is no core/b.hpp"]
 
 
 def main() -> int:
@@ -266,7 +285,8 @@ def main() -> int:
     problems = check_headers(sources)
     for path in tracked_files():
         try:
-            problems += machine_paths(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+            name, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+            problems += machine_paths(name, text) + lost_headers(name, text, sources)
         except (UnicodeDecodeError, FileNotFoundError):  # binary, or deleted but not yet committed so
             continue
     for problem in problems:

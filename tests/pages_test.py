@@ -66,6 +66,18 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / link.partition("#")[0]).exists(), link
 
 
+FENCED = re.compile(r"^```[^\n]*\n(.*?)^```$", re.M | re.S)
+INDENTED = re.compile(r"(?:^ {4}[^\n]*\n)+", re.M)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_no_command_is_cut_off(page: Path) -> None:
+    """The last line of a block, fenced or indented, does not go on behind a backslash."""
+    text = page.read_text(encoding="utf-8")
+    shown = FENCED.findall(text) + INDENTED.findall(FENCED.sub("", text))
+    assert not [block for block in shown if block.rstrip().endswith("\\")]
+
+
 class Reader:
     """Where the programs of a page run, and what its Python blocks have defined so far."""
 
