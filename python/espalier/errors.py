@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TypeVar
 
 __all__ = ["BackendError", "Error", "InputError", "MissingPart", "StoreError"]
@@ -47,6 +48,12 @@ def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list
         error.trees = list(trees)
         raise error
     return [tree for tree in trees if tree is not None]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown name: the known one that was meant, where one is near."""
+    near = get_close_matches(name, list(known), 1)
+    return f", did you mean '{near[0]}'?" if near else ""
 
 
 def first_line(error: Exception) -> str:

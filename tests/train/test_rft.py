@@ -12,6 +12,7 @@ from espalier.errors import Error, InputError
 from espalier.io.rows import read_rows
 from espalier.runs.job import RunResult
 from espalier.train import grpo, rft
+from espalier.train.folder import begin
 from espalier.train.kept import by_process_reward, by_rule
 from espalier.train.rollouts import by_step
 from espalier.train.sampling import write_copies
@@ -138,6 +139,16 @@ def test_rounds_are_recorded_and_recognised(world: Path, tiny: Path, tmp_path: P
     train(world, tiny, tmp_path / "out", overwrite=True, **more)
     train(world, tiny, tmp_path / "other", **more)
     assert same(tmp_path / "out" / "round-2" / "model", tmp_path / "other" / "round-2" / "model")
+
+
+def test_rounds_that_stand_there_are_removed_on_demand_alone(tmp_path: Path):
+    (tmp_path / "round-1").mkdir()
+    rounds = [tmp_path / "round-1"]
+    assert not begin(tmp_path, {"samples": 2}, overwrite=False, rounds=rounds) and rounds[0].is_dir()
+    with pytest.raises(InputError, match="another 'samples'"):
+        begin(tmp_path, {"samples": 3}, overwrite=False, rounds=rounds)
+    assert rounds[0].is_dir()
+    assert not begin(tmp_path, {"samples": 3}, overwrite=True, rounds=rounds) and not rounds[0].is_dir()
 
 
 def test_a_round_that_keeps_nothing(world: Path, tiny: Path, tmp_path: Path):

@@ -68,7 +68,7 @@ class RunSettings(TypedDict, total=False):
 
     - server: the kind of the model's server: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, gateway or
       other. auto asks it (auto).
-    - native_n: a server of the kind other knows `n`. Samples of one prompt share a request (False).
+    - native_n: samples of one prompt share a request, because a server of the kind other knows `n` (False).
     - stream: replies come in chunks, for gateways that cut silent connections (False).
     - ca_file: PEM file of trusted authorities (else SSL_CERT_FILE).
     - proxy: address of a proxy to all servers (that of the environment).

@@ -25,8 +25,8 @@ def record_of(folder: Path) -> dict[str, Any]:
 
 
 def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequence[Path] = ()) -> bool:
-    """Notes what is to be trained. Returns whether that has been done already. `rounds` are folders of a training in
-    rounds, which another plan makes void.
+    """Notes what is to be trained. Returns whether that has been done already. `rounds` are the folders of a training
+    in rounds: another plan is refused beside them, and `overwrite` removes them.
 
     Raises InputError that names what differs where the folder holds another training.
     """
@@ -46,7 +46,7 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequen
         )
     for name in (RECORD, METRICS):
         (folder / name).unlink(missing_ok=True)
-    for left in (folder / CHECKPOINTS, *rounds):
+    for left in (folder / CHECKPOINTS, *(rounds if overwrite else ())):
         shutil.rmtree(left, ignore_errors=True)
     write_text(file, json_text(plan))
     return False

@@ -6,8 +6,9 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, TypeVar
+
+from ..errors import did_you_mean
 
 Options = TypeVar("Options", bound="TrainOptions")
 
@@ -89,8 +90,7 @@ def options_of(kind: type[Options], given: Mapping[str, Any]) -> Options:
     known = {one.name: one for one in fields(kind)}
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            raise ValueError(f"unknown option '{name}'" + (f", did you mean '{near[0]}'?" if near else ""))
+            raise ValueError(f"unknown option '{name}'{did_you_mean(name, known)}")
     for name, one in known.items():
         if required(one) and name not in given:
             raise ValueError(f"option '{name}' is missing")

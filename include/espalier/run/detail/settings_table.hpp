@@ -146,10 +146,9 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
       {"servers",
        {{"server", &s.servers.kind, "server", "KIND", "",
          "the kind of the model's server: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, gateway or other. "
-         "auto "
-         "asks it"},
+         "auto asks it"},
         {"native_n", &s.servers.native_n, "native-n", "", "",
-         "a server of the kind other knows `n`. Samples of one prompt share a request"},
+         "samples of one prompt share a request, because a server of the kind other knows `n`"},
         {"stream", &s.servers.stream, "stream", "", "",
          "replies come in chunks, for gateways that cut silent connections"},
         {"ca_file", &s.servers.ca_file, "ca-file", "FILE", "", "PEM file of trusted authorities (else SSL_CERT_FILE)"},

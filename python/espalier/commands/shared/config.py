@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..._core import Progress
-from ...errors import InputError, MissingPart
+from ...errors import InputError, MissingPart, did_you_mean
 from ...io.files import write_text
 from ...runs.progress import ProgressView
-from .parser import nearest
 
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
@@ -70,7 +69,7 @@ def words_of(file: Path, options: Mapping[str, argparse.Action], own: Iterable[s
         if name == "command":
             continue
         if name not in keys:
-            raise InputError(f"{file}: unknown key '{key}'{nearest(name, keys)}")
+            raise InputError(f"{file}: unknown key '{key}'{did_you_mean(name, keys)}")
         listed = isinstance(options[name], argparse._AppendAction)
         if value is None or (listed and name not in MAPPINGS and name in own):
             continue

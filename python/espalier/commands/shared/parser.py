@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from typing import Any, NoReturn
+
+from ...errors import did_you_mean
 
 EXIT_CODES = """exit codes:
   0    everything is done
@@ -46,22 +47,16 @@ class Parser(argparse.ArgumentParser):
                 if not equals and known[name].nargs is None:
                     next(words, None)  # its value
             elif name.startswith("--") and " " not in name:
-                self.error(f"unknown option '{name}'{nearest(name, known)}")
+                self.error(f"unknown option '{name}'{did_you_mean(name, known)}")
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            self.error(f"unknown command '{value}'{nearest(value, action.choices)}")
+            self.error(f"unknown command '{value}'{did_you_mean(value, action.choices)}")
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message on an unknown name: the known one that was meant, where one is near."""
-    near = get_close_matches(name, list(known), 1)
-    return f", did you mean '{near[0]}'?" if near else ""
 
 
 def add_command(commands: Any, name: str, summary: str, examples: Sequence[str] = ()) -> Parser:

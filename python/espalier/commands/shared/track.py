@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ... import tracking
 from ..._core import Progress
-from ...errors import Error, MissingPart
+from ...errors import Error, MissingPart, did_you_mean
 from ...runs.job import Job, RunResult, run_job
 from ...tracking import Sink, Tracker
-from .parser import nearest
 
 Begin: TypeAlias = Callable[[Path], AbstractContextManager[Sink]]
 """Begins to track the run in a folder. The end of the context is the run's."""
@@ -82,7 +81,7 @@ def tracked(
 def chosen(text: str) -> Begin:
     name, equals, where = text.partition("=")
     if name not in KINDS:
-        hint = nearest(name, KINDS) or f", allowed: {', '.join(KINDS)}"
+        hint = did_you_mean(name, KINDS) or f", allowed: {', '.join(KINDS)}"
         raise ValueError(f"--track: unknown tracker '{name}'{hint}")
     kind = KINDS[name]
     fits = bool(where) if "=" in kind.usage else not equals

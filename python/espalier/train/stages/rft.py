@@ -72,17 +72,19 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
         raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
     out = Path(options.out)
     with working(out, "train rft") as next_files:
-        from .. import folder, run  # these need torch
+        from .. import folder  # these need torch
+        from ..run import recognised
 
         files = (options.questions, options.corpus, options.eval_questions)
         plan = {"stage": "rft", **options.plan, "model": source.name, "weights": source.hash}
         plan["data"] = [content_hash(one) for one in files if one]
         del plan["rounds"]  # more of them go on
-        whole = folder.begin(out, plan, overwrite=options.overwrite, rounds=sorted(out.glob("round-*")))
+        begun = sorted({run.parent for name in ("samples", "eval") for run in out.glob(f"round-*/{name}")})
+        whole = folder.begin(out, plan, overwrite=options.overwrite, rounds=begun)
         if whole and folder.record_of(out / f"round-{options.rounds}" / "model"):
-            return run.recognised(out)
+            return recognised(out)
         last = rounds(options, source, out, view)
-        for one in (last.out).iterdir():
+        for one in last.out.iterdir():
             if one.is_file() and one.name != folder.PLAN:
                 shutil.copyfile(one, next_files / one.name)
     return replace(last, out=out)
