@@ -18,9 +18,8 @@ SHARDS = """#!/bin/bash
 #SBATCH --signal=B:TERM@60
 {more}
 # 60 seconds before the end of its time the job goes back into the queue. The run goes on where it was.
-work=
 again() {{
-  [ -z "$work" ] || kill -TERM "$work"
+  [ -z "$!" ] || kill -TERM "$!"
   wait
   scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID"
   exit 0
@@ -29,8 +28,7 @@ trap again TERM
 
 shard=$((SHARDS_BEFORE + SLURM_ARRAY_TASK_ID))
 {line} --shard "$shard/{shards}" --out {out}/"shard-$shard" &
-work=$!
-wait "$work"
+wait "$!"
 code=$?
 # 4: nothing is open, but some questions failed. Running again would change nothing, so the shard is ready to be merged.
 [ "$code" -eq 4 ] || exit "$code"
