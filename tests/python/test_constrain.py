@@ -134,6 +134,9 @@ def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
         assert record["sampling.rollout.constrain"] == "on"
         probes = [request for request in server.requests if "structured_outputs" not in request]
         assert len(probes) == 2 * 2  # of rollout and forced_answer, none of the first two can be read
+        summary = json.loads((tmp_path / "auto" / "summary.json").read_text())
+        # The third reply is under the grammar.
+        assert {(one["calls"], one["readable"]) for one in summary["probes"].values()} == {(3, 1)}
         assert espalier(*command, "--constrain", "off", "--out", tmp_path / "off").returncode == 4
     bad = espalier(*command, "--constrain", "never", "--out", tmp_path / "bad")
     assert bad.returncode == 2 and "never" in bad.stderr

@@ -306,10 +306,10 @@ def test_one_shard_decides_for_all_how_replies_are_constrained(spread: Callable[
         if down:
             return 503, b"overloaded"
         text = request["messages"][-1]["content"]
-        if "grammar" in request or not re.search("Quixote|Vienna|Copernicus|Florence", text):
-            return completion(sensible(request))
-        probes.append(text)
-        return completion("Well, well.")
+        probe = bool(re.search("Quixote|Vienna|Copernicus|Florence", text))
+        if probe:
+            probes.append(text)
+        return completion("Well, well." if probe and "grammar" not in request else sensible(request))
 
     with ModelServer(respond, owner="llamacpp") as server:
         settings = {"model": server.url, "model_name": "m", "attempts": 1, "out": tmp_path / "out"}

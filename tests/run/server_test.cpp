@@ -149,8 +149,10 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   FaultServer server([&](const Received& request, std::size_t) {
     if (request.path == "/v1/models") return models;
     const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
+    const bool probe =
+        request.body.find("Don Quixote") != std::string::npos || request.body.find("Vienna") != std::string::npos;
     ++(grammar ? governed : free);
-    if (grammar && overloaded > 0) return Answer{.body = "overloaded", .status = 503};
+    if (grammar && !probe && overloaded > 0) return Answer{.body = "overloaded", .status = 503};
     const bool query = request.body.find("one query for a search engine") != std::string::npos;
     return chat(grammar || query ? reply_to(request.body) : "I <b>think</b> so.");
   });
@@ -158,7 +160,8 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   settings.servers.attempts = 1;
   overloaded = 1;
   CHECK(run_job(settings).open == 4);
-  CHECK(free == 6 * 2 + 8);  // two probes decide, but sub_query needs no grammar; and nobody has come so far
+  // Two probes decide, but sub_query needs no grammar. Nobody has come so far.
+  CHECK(free == 6 * 2 + 8);
   const std::string record = files.content("auto/run.json");
   for (const char* purpose : {"termination", "rollout", "own_answer"})
     CHECK(record.find("sampling." + std::string(purpose) + ".constrain\":\"on\"") != std::string::npos);
@@ -167,7 +170,7 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   const run::RunResult second = run_job(settings);
   CHECK(second.open == 0);
   CHECK(second.summary.find(
-            R"("probes":{"forced_answer":{"calls":2,"prompt_tokens":18,"completion_tokens":8,"readable":0})") !=
+            R"("probes":{"forced_answer":{"calls":3,"prompt_tokens":27,"completion_tokens":12,"readable":1})") !=
         std::string::npos);
   CHECK(files.content("auto/trees.jsonl").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
   auto other = files.settings(server, "other");  // another shard, say
@@ -228,7 +231,7 @@ TEST_CASE("only purposes that the task can ask are probed, and the progress says
   REQUIRE_FALSE(told.empty());
   CHECK(std::is_sorted(told.begin(), told.end()));
   CHECK(told.front() == 0);
-  CHECK(told.back() == 4);
+  CHECK(told.back() == 2 * 3);  // the last of each is under the grammar
   CHECK(questions);
   const std::string record = files.content("answer/run.json");
   for (const char* purpose : {"rollout", "forced_answer"})
@@ -264,6 +267,22 @@ TEST_CASE("a purpose whose probes fail is decided by the next start, and by none
   std::filesystem::remove(settings.output.folder + "/summary.json");
   CHECK(run_job(settings).open == 0);
   CHECK(files.content("never/run.json").find(decision + "off") != std::string::npos);
+}
+
+TEST_CASE("a purpose whose grammar the server refuses is free, and the run says so") {
+  const Files files;
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/v1/models") return models;
+    if (request.body.find("\"ebnf\"") != std::string::npos)
+      return Answer{.body = R"({"error":{"message":"no grammar backend"}})", .status = 400};
+    return chat("I <b>think</b> so.");
+  });
+  const run::RunResult result = run_job(files.settings(server, "refused"));
+  CHECK(result.open == 0);
+  const std::string record = files.content("refused/run.json");
+  CHECK(record.find("sampling.rollout.constrain\":\"off\"") != std::string::npos);
+  CHECK(result.summary.find("the grammar of 'rollout' was refused, so its replies are free: ") != std::string::npos);
+  CHECK(result.summary.find("no grammar backend") != std::string::npos);
 }
 
 TEST_CASE("a draft that cannot be read is followed by a reply under the grammar") {

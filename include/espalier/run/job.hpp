@@ -150,6 +150,7 @@ class Job {
       notes += (notes.empty() ? "" : "; ") + remark;
     };
     for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
+    if (const std::string refusals = constrain.refusals(); !refusals.empty()) note(refusals);
     if (const std::string broken = harvest_->broken_grammars(); !broken.empty()) note(broken);
     summary.seconds = seconds_since(start);
     tell("");

@@ -5,12 +5,13 @@
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/journaling.hpp>
 #include <espalier/run/detail/probes.hpp>
-#include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/chat/detail/server_probe.hpp>
 #include <espalier/run/detail/known_servers.hpp>
 #endif
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +31,8 @@ namespace espalier::run::detail {
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
 /// option. A decision of an earlier start of the run is kept. Then come those of the run that `constrain_as` names. A
 /// run that begins needs all of them. Else a purpose is decided if its server takes grammars and all of its probes are
-/// answered: up to eight completions of prompts with four questions, two at a time until nothing can change. One that
+/// answered: up to eight completions of prompts with four questions, two at a time until nothing can change. Where too
+/// few can be read, one more follows under the grammar. A purpose whose grammar is refused there is free. One that
 /// cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
 class ConstrainDecision {
  public:
@@ -59,8 +61,6 @@ class ConstrainDecision {
     }
   }
 
-  /// turn(number of probes that were answered).
-  using Turn = std::function<void(std::uint64_t)>;
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
     const std::size_t before = undecided_.size();
@@ -86,12 +86,18 @@ class ConstrainDecision {
     return !std::exchange(undecided_, {}).empty();
   }
 
+  /// The purposes whose grammar was refused at this start, and why. Empty if there are none.
+  [[nodiscard]] std::string refusals() const {
+    std::string out;
+    for (const auto& [purpose, why] : refused_)
+      out += fmt::format("{}the grammar of '{}' was refused, so its replies are free: {}", out.empty() ? "" : "; ",
+                         purpose, why);
+    return out;
+  }
+
   Probes probes;
 
  private:
-  static constexpr std::uint32_t count = 8;    ///< probes of a purpose at most
-  static constexpr std::uint32_t at_once = 2;  ///< probes side by side. None follows that cannot change the decision
-
   static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
   /// Takes over a decision of a run from its record. False if there is none.
   bool take(const std::map<std::string, std::string>& record, const std::string& option) {
@@ -161,13 +167,6 @@ class ConstrainDecision {
 #endif
   void ask(const std::vector<Protocol::Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
-    std::vector<Ledger> ledgers(purposes.size());
-    const auto tell = [&] {
-      std::uint64_t done = 0;
-      for (const Ledger& ledger : ledgers) done += ledger.total().completions;
-      turn(done);
-    };
-    scheduler.on_turn(tell);
     const RunJournal journal(settings_, folder_, "probes");
     const auto port = [&](const Settings::ModelFor& model) {
       auto made =
@@ -181,45 +180,16 @@ class ConstrainDecision {
     for (const Protocol::Purpose& purpose : purposes)
       if (const Settings::ModelFor own = source(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
-    const rag::Sampler sampler = method_.sampler(ports, prompts_).drawing_once();
-    std::vector<bool> answered(purposes.size(), true);
-    for (std::uint32_t asked = 0; asked < count; asked += at_once) {
-      std::vector<std::size_t> open;  // purposes whose next probes can change the decision
-      for (std::size_t i = 0; i < purposes.size(); ++i)
-        if (answered[i] && most_readable(ledgers[i].total()) >= settings_.constrain_below) open.push_back(i);
-      std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-      for (const std::size_t i : open)
-        for (std::uint32_t n = asked; n < asked + at_once; ++n)
-          draws.push_back(sampler.draw(purposes[i].name, sample_slots(purposes[i], *prompts_.protocol(), n), 1,
-                                       Context(Seed(1), n, &ledgers[i])));
-      const auto replies = scheduler.run_all(std::move(draws));
-      for (std::size_t k = 0; k < replies.size(); ++k)
-        if (!arrived(replies[k])) answered[open[k / at_once]] = false;
-      tell();
-    }
-    for (std::size_t i = 0; i < purposes.size(); ++i) {
-      if (!answered[i]) {
-        undecided_.push_back(purposes[i]);
-        continue;
-      }
-      const Ledger::Costs costs = probes.by_purpose[purposes[i].name] = ledgers[i].total();
-      const bool constrained = most_readable(costs) < settings_.constrain_below;
-      method_.options().set(option_of(purposes[i].name), constrained ? "on" : "off");
-    }
+    for (const Probed& one : ask_probes(purposes, scheduler, ports, method_, prompts_, settings_.constrain_below, turn))
+      decide(one);
   }
-  /// The share of readable replies if all further probes could be read.
-  static double most_readable(const Ledger::Costs& costs) {
-    return 1 - static_cast<double>(costs.unread) / static_cast<double>(count);
-  }
-  /// False for a failure of the model. Throws any other one.
-  template <class T>
-  static bool arrived(const Outcome<T>& reply) {
-    if (reply.ok()) return true;
-    try {
-      std::rethrow_exception(reply.error());
-    } catch (const BackendError&) {
-      return false;
-    }
+  void decide(const Probed& one) {
+    const std::string& name = one.purpose.name;
+    const bool refused = one.constrained && one.failure && one.failure->kind() == BackendError::Kind::permanent;
+    if (one.failure && !refused) return undecided_.push_back(one.purpose);
+    if (refused) refused_.emplace(name, one.failure->what());
+    probes.by_purpose[name] = one.ledger.total();
+    method_.options().set(option_of(name), one.constrained && !refused ? "on" : "off");
   }
 
   const Settings& settings_;
@@ -229,6 +199,7 @@ class ConstrainDecision {
   std::map<std::string, std::string> others_;  ///< the record of the run that `constrain_as` names
   bool must_follow_ = false;
   std::vector<Protocol::Purpose> undecided_;
+  std::map<std::string, std::string> refused_;        ///< why a grammar was refused, by purpose
   std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
 };
 
