@@ -20,7 +20,7 @@ from .batches import Batch, LengthBatches, collate
 from .checkpoints import PART, place, why_unwritten
 from .examples import Example, Examples
 from .losses import amount, weighted_nll
-from .memory import activations, peak, say_memory
+from .memory import activations, adapters, peak, say_memory
 from .options import TrainOptions
 
 METRICS = "metrics.jsonl"
@@ -122,8 +122,9 @@ class WeightedTrainer(WholeCheckpoints):
             pad=pad,
             **more,
         )
-        largest = activations(model.config, **made.largest_batch(), half=given.bf16)
-        on_gpu = given.device.type == "cuda"
+        on_gpu, batch = given.device.type == "cuda", made.largest_batch()
+        largest = activations(model.config, **batch, half=given.bf16)
+        largest += adapters(model, batch["tokens"], given.bf16, on_gpu)
         say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
         return made
 
