@@ -139,6 +139,18 @@ class WeightedTrainer(WholeCheckpoints):
             logits = max(logits, len(rows) * (longest - first + 1))
         return {"tokens": tokens, "logits": logits}
 
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """The rate rises from 1/W of the highest in the first of W steps to all of it in the last. That of transformers
+        begins at 0, so its first step learns nothing."""
+        rising = self.args.get_warmup_steps(num_training_steps)
+        falling = int(self.decay * num_training_steps)
+
+        def factor(step: int) -> float:
+            return min(1.0, (step + 1) / max(rising, 1), (num_training_steps - step) / max(falling, 1))
+
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, factor)
+        return self.lr_scheduler
+
     def batches(self, examples: Sequence[Example]) -> LengthBatches:
         return LengthBatches([one.length for one in examples], self._options.batch_tokens, self._options.seed)
 
