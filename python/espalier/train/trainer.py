@@ -146,7 +146,8 @@ class WeightedTrainer(WholeCheckpoints):
         falling = int(self.decay * num_training_steps)
 
         def factor(step: int) -> float:
-            return min(1.0, (step + 1) / max(rising, 1), (num_training_steps - step) / max(falling, 1))
+            left = num_training_steps - step
+            return float(min(1, (step + 1) / max(rising, 1), left / max(falling, 1)))
 
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, factor)
         return self.lr_scheduler
