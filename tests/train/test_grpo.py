@@ -22,6 +22,8 @@ from espalier.train.trajectories import Step, steps, traces
 from test_resume import Killed, kill_at
 from training import same, weights_of
 
+MICRO = f"gguf:{Path(__file__).resolve().parents[2] / 'examples/micro/model.gguf'}"
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -343,6 +345,10 @@ def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
         ({"method": "airrag"}, "option 'method': airrag"),
         ({"questions": ""}, "option 'questions'"),
         ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed, must be a folder of transformers"),
+        (
+            {"model": MICRO},
+            f"folder of transformers; `espalier train sft --model {MICRO} --data RUN --out FOLDER` makes",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             train(world, more.pop("model", tiny), tmp_path / "out", **more)

@@ -76,7 +76,10 @@ def rate(source: Source, options: GrpoOptions) -> float:
 def read(options: GrpoOptions) -> Data[Asked]:
     """The questions, and the corpus by its content."""
     if source_of(options.model).kind != "folder":
-        raise ValueError(f"option 'model': {options.model} is not allowed, must be a folder of transformers")
+        raise ValueError(
+            f"option 'model': {options.model} is not allowed, must be a folder of transformers; "
+            f"`espalier train sft --model {options.model} --data RUN --out FOLDER` makes one"
+        )
     records = [one for _, one in questions_of(options.questions)]
     if len(records) < options.group_questions:
         raise InputError(
