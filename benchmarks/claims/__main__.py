@@ -39,9 +39,11 @@ def main() -> int:
     frame = Frame(given.out, given.model or "simulated", base, given.seeds, given.questions, until)
     file = given.out / "results.json"
     rows = {(row["name"], row["model"]): row for row in json.loads(file.read_text())} if file.exists() else {}
+    decisive = ("model", "base", "seeds", "questions")
+    more = "".join(f" --{one} {getattr(given, one)}" for one in decisive if getattr(given, one))
     for name in names:
         begin = time.monotonic()
-        row = record(name, CLAIMS[name], frame)
+        row = record(name, CLAIMS[name], frame) | {"command": f"python -m claims --only {name}{more}"}
         if row["verdict"] != "not run" or (name, row["model"]) not in rows:  # a measured row stays
             rows[name, row["model"]] = row
         print(f"{name}: {row['verdict']} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True)

@@ -64,6 +64,7 @@ SUMMARY = Claim(
     [more("em", "summary", "words"), more("em", "summary", "embeddings")],
     FIGURES,
     remark=ENCODER,
+    equal="the simulated model sums up by the most frequent candidate, which is what agreement chooses",
 )
 REWARD = Claim(
     "A reward model chooses better than agreement, and than a summary",

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from .frame import Claim
-from .training import OWN, TREES, Stage, Trained, chain
+from .training import OWN, TAUGHT, TREES, Stage, Trained, chain
 from .verdict import alike, more
 
 SHOWN: dict[str, Any] = {"figures": ("em", "retrievals"), "seeds": 5, "questions": 100}
@@ -61,9 +61,9 @@ QUALITY = Claim(
 OUTCOME = Claim(
     "Process supervision beats outcome-only training on the same questions",
     "DecEx-RAG, Table 1",
-    {"process": preferred("both"), "outcome": Trained((*SFT.stages, Stage("grpo")))},
+    {"process": preferred("both"), "outcome": Trained((*SFT.stages, Stage("grpo", taught=TAUGHT["dpo"])))},
     [more("em", "process", "outcome")],
     **SHOWN,
-    remark="process = SFT, then DPO on trees of the teacher. outcome = the same SFT, then GRPO on own samples. DPO "
-    "learns from 60 questions, GRPO from 120",
+    remark="process = SFT, then DPO on trees of the teacher. outcome = the same SFT, then GRPO on own samples. Both "
+    f"learn from the same {TAUGHT['dpo']} questions",
 )

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 
 import espalier as esp
 import numpy as np
+from espalier import _core
 from espalier.errors import Error, InputError
 from espalier.train.source import source_of
 
-from .verdict import Comparison, Row, bounds, overall
+from .verdict import UNTESTED, Comparison, Row, bounds, overall
 
 ROOT = Path(__file__).resolve().parents[2]
 MICRO = f"gguf:{ROOT / 'examples/micro/model.gguf'}"
@@ -83,6 +84,9 @@ class Arm(Protocol):
     def model(self, frame: Frame) -> str:
         """What the table calls the model."""
 
+    def weights(self, frame: Frame) -> dict[str, str]:
+        """The hashes of the models that it begins with, by what the table calls them. Raises NotRun."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -98,6 +102,8 @@ class Claim:
     """For each seed."""
     remark: str = ""
     """What a reader must know of the arms."""
+    equal: str = ""
+    """Why arms are equal by construction with the simulated model, which then cannot test the claim."""
 
 
 def key(*parts: object) -> str:
@@ -139,7 +145,11 @@ def record(name: str, claim: Claim, frame: Frame) -> dict[str, Any]:
             break
         for arm, rows in whole.items():
             cells[arm].append(rows)
-    compared, verdicts = [], []
+    weights: dict[str, str] = {}
+    for arm_of in claim.arms.values():
+        weights |= arm_of.weights(frame)
+    by_construction = claim.equal if head["model"] == "simulated" else ""
+    compared, verdicts, reasons = [], [], [head.get("reason"), by_construction]
     for one in claim.comparisons:
         of_seeds = [
             [one.value(dict(zip(cells, rows, strict=True))) for rows in zip(*worlds, strict=True)]
@@ -147,11 +157,18 @@ def record(name: str, claim: Claim, frame: Frame) -> dict[str, Any]:
         ]
         values = shown(np.array(of_seeds))
         said = one.verdict((values[1], values[2])) if one.decides else "shown"
+        if one.decides and one.untestable(np.array(of_seeds)):
+            said = UNTESTED
+            reasons.append(f"both arms of '{one.label}' are equal in every question of every seed")
         compared.append({"label": one.label, "values": values, "verdict": said, "percent": one.percent})
         verdicts += [said] if one.decides else []
     measured = {
         arm: {figure: shown(np.array([[row[figure] for row in rows] for rows in worlds])) for figure in claim.figures}
         for arm, worlds in cells.items()
     }
+    if given := [one for one in reasons if one]:
+        head["reason"] = ". ".join([given[0], *(one[0].upper() + one[1:] for one in given[1:])])
     counts = {"seeds": seeds, "questions": seeds * questions}
-    return head | counts | {"arms": measured, "comparisons": compared, "verdict": overall(verdicts)}
+    origin = {"version": _core.build_info()["version"], "weights": weights}
+    verdict = UNTESTED if by_construction else overall(verdicts)
+    return head | counts | origin | {"arms": measured, "comparisons": compared, "verdict": verdict}

@@ -56,6 +56,9 @@ class Search:
     def model(self, frame: Frame) -> str:
         return "simulated" if frame.model == "simulated" else name_of(frame.model)
 
+    def weights(self, frame: Frame) -> dict[str, str]:
+        return {} if frame.model == "simulated" else {name_of(frame.model): identity(frame.model)}
+
     def searching(self, frame: Frame) -> dict[str, object]:
         """The options. A folder's replies are short, so that those that cannot be read end soon. Raises NotRun."""
         if frame.model == "simulated":

@@ -120,6 +120,9 @@ class Trained:
     def model(self, frame: Frame) -> str:
         return f"trained from {name_of(frame.base)}"
 
+    def weights(self, frame: Frame) -> dict[str, str]:
+        return {name_of(frame.base): identity(frame.base)}
+
     @property
     def asked(self) -> Search:
         return asked(self.stages[-1].trees if self.stages else TREES)
@@ -163,6 +166,9 @@ class Guided:
 
     def model(self, frame: Frame) -> str:
         return f"{self.search.model(frame)}, guide {self.guide.model(frame)}"
+
+    def weights(self, frame: Frame) -> dict[str, str]:
+        return self.search.weights(frame) | self.guide.weights(frame)
 
     def described(self, frame: Frame) -> object:
         return ["guided", self.search.described(frame), self.guide.described(frame)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from espalier.eval.statistics import RESAMPLES, SEED, Floats, bits, bootstrap_means, interval
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
+HOLDS, FAILS, OPEN, UNTESTED = "holds", "does not hold", "undecided", "not testable"
 POINT = 0.01
 """One point of EM or F1: the smallest difference that counts as one."""
 
@@ -36,6 +36,10 @@ class Comparison:
     """False: shown beside the others, outside the verdict."""
     percent: bool = True
     """Shown in points of 100."""
+
+    def untestable(self, values: Floats) -> bool:
+        """Whether one arm is to have more, and both have the same in all of [seeds, questions]."""
+        return self.low == 0 and self.high == math.inf and not values.any()
 
     def verdict(self, bounds: tuple[float, float]) -> str:
         least, most = bounds
@@ -80,5 +84,6 @@ def bounds(values: Floats) -> tuple[float, float]:
 
 
 def overall(verdicts: Sequence[str]) -> str:
-    """A claim holds where all its parts hold, and does not where one does not."""
-    return FAILS if FAILS in verdicts else OPEN if OPEN in verdicts else HOLDS
+    """A claim holds where all its parts hold, and does not where one does not. Else one part that is not testable makes
+    it so."""
+    return next((one for one in (FAILS, UNTESTED, OPEN) if one in verdicts), HOLDS)

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import espalier as esp
 import numpy as np
 import pytest
 
@@ -14,10 +15,10 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from claims import __main__ as command  # noqa: E402
 from claims.claims import CLAIMS  # noqa: E402
-from claims.frame import Frame, NotRun, record  # noqa: E402
+from claims.frame import Claim, Frame, NotRun, record  # noqa: E402
 from claims.search import Search, figures  # noqa: E402
 from claims.table import markdown  # noqa: E402
-from claims.verdict import FAILS, HOLDS, OPEN, alike, bounds, dearer, more, overall, same  # noqa: E402
+from claims.verdict import FAILS, HOLDS, OPEN, UNTESTED, alike, bounds, dearer, more, overall, same  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,46 @@ def test_a_claim_holds_where_all_its_parts_do():
     assert overall([OPEN, FAILS, HOLDS]) == FAILS
 
 
+def test_arms_that_are_equal_everywhere_test_no_difference():
+    equal, other = np.zeros((2, 3)), np.array([[0.0, 0.0, 0.0], [0.0, 1.0, -1.0]])
+    assert more("em", "a", "b").untestable(equal) and dearer("calls", "a", "b").untestable(equal)
+    assert not more("em", "a", "b").untestable(other)  # equal in the mean alone
+    assert not alike("em", "a", "b", 0.02).untestable(equal)  # which is what it claims
+    assert overall([HOLDS, UNTESTED, OPEN]) == UNTESTED
+    assert overall([UNTESTED, FAILS]) == FAILS
+
+
+class Fixed:
+    """An arm whose questions have the same EM."""
+
+    def __init__(self, em: float, model: str = "fixed") -> None:
+        self.em, self.name = em, model
+
+    def described(self, frame: Frame) -> object:
+        return [self.em, self.name]
+
+    def rows(self, frame: Frame, seed: int, questions: int) -> list[dict[str, float]]:
+        return [{"em": self.em, "calls": 1.0}] * questions
+
+    def model(self, frame: Frame) -> str:
+        return self.name
+
+    def weights(self, frame: Frame) -> dict[str, str]:
+        return {self.name: f"hash of {self.name}"}
+
+
+def test_a_claim_is_not_testable_by_equal_arms_and_says_why(tmp_path):
+    arms = {"a": Fixed(0.5), "b": Fixed(0.5), "c": Fixed(0.0)}
+    row = record("x", Claim("a > b", "?", arms, [more("em", "a", "b"), more("em", "a", "c")]), Frame(tmp_path, seeds=2))
+    assert [one["verdict"] for one in row["comparisons"]] == [UNTESTED, HOLDS] and row["verdict"] == UNTESTED
+    assert row["reason"] == "both arms of 'em: a - b' are equal in every question of every seed"
+    assert row["weights"] == {"fixed": "hash of fixed"} and row["version"] == esp.__version__
+    for model, verdict in (("simulated", UNTESTED), ("other", HOLDS)):
+        claim = Claim("a > c", "?", {"a": Fixed(1, model), "c": Fixed(0, model)}, [more("em", "a", "c")], equal="it is")
+        row = record("x", claim, Frame(tmp_path, seeds=2))
+        assert row["verdict"] == verdict and row.get("reason") == ("it is" if model == "simulated" else None)
+
+
 def test_intervals_are_over_seeds_and_questions():
     assert bounds(np.ones((3, 4))) == (1, 1)
     # Two seeds are drawn of two: both times the bad one in a quarter of the draws, both times the good one in another.
@@ -77,6 +118,10 @@ def test_a_claim_from_end_to_end_and_again_from_its_cells(tmp_path, monkeypatch,
     first = run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", *base)
     held, missing = json.loads(first[0])
     assert (held["model"], held["seeds"], held["questions"]) == ("simulated", 2, 10)
+    assert (
+        held["command"] == f"python -m claims --only decex_factor --base {tmp_path / 'nothing'} --seeds 2 --questions 5"
+    )
+    assert held["weights"] == {}  # the simulated model has none
     assert held["arms"]["no_pruning"]["calls"][0] > held["arms"]["pruned"]["calls"][0] > 1
     assert missing["verdict"] == "not run" and "nothing: there is no such folder" in missing["reason"]
     assert "| simulated | 2 | 10 |" in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def test_a_trained_model_guides_the_simulated_policy(tmp_path, tiny, small, clai
     """No question would end if the trained model, which is served, gave no numbers."""
     rows = CLAIMS[claim].arms[arm].rows(Frame(tmp_path / "out", base=str(tiny)), 1, 2)
     assert len(rows) == 2 and all(row["calls"] > 2 for row in rows)
+
+
+def test_process_and_outcome_learn_from_the_same_questions(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("espalier.train.grpo", lambda **given: asked.append(given["questions"]) or Namespace(out="x"))
+    monkeypatch.setattr("espalier.train.dpo", lambda **given: Namespace(out="x"))
+    monkeypatch.setattr(training.Search, "run", lambda self, out, world, *more: asked.append(str(world["questions"])))
+    for arm in ("process", "outcome"):
+        stage = CLAIMS["decex_outcome"].arms[arm].stages[-1]
+        stage.run(Frame(tmp_path / "out"), 1, "base", tmp_path / "model")
+    assert len(asked) == 2 and asked[0] == asked[1]
 
 
 def test_pairs_of_the_model_itself_come_from_its_own_trees(tmp_path, tiny, small, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ import torch
 import transformers
 import trl
 from espalier.errors import InputError
+from espalier.export.records import Origin, Trace, TraceNode
 from espalier.train import grpo
 from espalier.train.policy_gradient import TokenAdvantages, in_order, logged
 from espalier.train.rollouts import Rollouts, Written, by_step, parts, spread
 from espalier.train.trajectories import Step, steps, traces
 from test_resume import Killed, kill_at
 from training import same, weights_of
+
+MICRO = f"gguf:{Path(__file__).resolve().parents[2] / 'examples/micro/model.gguf'}"
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +156,18 @@ def test_a_malformed_first_step_keeps_its_place_in_a_group(world: Path, tmp_path
             # Outcomes: mean 1.5, deviation 1. Step rewards 1, 2, 2, 2: mean 1.75, deviation 0.5.
             assert sorted(said) == pytest.approx([-1.5 - 0.3 * 1.5, *[0.5 + 0.3 * 0.5] * 3], abs=1e-3)
     assert begun_badly
+
+
+def test_process_rewards_are_normalised_over_steps_or_over_their_tokens():
+    """Two answers of equal worth after a step each. Steps with the rewards 1 and 0 have 3 tokens and 1."""
+    nodes = tuple(TraceNode(None, "", "s", True, i + 1, reward) for i, reward in enumerate((1.0, 0.0)))
+    trace = Trace(Origin("q", "q", (), "prorag"), "?", (), "", nodes, {0: 1.0, 1: 1.0}, judged=True)
+    # The mean is 1/2, and the sample deviation the root of 1/2.
+    assert by_step(trace, "process", 2.0) == pytest.approx({0: math.sqrt(2), 1: -math.sqrt(2)}, rel=1e-3)
+    # Over the tokens 1, 1, 1, 0 the mean is 3/4, and the population's deviation the root of 3/16.
+    weights = by_step(trace, "process", 2.0, {0: 3, 1: 1})
+    assert weights == pytest.approx({0: 2 / math.sqrt(3), 1: -2 * math.sqrt(3)}, rel=1e-3)
+    assert by_step(trace, "process", 2.0, {0: 0, 1: 0}) == {0: 0.0, 1: 0.0}
 
 
 def test_advantages_spread_over_the_tokens_of_their_steps():
@@ -296,7 +312,7 @@ def test_steps_that_are_too_long_are_counted(world: Path, tiny: Path, tmp_path: 
     assert json.loads(line)["too_long"] == 8
 
 
-def constant(trace: Any, beta: float) -> Any:
+def constant(trace: Any, beta: float, tokens: Any) -> Any:
     from espalier.export.traces.advantages import Advantages
 
     return Advantages({leaf: 1.0 + i for i, leaf in enumerate(trace.outcomes)}, {})
@@ -322,10 +338,17 @@ def test_bad_options_are_named(world: Path, tiny: Path, tmp_path: Path):
     for more, said in (
         ({"advantage": "process"}, "option 'method': decex is not allowed"),
         ({"advantage": "process", "method": "prorag"}, "option 'prm'"),
+        ({"set": {"beta": 0.5}}, "option 'set': beta=0.5 is not allowed here, must be --beta"),
+        ({"set": ["normalise=token"]}, "option 'set': normalise=token is not allowed here, must be --normalise"),
+        ({"normalise": "row"}, "option 'normalise': row is not allowed, must be step, token"),
         ({"group": 1}, "option 'group': 1 is not allowed"),
         ({"method": "airrag"}, "option 'method': airrag"),
         ({"questions": ""}, "option 'questions'"),
         ({"model": "micro:1M"}, "option 'model': micro:1M is not allowed, must be a folder of transformers"),
+        (
+            {"model": MICRO},
+            f"folder of transformers; `espalier train sft --model {MICRO} --data RUN --out FOLDER` makes",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             train(world, more.pop("model", tiny), tmp_path / "out", **more)

@@ -14,7 +14,7 @@ import pytest
 import torch
 from espalier.errors import InputError
 from espalier.train import grpo, rft
-from training import weights_of
+from training import same, weights_of
 
 
 class Rewards(BaseHTTPRequestHandler):
@@ -66,6 +66,13 @@ def test_steps_are_learned_from_by_their_rewards(common: dict[str, Any], tiny: P
     grpo(model=str(tiny), out=tmp_path / "out", **common, **own)
     begun, now = weights_of(tiny), weights_of(tmp_path / "out")
     assert any(not torch.equal(one, begun[name]) for name, one in now.items()) == (beta > 0)
+
+
+def test_rewards_over_tokens_move_the_weights_elsewhere(common: dict[str, Any], tiny: Path, tmp_path: Path):
+    own = {"steps": 1, "group": 4, "group_questions": 2, "kl": 0.0, "advantage": "process"}
+    for normalise in ("step", "token"):
+        grpo(model=str(tiny), out=tmp_path / normalise, normalise=normalise, **common, **own)
+    assert not same(tmp_path / "step", tmp_path / "token")
 
 
 def test_steps_of_wrong_trajectories_are_dropped_and_counted(common: dict[str, Any], tiny: Path, tmp_path: Path):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import espalier as esp
 import pytest
@@ -16,7 +18,8 @@ from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.data import Row
 from espalier.train.stages.sft import SftOptions, example_of
-from training import same, sft_row, train_sft, weights_of, write_rows
+from espalier.train.trainer import METRICS, metrics
+from training import same, sft_row, train_dpo, train_sft, weights_of, write_rows
 
 
 def options(**more: object) -> SftOptions:
@@ -78,6 +81,15 @@ def test_batches_of_any_size_make_the_step_of_one_large_batch(tmp_path: Path, ti
     assert (apart.abs() > 1e-5).float().mean() < 1e-3
 
 
+def test_the_rate_rises_from_the_first_step_on(run: Path, tiny: Path, tmp_path: Path):
+    """Eight steps, of which two rise and four fall."""
+    train_sft(run, tiny, tmp_path / "out", max_steps=8, warmup=0.25, decay=0.5, lr=8e-4, max_length=2048)
+    rates = [line["lr"] for line in metrics(tmp_path / "out" / METRICS) if "lr" in line]
+    assert rates == pytest.approx([4e-4, 8e-4, 8e-4, 8e-4, 8e-4, 6e-4, 4e-4, 2e-4])
+    train_sft(run, tiny, tmp_path / "one", max_steps=1, max_length=2048)
+    assert not same(tiny, tmp_path / "one")
+
+
 def test_a_training_leaves_a_model_with_its_figures(run: Path, tiny: Path, tmp_path: Path):
     out = tmp_path / "out"
     trained = train_sft(run, tiny, out, eval_share=0.3)
@@ -113,6 +125,21 @@ def test_the_same_seed_gives_the_same_model(run: Path, tmp_path: Path):
     assert same(tmp_path / "a", tmp_path / "b")
     a, c = weights_of(tmp_path / "a"), weights_of(tmp_path / "c")
     assert not torch.equal(a["model.norm.weight"], c["model.norm.weight"])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("train", [train_dpo, train_sft])
+def test_a_training_warns_of_nothing(train: Any, run: Path, tiny: Path, tmp_path: Path):
+    train(run, tiny, tmp_path / "out", max_steps=1, lora=2, max_length=2048)
+
+
+def test_weights_may_be_read_by_those_who_may_read_the_other_files(run: Path, tiny: Path, tmp_path: Path):
+    before = os.umask(0o027)
+    try:
+        train_sft(run, tiny, tmp_path / "out", max_steps=1, max_length=2048)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out" / "model.safetensors").stat().st_mode & 0o777 == 0o640
 
 
 def test_adapters_are_merged(run: Path, tiny: Path, tmp_path: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,12 +14,12 @@ from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.records import Dialogue, Message, Origin
 from espalier.export.tokenizer import Tokenizer
-from espalier.train import value
+from espalier.train import ValueOptions, value
 from espalier.train.scorer import Scorer, without_oldest
 from espalier.train.stages.value import example_of
 from espalier.train.value_heads import FILE, ValueHeads, load_heads
 from espalier.train.value_text import places, value_text
-from espalier.train.values import collate_values, value_losses
+from espalier.train.values import ValueTrainer, collate_values, value_losses
 from safetensors.torch import load_file, save_file
 from training import SMALL, Killed, kill_at, same, weights_of, write_rows
 
@@ -109,7 +110,28 @@ def test_the_loss_is_words_and_squared_errors(network: Any, tokenizer: Tokenizer
     ids = torch.tensor([example.ids])
     nll = torch.nn.functional.cross_entropy(network(input_ids=ids).logits[0, :-1], ids[0, 1:], reduction="none")
     learned = torch.tensor(example.weights[1:]) > 0
-    assert words.item() == pytest.approx(nll[learned].mean().item(), rel=1e-5)
+    assert words.tolist() == pytest.approx(nll[learned].tolist() * 2, rel=1e-4)
+
+
+def test_the_loss_is_of_means_over_a_batch_or_of_sums_over_a_path(monkeypatch: pytest.MonkeyPatch):
+    """Two paths. Three words lose 1, 2 and 6, two plans err by 0.5 and 0.1 squared, one search by 0.4 squared."""
+    words = torch.tensor([1.0, 2.0, 6.0])
+    errors = {"plan": torch.tensor([0.25, 0.01]), "search": torch.tensor([0.16])}
+    monkeypatch.setattr("espalier.train.values.value_losses", lambda model, batch: (words, errors))
+    batch = {"input_ids": torch.zeros(2, 4)}
+
+    def loss(reduction: str) -> float:
+        trainer = object.__new__(ValueTrainer)
+        trainer.accelerator = SimpleNamespace(unwrap_model=lambda model: model)
+        trainer._options = ValueOptions(data=["a"], model="m", out="o", alpha=0.5, reduction=reduction)
+        return float(trainer.loss_of(None, batch) / trainer.amount_of(batch))
+
+    assert loss("mean") == pytest.approx(3 + 0.5 * (0.13 + 0.16))
+    assert loss("sum") == pytest.approx((9 + 0.5 * (0.26 + 0.16)) / 2)
+    words, errors = torch.zeros(0), {name: torch.zeros(0) for name in errors}
+    assert loss("mean") == loss("sum") == 0
+    with pytest.raises(ValueError, match="option 'reduction': max is not allowed, must be mean, sum"):
+        loss("max")
 
 
 def test_training_writes_heads_in_one_file_that_a_server_reads(tiny: Path, tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import platform
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -118,6 +119,9 @@ def train(stage: Stage[Opt, R], options: Opt, view: ProgressView | None = None) 
     if source.path is not None and out.resolve() == source.path.resolve():
         raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        # peft and TRL use the old names of transformers for what is not asked for here.
+        warnings.filterwarnings("ignore", "`(is_)?gradient_checkpointing` is deprecated", FutureWarning)
         next_files = stack.enter_context(working(out, f"train {stage.name}")) if is_first() else out
         if view:
             stack.enter_context(view)

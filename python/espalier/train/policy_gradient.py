@@ -49,7 +49,6 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
         datasets.disable_progress_bars()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="You are using 'rollout_func'")  # tests pin what we use of it
-            warnings.filterwarnings("ignore", message="`gradient_checkpointing` is deprecated")  # TRL still sets it
             given = arguments(
                 options,
                 setup.folder,

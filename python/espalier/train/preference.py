@@ -14,7 +14,7 @@ from .batches import LengthBatches
 from .checkpoints import PART
 from .examples import Examples
 from .job import Setup
-from .memory import activations, peak, say_memory
+from .memory import activations, adapters, peak, say_memory
 from .stages.dpo import DpoOptions, PairExample, losses
 from .trainer import WholeCheckpoints, arguments
 
@@ -53,7 +53,7 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
         on_gpu = given.device.type == "cuda"
         tokens = max(options.batch_tokens, 2 * longest)
         said = max(one.learned for one in examples.train) * tokens // (2 * longest)
-        largest = activations(model.config, tokens, said, given.bf16)
+        largest = activations(model.config, tokens, said, given.bf16) + adapters(model, tokens, given.bf16, on_gpu)
         say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
         made = cls(
             model=model,

@@ -13,7 +13,7 @@ import torch
 
 from ..errors import InputError
 from ..export.records import Asked, Trace
-from ..export.traces.advantages import ADVANTAGES
+from ..export.traces.advantages import ADVANTAGES, Tokens
 from ..export.traces.text import plain
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
@@ -93,10 +93,11 @@ class Sampler:
         longest = min(options.max_length or self._setup.policy.context, self._setup.policy.context)
         for trace in found:
             rollouts.rewards[trace.origin.id] = list(trace.outcomes.values()) or [0.0]
-            weights = by_step(trace, options.advantage, options.beta)
-            for one in steps(trace):
+            every = [(one, written.ids(one)) for one in steps(trace)]
+            tokens = {one.place: len(said or ()) for one, said in every} if options.normalise == "token" else None
+            weights = by_step(trace, options.advantage, options.beta, tokens)
+            for one, said in every:
                 prompt = tokenizer.ids([{"role": "user", "content": one.prompt}], begin_answer=True)
-                said = written.ids(one)
                 if said is None:
                     rollouts.rewritten += 1
                 elif len(prompt) + len(said) > longest:
@@ -158,9 +159,9 @@ GROWN: dict[tuple[str, str], dict[str, Any]] = {
 """The search options of the trees for an advantage."""
 
 
-def by_step(trace: Trace, advantage: str, beta: float) -> dict[int, float]:
+def by_step(trace: Trace, advantage: str, beta: float, tokens: Tokens = None) -> dict[int, float]:
     """The advantage of each step by its place: the sum over the branches through it."""
-    found = ADVANTAGES[advantage](trace, beta)
+    found = ADVANTAGES[advantage](trace, beta, tokens)
     through: dict[int, float] = {}
     for leaf in trace.outcomes:
         for place in trace.path(leaf):

@@ -94,6 +94,8 @@ def run(
             draw_curve(next_files / "curve.png", lines)
             write_text(next_files / "README.md", card(record))
             write_text(next_files / RECORD, json_text(record))
+            for file in next_files.glob("*.safetensors"):  # its library makes files that only their owner may read
+                shutil.copymode(next_files / RECORD, file)
             synchronise(next_files)
         except Error:
             raise

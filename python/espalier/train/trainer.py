@@ -20,7 +20,7 @@ from .batches import Batch, LengthBatches, collate
 from .checkpoints import PART, place, why_unwritten
 from .examples import Example, Examples
 from .losses import amount, weighted_nll
-from .memory import activations, peak, say_memory
+from .memory import activations, adapters, peak, say_memory
 from .options import TrainOptions
 
 METRICS = "metrics.jsonl"
@@ -122,8 +122,9 @@ class WeightedTrainer(WholeCheckpoints):
             pad=pad,
             **more,
         )
-        largest = activations(model.config, **made.largest_batch(), half=given.bf16)
-        on_gpu = given.device.type == "cuda"
+        on_gpu, batch = given.device.type == "cuda", made.largest_batch()
+        largest = activations(model.config, **batch, half=given.bf16)
+        largest += adapters(model, batch["tokens"], given.bf16, on_gpu)
         say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
         return made
 
@@ -137,6 +138,19 @@ class WeightedTrainer(WholeCheckpoints):
             tokens = max(tokens, len(rows) * max(one.length for one in rows))  # a pair has two texts
             logits = max(logits, len(rows) * (longest - first + 1))
         return {"tokens": tokens, "logits": logits}
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """The rate rises from 1/W of the highest in the first of W steps to all of it in the last. That of transformers
+        begins at 0, so its first step learns nothing."""
+        rising = self.args.get_warmup_steps(num_training_steps)
+        falling = int(self.decay * num_training_steps)
+
+        def factor(step: int) -> float:
+            left = num_training_steps - step
+            return float(min(1, (step + 1) / max(rising, 1), left / max(falling, 1)))
+
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, factor)
+        return self.lr_scheduler
 
     def batches(self, examples: Sequence[Example]) -> LengthBatches:
         return LengthBatches([one.length for one in examples], self._options.batch_tokens, self._options.seed)

@@ -26,21 +26,25 @@ def collate_values(examples: Sequence[ValueExample], pad: int) -> Batch:
 
 
 def value_losses(model: Any, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The mean negative log-likelihood of the policy's words, a scalar, and by head the squared errors [N]."""
+    """The negative log-likelihoods of the policy's words [W], and by head the squared errors [N]."""
     hidden = hidden_states(model, batch["input_ids"])
     weights = batch["weights"][:, 1:] > 0
     logits = model.get_output_embeddings()(hidden[:, :-1][weights]).float()
-    words = torch.nn.functional.cross_entropy(logits, batch["input_ids"][:, 1:][weights], reduction="sum")
+    words = torch.nn.functional.cross_entropy(logits, batch["input_ids"][:, 1:][weights], reduction="none")
     errors = {}
     for name in NAMES:
         rows, tokens = batch[f"{name}_places"].unbind(1)
         errors[name] = (model.value_heads.value(name, hidden[rows, tokens]) - batch[f"{name}_values"]) ** 2
-    return words / weights.sum().clamp(min=1), errors
+    return words, errors
 
 
 class ValueTrainer(WeightedTrainer):
-    """Words + alpha (mean squared error of plans + mean squared error of searches), of each batch. A head without a
-    place in the batch adds nothing (DecoupleRAG, Eq. 7)."""
+    """Words + alpha (squared errors of plans + squared errors of searches) (DecoupleRAG, Eq. 8).
+
+    The option `reduction` says how each of the three is reduced. `mean` takes the mean over the batch, and a step the
+    mean over its batches, as in the published code. `sum` takes the sum over a path, and a step the mean over its
+    paths, as in the paper. What has no place in a batch adds nothing.
+    """
 
     @classmethod
     def with_heads(cls, setup: Any, examples: Examples[Any]) -> Any:
@@ -52,10 +56,19 @@ class ValueTrainer(WeightedTrainer):
     def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
         model = self.accelerator.unwrap_model(model)
         words, errors = value_losses(model, batch)
-        return words + self._options.alpha * sum(one.mean() for one in errors.values() if len(one))  # type: ignore[attr-defined]
+        plans, searches = (self._reduced(errors[name]) for name in NAMES)
+        return self._reduced(words) + self._options.alpha * (plans + searches)  # type: ignore[attr-defined]
+
+    def _reduced(self, losses: torch.Tensor) -> torch.Tensor:
+        return losses.sum() if self._sums else losses.sum() / max(len(losses), 1)
+
+    @property
+    def _sums(self) -> bool:
+        return bool(self._options.reduction == "sum")  # type: ignore[attr-defined]
 
     def amount_of(self, batch: Batch) -> torch.Tensor:
-        return torch.ones((), device=batch["input_ids"].device)
+        ids = batch["input_ids"]
+        return torch.tensor(float(len(ids)) if self._sums else 1.0, device=ids.device)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Also notes the mean squared errors of the held-out values, beside those of the best constant, which is the

@@ -7,7 +7,7 @@ step n has the advantage A_b + beta P_n within branch b.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -17,6 +17,8 @@ from ..records import Trace
 EPSILON = 1e-4
 """Added to standard deviations."""
 
+Tokens = Mapping[int, int] | None
+"""How many tokens each step has, by its place. None = every step counts once."""
 
 PROCESS_REWARDS = {
     "prorag": "`espalier annotate RUN --with prm` adds them",
@@ -41,17 +43,28 @@ def normalised(values: Sequence[float]) -> list[float]:
     return [(value - mean) / (deviation + EPSILON) for value in values]
 
 
+def over_tokens(values: Sequence[float], tokens: Sequence[int]) -> list[float]:
+    """(value - mean) / (population standard deviation + 1e-4), where each value stands as often as it has tokens. All
+    are 0 where there are no tokens (ProRAG's code)."""
+    every = sum(tokens)
+    if not every:
+        return [0.0] * len(values)
+    mean = sum(n * value for n, value in zip(tokens, values, strict=True)) / every
+    variance = sum(n * (value - mean) ** 2 for n, value in zip(tokens, values, strict=True)) / every
+    return [(value - mean) / (math.sqrt(variance) + EPSILON) for value in values]
+
+
 def over_all(trace: Trace) -> dict[int, float]:
     """Outcomes normalised over all branches of the question."""
     return dict(zip(trace.outcomes, normalised(list(trace.outcomes.values())), strict=True))
 
 
-def outcome(trace: Trace, beta: float) -> Advantages:
+def outcome(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
     """The outcome alone: the baseline, as in GRPO (arXiv 2402.03300)."""
     return Advantages(over_all(trace), {})
 
 
-def tree(trace: Trace, beta: float) -> Advantages:
+def tree(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
     """Outcomes normalised within each tree of the question and over all its trees, added (Tree-GRPO, arXiv
     2509.21240). The trees are the branches that begin with the same step."""
     trees: dict[int, list[int]] = {}
@@ -65,9 +78,9 @@ def tree(trace: Trace, beta: float) -> Advantages:
     return Advantages(found, {})
 
 
-def process(trace: Trace, beta: float) -> Advantages:
+def process(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
     """Outcome and process rewards, each normalised over the question and then added (ProRAG, Eq. 7 and 8). A step that
-    branches share counts once."""
+    branches share counts once, or with `tokens` once per token."""
     method = trace.origin.method
     if method not in PROCESS_REWARDS:
         raise InputError(
@@ -80,12 +93,13 @@ def process(trace: Trace, beta: float) -> Advantages:
             + PROCESS_REWARDS[method]
         )
     steps = [(place, node.reward) for place, node in enumerate(trace.nodes) if node.reward is not None]
-    values = normalised([reward for _, reward in steps])
+    rewards = [reward for _, reward in steps]
+    values = normalised(rewards) if tokens is None else over_tokens(rewards, [tokens[place] for place, _ in steps])
     return Advantages(over_all(trace), {place: beta * value for (place, _), value in zip(steps, values, strict=True)})
 
 
-ADVANTAGES: dict[str, Callable[[Trace, float], Advantages]] = {"outcome": outcome, "tree": tree, "process": process}
-"""By name. Each takes a trace and beta, the weight of the process advantage."""
+ADVANTAGES: dict[str, Callable[..., Advantages]] = {"outcome": outcome, "tree": tree, "process": process}
+"""By name. Each takes a trace, beta, the weight of the process advantage, and tokens, by which it may normalise."""
 
 
 def check_beta(beta: float) -> None:

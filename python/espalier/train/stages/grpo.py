@@ -31,6 +31,13 @@ class GrpoOptions(Sampled):
     group: int = option(8, "The trajectories of a question.", "G")
     group_questions: int = option(4, "The questions of a step.", "N")
     beta: float = option(0.3, "process: the weight of the steps' advantages.", "X")
+    normalise: str = option(
+        "step",
+        "process: whether the steps' rewards are normalised over a group's steps or over their tokens, as in ProRAG's "
+        "code.",
+        "NAME",
+        ("step", "token"),
+    )
     kl: float = option(0.01, "The weight of the divergence from the model that it begins as. 0 computes none.", "X")
     reward: str = option("em", "The outcome: exact match, or the F1 of words.", "NAME", ("em", "f1"))
     steps: int = option(100, "The number of steps.", "N")
@@ -53,6 +60,9 @@ class GrpoOptions(Sampled):
         for name in ("beta", "kl"):
             self._need(name, 0 <= getattr(self, name) < float("inf"), "0 or more")
         self._need("lora", self.lora == 0, "0: all weights are trained")
+        for name in ("beta", "normalise"):
+            if name in self.chosen:
+                raise ValueError(f"option 'set': {name}={self.chosen[name]} is not allowed here, must be --{name}")
         if self.advantage == "process":
             self._need("method", self.method == "prorag", "prorag, whose steps have process rewards")
             self._need("prm", bool(self.prm), "the server of a process reward model")
@@ -66,7 +76,10 @@ def rate(source: Source, options: GrpoOptions) -> float:
 def read(options: GrpoOptions) -> Data[Asked]:
     """The questions, and the corpus by its content."""
     if source_of(options.model).kind != "folder":
-        raise ValueError(f"option 'model': {options.model} is not allowed, must be a folder of transformers")
+        raise ValueError(
+            f"option 'model': {options.model} is not allowed, must be a folder of transformers; "
+            f"`espalier train sft --model {options.model} --data RUN --out FOLDER` makes one"
+        )
     records = [one for _, one in questions_of(options.questions)]
     if len(records) < options.group_questions:
         raise InputError(

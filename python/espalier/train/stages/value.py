@@ -26,6 +26,13 @@ class ValueOptions(TrainOptions):
         "The weight of the two squared errors beside the loss of the policy's words, as in the paper.",
         "X",
     )
+    reduction: str = option(
+        "mean",
+        "How words and squared errors make a loss: their means over a batch, as in the published code, or their sums "
+        "over a path, as in the paper.",
+        "NAME",
+        ("mean", "sum"),
+    )
     eval_share: float = option(
         0.1, "The share of the questions whose rows are held out. The errors on them are reported.", "X"
     )

@@ -1,0 +1,116 @@
+"""The GGUF file of a model with another family's tokenizer: llama.cpp splits texts as the tokenizer does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import espalier as esp
+import pytest
+import tokenizers
+import transformers
+from espalier.errors import InputError
+from espalier.export.byte_tokenizer import MARKS, TEMPLATE
+from espalier.train.gguf_file import check_gguf, write_gguf
+
+LLAMA = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+WORDS = {**BYTES, "use_regex": True}
+
+
+def split(regex: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+
+
+def sequence(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": list(parts)}
+
+
+KNOWN: dict[str, tuple[dict[str, Any], int]] = {
+    "llama-bpe": (sequence(split(LLAMA), BYTES), 3),
+    "qwen2": (sequence(split(LLAMA.replace("{1,3}", "")), BYTES), 4),
+    "smollm": (sequence({"type": "Digits", "individual_digits": True}, WORDS), 4),
+    "gpt-2": (WORDS, 2),
+}
+"""By llama.cpp's name: how tokenizer.json says it, and the number of tokens of 0123 where 12 and 123 are merges."""
+
+
+def tokenizer_of(pre: Mapping[str, Any], **model: Any) -> Any:
+    """Bytes, three merges and the marks of a chat. `model` is what tokenizer.json says of the merges besides."""
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {symbol: i for i, symbol in enumerate([*alphabet, "12", "123", "ab", *MARKS])}
+    raw = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[("1", "2"), ("12", "3"), ("a", "b")]))
+    raw.decoder = tokenizers.decoders.ByteLevel()
+    described = json.loads(raw.to_str())
+    described["pre_tokenizer"] = pre
+    described["model"] |= model
+    made = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(described)),
+        eos_token=MARKS[0],
+        pad_token=MARKS[0],
+        additional_special_tokens=MARKS[1:],
+    )
+    made.chat_template = TEMPLATE
+    return made
+
+
+def network() -> Any:
+    config = transformers.LlamaConfig(
+        vocab_size=262, hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=256, eos_token_id=259, pad_token_id=259,
+    )  # fmt: skip
+    return transformers.LlamaForCausalLM(config)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_llama_cpp_splits_a_text_as_the_tokenizer_does(name: str, tmp_path: Path):
+    pre, tokens = KNOWN[name]
+    tokenizer = tokenizer_of(pre, ignore_merges=name == "llama-bpe")
+    assert len(tokenizer("0123")["input_ids"]) == tokens
+    model = network()
+    write_gguf(tmp_path / "model.gguf", model, tokenizer, "f16")
+    [said] = bytes_of(tmp_path / "model.gguf", "tokenizer.ggml.pre")
+    assert said == name
+    pytest.importorskip("xllamacpp")
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    prompts = [esp.Prompt(text, temperature=0.0, max_tokens=1) for text in ("0123", "x 01234 ab12", "It's\n\n0123 .")]
+    with esp.LlamaCpp(tmp_path / "model.gguf") as engine:
+        counted = [reply.prompt_tokens for reply in engine(prompts)]
+    assert counted == [turn(tokenizer, prompt.messages[-1]["content"]) for prompt in prompts]
+
+
+def turn(tokenizer: Any, text: str) -> int:
+    """The tokens of a prompt."""
+    asked = tokenizer.apply_chat_template(
+        [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
+    )
+    return len(tokenizer(asked)["input_ids"])
+
+
+def bytes_of(file: Path, field: str) -> list[str]:
+    import gguf
+
+    found = gguf.GGUFReader(file).fields[field]
+    return [bytes(found.parts[at]).decode() for at in found.data]
+
+
+@pytest.mark.parametrize(
+    ("pre", "model"),
+    [
+        (sequence({"type": "Digits", "individual_digits": False}, WORDS), {}),
+        (sequence(split(r"\p{N}{1,2}"), BYTES), {}),
+        ({"type": "Whitespace"}, {}),
+        ({**WORDS, "add_prefix_space": True}, {}),
+        (KNOWN["llama-bpe"][0], {"ignore_merges": False}),
+        (WORDS, {"ignore_merges": True}),
+    ],
+)
+def test_a_tokenizer_that_llama_cpp_would_not_follow_is_refused(pre: dict[str, Any], model: dict[str, Any]):
+    with pytest.raises(InputError, match=r"option 'gguf': the tokenizer splits texts in a way that is unknown here"):
+        check_gguf(network(), tokenizer_of(pre, **model))
