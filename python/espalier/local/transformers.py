@@ -52,7 +52,7 @@ class Transformers:
             raise ValueError(f"option 'batch': {batch} is not allowed, must be 1 or more, or 0 for the default")
         if thinking not in ("", "on", "off") or (thinking and not chat):
             raise ValueError(f"option 'thinking': {thinking} is not allowed, must be on or off, with a chat template")
-        self.manner = (f", thinking {thinking}" if thinking else "") + ("" if chat else ", bare text")
+        self.manner = manner(thinking, chat)
         self._template = {"enable_thinking": thinking == "on"} if thinking else {}
         self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: Any = None if self._folder else model
@@ -134,6 +134,11 @@ class Transformers:
     def _ids(self, prompts: Sequence[Prompt]) -> dict[str, list[int]]:
         texts = list(dict.fromkeys(self._texts(prompts)))
         return dict(zip(texts, self._tokenizer(texts, add_special_tokens=not self._chat)["input_ids"], strict=True))
+
+
+def manner(thinking: str, chat: bool) -> str:
+    """How a folder's model is asked, as a part of its identity."""
+    return (f", thinking {thinking}" if thinking else "") + ("" if chat else ", bare text")
 
 
 def chosen_device(torch: Any, name: str) -> Any:
