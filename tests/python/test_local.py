@@ -15,7 +15,7 @@ from conftest import needs_http
 from espalier.errors import Error, InputError, MissingPart
 from espalier.local import engine, folder, memory
 from espalier.local.engine import LlamaEngine
-from espalier.local.gguf import read_header
+from espalier.local.gguf import count_weights, read_header
 from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
 
@@ -75,6 +75,31 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes, reason
     path.write_bytes(content)
     with pytest.raises(InputError, match=rf"bad\.gguf: .*{reason}"):
         read_header(path)
+
+
+def test_the_parts_of_a_split_model_are_one_model(tmp_path: Path):
+    first, second, third = (tmp_path / f"big-0000{one}-of-00003.gguf" for one in (1, 2, 3))
+    first.write_bytes(header(ARCHITECTURE, *SIZES))
+    second.write_bytes(header(number("split.no", 1)) + b"one")
+    with pytest.raises(InputError, match=r"big-00003-of-00003\.gguf: there is no such part of a model, which has 3"):
+        LlamaEngine(first)
+    third.write_bytes(header(number("split.no", 2)))
+    with pytest.raises(InputError, match=r"00002-of.*: is a later part of a model; name its first one, big-00001-of"):
+        LlamaEngine(second)
+    whole = LlamaEngine(first)
+    assert whole.header.bytes == sum(part.stat().st_size for part in (first, second, third))
+    before = whole.revision
+    second.write_bytes(header(number("split.no", 1)) + b"two")
+    assert LlamaEngine(first).revision != before
+
+
+def test_the_weights_of_a_file_are_counted(tmp_path: Path):
+    path = tmp_path / "tiny.gguf"
+    shapes = (3, 5), (7,)
+    tensors = [text("t") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0) for shape in shapes]
+    fields = struct.pack("<IQQ", 3, len(tensors), 1) + ARCHITECTURE
+    path.write_bytes(b"GGUF" + fields + b"".join(tensors))
+    assert count_weights(path) == 3 * 5 + 7
 
 
 def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytest.MonkeyPatch):
