@@ -11,9 +11,10 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import needs_http
+from conftest import inputs, needs_http
+from espalier import cli
 from espalier.errors import Error, InputError, MissingPart
-from espalier.local import engine, folder, memory
+from espalier.local import engine, facts, folder, memory
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import count_weights, read_header
 from espalier.local.sources import encoder_source_of, source_of
@@ -174,6 +175,43 @@ def test_sources_are_read():
         source_of("gguf:a?pooling=mean")
     encoder = encoder_source_of("gguf:a?pooling=mean")
     assert encoder and encoder.options == {"pooling": "mean"}
+
+
+def test_a_dry_run_tells_of_models_in_the_process(
+    file: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(facts, "library", object)
+    monkeypatch.setattr(facts, "has_gpu", lambda _: False)
+    words = ["answer", *map(str, inputs(files)), "--out", str(tmp_path / "out"), "--model", "simulated", "--dry-run"]
+    words += ["--model-for", f"rollout=gguf:{file}?slots=2"]
+    assert cli.main([*words, "--json"]) == 0
+    [(name, said)] = json.loads(capsys.readouterr().out)["models"].items()
+    assert name == f"gguf:{file}?slots=2"
+    assert (said["architecture"], said["context"], said["device"]) == ("llama", 2048, "cpu")
+    assert said["needed"] == file.stat().st_size + 2 * 2048 * 384 + engine.OVERHEAD  # bytes of a token: see above
+    assert said["left"] > said["needed"]
+    monkeypatch.setattr(engine, "available_memory", lambda: 1 << 20)
+    assert cli.main(words) == 1
+    assert "tiny.gguf: too little memory" in capsys.readouterr().err
+
+
+def test_a_dry_run_names_a_missing_library_and_reads_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tensors = b'{"__metadata__": {"a": "b"}, "t": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}'
+    (tmp_path / "model.safetensors").write_bytes(len(tensors).to_bytes(8, "little") + tensors + bytes(48))
+    (tmp_path / "config.json").write_text('{"model_type": "llama", "max_position_embeddings": 64}', encoding="utf-8")
+    (tmp_path / "tokenizer.json").touch()
+    source = source_of(f"hf:{tmp_path}")
+    assert source is not None
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingPart, match="needs torch and transformers"):
+        facts.facts_of(source)
+    monkeypatch.setattr(facts, "libraries", lambda: (None, None))
+    monkeypatch.setattr(facts, "chosen_device", lambda torch, name: "cpu")
+    monkeypatch.setattr(facts, "check_memory", lambda torch, folder, device: (48, None))
+    assert facts.facts_of(source) == ("llama", 12, 64, "cpu", 48, None)
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(InputError, match=r"model\.safetensors: is no file of safetensors"):
+        facts.facts_of(source)
 
 
 @pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])

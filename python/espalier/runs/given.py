@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
-from ..local.engine import SLOTS, LlamaEngine
+from ..local.engine import LlamaEngine
 from ..local.folder import check_folder
 from ..local.gguf import read_header
-from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_revision
+from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
@@ -70,7 +70,7 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return _Resolved(settings, None).plain
 
 
-def _others(models: Any) -> dict[str, tuple[Any, str]]:
+def others_of(models: Any) -> dict[str, tuple[Any, str]]:
     """The model and its name for each purpose. Empty for anything of another shape, which the compiled part refuses."""
     if not isinstance(models, Mapping):
         return {}
@@ -89,7 +89,7 @@ class _Resolved:
         plain = self.plain
         if plain.get("model") is not None:
             plain["model"], plain["model_name"] = self._model("", plain["model"], plain.get("model_name") or "")
-        if plain.get("models") and (others := _others(plain["models"])):
+        if plain.get("models") and (others := others_of(plain["models"])):
             plain["models"] = {purpose: self._model(purpose, *found) for purpose, found in others.items()}
         for setting, named in NAMES.items():
             found = plain.get(setting)
@@ -184,7 +184,9 @@ class _Resolved:
         connection: dict[str, Any] = {}
         if (known := self._known_revision(purpose, source, name)) is None:
             assert self._stack is not None
-            engine: LlamaEngine = self._stack.enter_context(shared(source.key, lambda: self._engine(source)))
+            engine: LlamaEngine = self._stack.enter_context(
+                shared(source.key, lambda: model_engine(source, plain.get("in_flight") or 0))
+            )
             revision = model_revision(engine.revision, source.number("context"))
             url, begin, connection = engine.url, engine.load, client(engine)
         else:
@@ -236,10 +238,6 @@ class _Resolved:
         )
         self._backends["encoder"] = Backend(part, None, name, begin)
         return name
-
-    def _engine(self, source: Source) -> LlamaEngine:
-        slots = source.number("slots") or min(self.plain.get("in_flight") or SLOTS, SLOTS)
-        return LlamaEngine(source.path, slots=slots, context=source.number("context"), threads=source.number("threads"))
 
     def _known_revision(self, purpose: str, source: Source, name: str) -> str | None:
         """The revision under which the run's folder knows a file that is gone. A finished run and a replay need no
