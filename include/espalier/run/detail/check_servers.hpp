@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -33,6 +34,15 @@ class WrittenOnly {
   WrittenOnly(const Settings& settings, std::string url, std::function<void()> turn)
       : settings_(settings), url_(std::move(url)), turn_(std::move(turn)) {}
 
+  /// Whether the model at an address is a server that gets such requests.
+  static bool asks([[maybe_unused]] const std::string& url) {
+#ifdef ESPALIER_HAS_CURL
+    return is_url(url) && !is_scorer(url);
+#else
+    return false;
+#endif
+  }
+
   std::vector<Outcome<Completion>> operator()(std::span<const Prompt> prompts) {
     std::vector<Outcome<Completion>> replies;
     for (std::size_t i = 0; i < prompts.size(); ++i) replies.push_back(written(prompts.subspan(i, 1)));
@@ -42,7 +52,7 @@ class WrittenOnly {
  private:
 #ifdef ESPALIER_HAS_CURL
   Outcome<Completion> written(std::span<const Prompt> prompt) {
-    if (!is_url(url_) || is_scorer(url_)) return Completion("");
+    if (!asks(url_)) return Completion("");
     if (!server_) server_ = known_server(url_, settings_, settings_.output.folder);
     auto refused = refusal_of(prompt, server_.value_or(backend::Server::other));
     if (refused && !server_) {
@@ -77,7 +87,9 @@ class WrittenOnly {
 /// what it is. Without it none is asked.
 inline void check_servers(const Settings& settings, const method::Method& method,
                           std::function<void()> turn = nullptr) {
-  if (settings.task == Settings::Task::annotate || settings.journal.replay) return;
+  const auto asks = [](const Settings::ModelFor& other) { return WrittenOnly::asks(other.model); };
+  const bool any = WrittenOnly::asks(settings.model.url) || std::ranges::any_of(settings.model.others, asks);
+  if (!any || settings.task == Settings::Task::annotate || settings.journal.replay) return;
   Scheduler scheduler;
   const auto port = [&](const std::string& url) { return scheduler.model(WrittenOnly(settings, url, turn)); };
   const auto no_passages = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
