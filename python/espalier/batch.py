@@ -133,7 +133,7 @@ def ingest(
     out: str | os.PathLike[str],
     responses: Sequence[str | os.PathLike[str]],
     *,
-    journal: str | os.PathLike[str] | None = None,
+    journal_file: str | os.PathLike[str] | None = None,
 ) -> Ingested:
     """Adds files of batch responses to the journal of a run that `prepare` began.
 
@@ -143,7 +143,7 @@ def ingest(
     requests = [str(path) for path in _request_files(folder)]
     if not requests:
         raise InputError(f"{folder}: there are no requests; `espalier batch prepare` writes them")
-    store = os.fspath(journal) if journal is not None else str(Path(out) / "journal.sqlite")
+    store = os.fspath(journal_file) if journal_file is not None else str(Path(out) / "journal.sqlite")
     stored: set[str] = set()
     failed: dict[str, str] = {}
     unknown = 0

@@ -35,6 +35,8 @@ TEST_CASE("options are set from text, shown as JSON and refused by name") {
                        std::invalid_argument);
   CHECK_THROWS_WITH_AS(table.set("moode", "fast"), "unknown option 'moode', did you mean 'mode'?",
                        std::invalid_argument);
+  CHECK_THROWS_WITH_AS(table.of("mine").set("moode", "fast"), "unknown option 'moode' of mine, did you mean 'mode'?",
+                       std::invalid_argument);
   CHECK(k == 5);
 }
 

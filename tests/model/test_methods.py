@@ -93,6 +93,8 @@ def check_replay(asked: dict[str, Any], model: Path, out: Path, files: tuple[str
     assert run(**asked, out=out).recognised
     assert run(**asked, out=out, replay=True).open == 0
     assert {name: (out / name).read_bytes() for name in files} == before
+    elsewhere = run(**asked, out=out.with_name("elsewhere"), replay=True, journal_file=out / "journal.sqlite")
+    assert {name: (elsewhere.out / name).read_bytes() for name in files} == before
     again = esp.rescore(out, {}, out=out.with_name("again"))
     assert again.open == 0
     assert {name: (again.out / name).read_bytes() for name in files} == before

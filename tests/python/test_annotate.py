@@ -47,6 +47,14 @@ def test_a_judge_and_process_rewards_are_added_and_the_data_follows(finished: Pa
 
 
 @needs_http
+def test_replies_that_can_never_be_read_are_told_by_the_options_name(finished: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion("hm")) as server:
+        done = espalier("annotate", finished, "--with", f"prm={server.url},m", "--out", tmp_path / "out")
+    assert done.returncode == 4
+    assert "replies for --with prm could be read, so nothing was added" in done.stderr
+
+
+@needs_http
 def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Path):
     def judge(_: object) -> str:
         return "The second is needed. <preference> 2 over 1 </preference>"

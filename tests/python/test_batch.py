@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, rows, sensible
+from espalier.batch import ingest, prepare
 
 pytestmark = [needs_http, needs_journal]
 
@@ -111,6 +112,18 @@ def test_a_bad_line_is_named(files: Path, tmp_path: Path, line: str, message: st
     bad.write_text(line + "\n", encoding="utf-8")
     done = espalier("batch", "ingest", out, bad)
     assert done.returncode == 3 and f"{bad}{message}" in done.stderr
+
+
+def test_both_steps_name_a_shared_journal_alike(files: Path, tmp_path: Path):
+    out, journal = tmp_path / "run", tmp_path / "shared.sqlite"
+    settings = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+    settings |= {"out": out, "model_name": "m", "limit": 1, "method": "direct", "journal_file": journal}
+    round = prepare("answer", settings)
+    responses = answered(round.files[0], lambda request: completion(sensible(request)))
+    assert ingest(out, [responses], journal_file=journal).stored == round.requests
+    assert not (out / "journal.sqlite").exists()
+    again = prepare("answer", settings)
+    assert again.requests == again.run.open == 0
 
 
 def test_ingest_without_requests_and_a_batch_without_a_name_are_refused(files: Path, tmp_path: Path):

@@ -205,6 +205,20 @@ def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files:
     assert not any("grammar" in findings[0]["found"] for findings in free.values())
 
 
+@needs_http
+@pytest.mark.parametrize("option", [("--constrain", "draft"), ("--set", "constrain=draft"), ("--set", "repair=true")])
+def test_prompts_are_asked_with_the_second_chance_of_a_run(option: tuple[str, str], doctor, files: Path):
+    def answered(request: dict[str, Any]) -> Any:
+        again = len(request["messages"]) > 1  # it is shown its own reply
+        return completion("<answer>Cervantes</answer>" if again else "I do not know.")
+
+    with ModelServer(answered, owner="vllm") as server:
+        where = (*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1")
+        _, found = doctor(*where, *option)
+    said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
+    assert said and all(finding["found"] == "the reply could be read" for finding in said), said
+
+
 def test_a_check_takes_as_long_as_the_user_allows():
     """Else 30 s for a server, and as long as a run for a model in the process, that of a purpose included."""
     server, own = {"model": "http://localhost/v1"}, {"model": "gguf:a.gguf"}

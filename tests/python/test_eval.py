@@ -20,8 +20,9 @@ from espalier import _core
 from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score, text
 from espalier.eval.budget import budget_report
 from espalier.eval.plan import make_plan
+from espalier.eval.results import replies
 from espalier.eval.scores import cost_of, retrieval_scores
-from espalier.eval.tables import p_value, tables
+from espalier.eval.tables import p_value, replies_table, tables
 
 METHODS = "direct,decex,standard-rag"
 FILES = ("eval.json", "scores.jsonl", "table.md", "table.csv", "table.tex", "hops.csv")
@@ -30,6 +31,15 @@ FILES = ("eval.json", "scores.jsonl", "table.md", "table.csv", "table.tex", "hop
 def settings(files: Path, out: Path, **more: Any) -> dict[str, Any]:
     journal = {} if "--no-journal" not in inputs(files) else {"journal": False}
     return {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "out": out, **journal, **more}
+
+
+def test_broken_grammars_and_thoughts_have_columns_of_their_own():
+    plain = {"calls": 4, "readable": 3}
+    costs = {"policy": {**plain, "grammar_broken": 1, "thinking_tokens": 1234}, "judge": plain}
+    run = {"name": "m", "status": "done", "point": None, "replies": replies({"by_purpose": costs})}
+    table = replies_table({"runs": [run]})
+    assert table.header == ["method", "purpose", "calls", "readable", "grammar broken", "thinking tokens"]
+    assert [row[-2:] for row in table.rows] == [["1", "1,234"], ["0", "0"], ["1", "1,234"]]
 
 
 @pytest.fixture(scope="module")

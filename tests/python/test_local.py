@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import sys
@@ -10,11 +11,12 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import needs_http
+from conftest import inputs, needs_http
+from espalier import cli
 from espalier.errors import Error, InputError, MissingPart
-from espalier.local import engine, folder, memory
+from espalier.local import engine, facts, folder, memory
 from espalier.local.engine import LlamaEngine
-from espalier.local.gguf import read_header
+from espalier.local.gguf import count_weights, read_header
 from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
 
@@ -74,6 +76,31 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes, reason
     path.write_bytes(content)
     with pytest.raises(InputError, match=rf"bad\.gguf: .*{reason}"):
         read_header(path)
+
+
+def test_the_parts_of_a_split_model_are_one_model(tmp_path: Path):
+    first, second, third = (tmp_path / f"big-0000{one}-of-00003.gguf" for one in (1, 2, 3))
+    first.write_bytes(header(ARCHITECTURE, *SIZES))
+    second.write_bytes(header(number("split.no", 1)) + b"one")
+    with pytest.raises(InputError, match=r"big-00003-of-00003\.gguf: there is no such part of a model, which has 3"):
+        LlamaEngine(first)
+    third.write_bytes(header(number("split.no", 2)))
+    with pytest.raises(InputError, match=r"00002-of.*: is a later part of a model; name its first one, big-00001-of"):
+        LlamaEngine(second)
+    whole = LlamaEngine(first)
+    assert whole.header.bytes == sum(part.stat().st_size for part in (first, second, third))
+    before = whole.revision
+    second.write_bytes(header(number("split.no", 1)) + b"two")
+    assert LlamaEngine(first).revision != before
+
+
+def test_the_weights_of_a_file_are_counted(tmp_path: Path):
+    path = tmp_path / "tiny.gguf"
+    shapes = (3, 5), (7,)
+    tensors = [text("t") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0) for shape in shapes]
+    fields = struct.pack("<IQQ", 3, len(tensors), 1) + ARCHITECTURE
+    path.write_bytes(b"GGUF" + fields + b"".join(tensors))
+    assert count_weights(path) == 3 * 5 + 7
 
 
 def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -150,6 +177,43 @@ def test_sources_are_read():
     assert encoder and encoder.options == {"pooling": "mean"}
 
 
+def test_a_dry_run_tells_of_models_in_the_process(
+    file: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(facts, "library", object)
+    monkeypatch.setattr(facts, "has_gpu", lambda _: False)
+    words = ["answer", *map(str, inputs(files)), "--out", str(tmp_path / "out"), "--model", "simulated", "--dry-run"]
+    words += ["--model-for", f"rollout=gguf:{file}?slots=2"]
+    assert cli.main([*words, "--json"]) == 0
+    [(name, said)] = json.loads(capsys.readouterr().out)["models"].items()
+    assert name == f"gguf:{file}?slots=2"
+    assert (said["architecture"], said["context"], said["device"]) == ("llama", 2048, "cpu")
+    assert said["needed"] == file.stat().st_size + 2 * 2048 * 384 + engine.OVERHEAD  # bytes of a token: see above
+    assert said["left"] > said["needed"]
+    monkeypatch.setattr(engine, "available_memory", lambda: 1 << 20)
+    assert cli.main(words) == 1
+    assert "tiny.gguf: too little memory" in capsys.readouterr().err
+
+
+def test_a_dry_run_names_a_missing_library_and_reads_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tensors = b'{"__metadata__": {"a": "b"}, "t": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}'
+    (tmp_path / "model.safetensors").write_bytes(len(tensors).to_bytes(8, "little") + tensors + bytes(48))
+    (tmp_path / "config.json").write_text('{"model_type": "llama", "max_position_embeddings": 64}', encoding="utf-8")
+    (tmp_path / "tokenizer.json").touch()
+    source = source_of(f"hf:{tmp_path}")
+    assert source is not None
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingPart, match="needs torch and transformers"):
+        facts.facts_of(source)
+    monkeypatch.setattr(facts, "libraries", lambda: (None, None))
+    monkeypatch.setattr(facts, "chosen_device", lambda torch, name: "cpu")
+    monkeypatch.setattr(facts, "check_memory", lambda torch, folder, device: (48, None))
+    assert facts.facts_of(source) == ("llama", 12, 64, "cpu", 48, None)
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(InputError, match=r"model\.safetensors: is no file of safetensors"):
+        facts.facts_of(source)
+
+
 @pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])
 def test_a_run_names_what_is_missing(model: str, files: Path, tmp_path: Path):
     with pytest.raises(InputError, match="nowhere"):
@@ -172,6 +236,30 @@ def test_the_files_content_is_the_models_identity(file: Path, files: Path, tmp_p
     assert LlamaEngine(file).revision == LlamaEngine(same / file.name).revision
     file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.x", 1)))
     assert LlamaEngine(file).revision != LlamaEngine(same / file.name).revision
+
+
+def test_a_model_that_is_gone_is_known_by_the_record_beside_the_journal(tmp_path: Path):
+    revision, run = "0123456789abcdef" * 2, tmp_path / "run"
+    run.mkdir()
+    others = f"judge=folder@{revision}, thinking on, value=mine, thinking on"
+    record = {"model": {"name": "tiny", "revision": revision, "for": others}}
+    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    asked = {
+        "model": "gguf:nowhere/tiny.gguf",
+        "models": {"judge": "hf:nowhere/folder", "value": ("hf:nowhere/other", "mine")},
+        "thinking": "on",
+        "out": tmp_path / "replayed",
+        "journal_file": run / "journal.sqlite",
+        "replay": True,
+    }
+    with _given.given(asked) as plain:
+        assert (plain["model_name"], plain["model_revision"]) == ("tiny", revision)
+        assert plain["models"]["judge"] == ("given:judge", f"folder@{revision}, thinking on")
+        assert plain["models"]["value"] == ("given:value", "mine, thinking on")
+        with pytest.raises(InputError, match="nowhere/folder: is no folder of a model"):
+            plain["given"]["model:judge"][3]()
+    with pytest.raises(InputError, match="nowhere/folder"), _given.given({**asked, "thinking": "off"}):
+        pass
 
 
 def test_thinking_reaches_the_server_of_a_file(

@@ -116,8 +116,8 @@ def test_every_function_has_a_signature_that_is_understood():
         ),
         ({"method": "zzzzzzz"}, "unknown method 'zzzzzzz'"),
         ({"method": "decx"}, "unknown method 'decx', did you mean 'decex'?"),
-        ({"set": {"rewarrd": "em"}}, "unknown option 'rewarrd', did you mean 'reward'?"),
-        ({"set": {"flux": 1}}, "unknown option 'flux'"),
+        ({"set": {"rewarrd": "em"}}, "unknown option 'rewarrd' of decex, did you mean 'reward'?"),
+        ({"set": {"flux": 1}}, "unknown option 'flux' of decex"),
         (
             {"models": {"own_anser": ("http://x/v1", "m")}},
             "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",

@@ -91,7 +91,7 @@ def test_check_names_the_file_and_what_is_wrong_with_it(tmp_path: Path, capsys):
         ("warning", 'a model may copy "Danube" as its reply'),
     ]
     assert found["sub_question.txt"] == [("warning", "never names the mark <question> (question)")]
-    assert found["sub_query.txt"] == [("problem", "is not UTF-8")]
+    assert found["sub_query.txt"] == [("problem", "byte 1 is not UTF-8")]
     assert found["termnation.txt"] == [("problem", "no prompt of decex has this name")]
     assert found["other prompts"] == [("ok", "built-in: termination, forced_answer, next_question")]
     assert main(["prompts", "check", str(tmp_path)]) == 2

@@ -87,3 +87,36 @@ def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
     result = espalier("answer", *inputs(files), "--server", "tgi", "--out", tmp_path)
     assert result.returncode == 2
     assert "option 'server' is tgi, allowed: auto, other, gateway, vllm" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (["--thinking", 50, "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
+        (["--constrain", "always", "--server", "other"], "'other' cannot be asked for a grammar"),
+        (
+            ["--set", "sampling.rollout.constrain=draft", "--server", "gateway"],
+            "prompt 'rollout': a server of the sort",
+        ),
+        (["--protocol", "tools", "--server", "llamacpp-python"], "cannot be asked for calls of tools"),
+    ],
+)
+def test_what_a_server_cannot_be_asked_is_refused_at_the_start(
+    options: list[Any], refused: str, files: Path, tmp_path: Path
+):
+    nowhere = ["--model", "http://127.0.0.1:9/v1", "--model-name", "m", "--out", tmp_path / "out"]
+    for more in ([], ["--dry-run"]):
+        done = espalier("expand", *inputs(files), *nowhere, *options, *more)
+        assert done.returncode == 2 and refused in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@needs_journal
+@pytest.mark.parametrize(("owner", "code"), [("vllm", 0), ("nobody", 2)])
+def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, files: Path, tmp_path: Path):
+    with ModelServer(lambda request: completion(sensible(request)), owner=owner) as server:
+        model = ["--model", server.url, "--model-name", "m", "--thinking", "on"]
+        done = espalier("answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
+    assert done.returncode == code, done.stderr
+    assert bool(server.requests) == (code == 0)
+    assert ("'other' cannot be asked for thinking" in done.stderr) == (code == 2)

@@ -63,6 +63,9 @@ TEST_CASE("prompts are replaced from files; wrong names and missing slots are na
       (void)method::decex_prompts().replaced_from(folder.path()),
       ((folder.path() / "rollout.txt").string() + ": field '{history}': the prompt lacks this slot").c_str(),
       InputError);
+  write("rollout.txt", "\xc3\xa9 \xff {question} {history}");
+  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
+                       ((folder.path() / "rollout.txt").string() + ": byte 4 is not UTF-8").c_str(), InputError);
   write("rollout.txt", "{question} {history}");
   write("rolout.txt", "{question} {history}");
   CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),

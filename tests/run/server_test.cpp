@@ -179,7 +179,7 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   CHECK(files.content("other/trees.jsonl") == files.content("auto/trees.jsonl"));
   other = files.settings(server, "third");
   other.constrain_as = "nowhere";
-  CHECK_THROWS_WITH(run_job(other), doctest::Contains("nowhere/run.json"));
+  CHECK_THROWS_WITH(run_job(other), doctest::Contains("nowhere/run.json: there is no run in this folder"));
   other.constrain = "off";
   CHECK_THROWS_WITH(run_job(other), "option 'constrain-as' is nowhere, allowed: none beside --constrain off");
   const int asked = free;

@@ -21,6 +21,11 @@ namespace espalier::method {
 /// help.
 class OptionTable {
  public:
+  /// Says whose options these are, for errors.
+  OptionTable& of(std::string owner) {
+    of_ = std::move(owner);
+    return *this;
+  }
   /// Adds a number, a flag or a text. `allowed` is shown in errors and in help.
   template <class T>
     requires(!std::is_enum_v<T>)
@@ -96,7 +101,7 @@ class OptionTable {
       if (entry.name == name) return entry.set(text);
       names.push_back(entry.name);
     }
-    throw std::invalid_argument("unknown option '" + std::string(name) + "'" +
+    throw std::invalid_argument("unknown option '" + std::string(name) + "'" + (of_.empty() ? "" : " of " + of_) +
                                 espalier::detail::did_you_mean(name, names));
   }
   /// All options that are set as one JSON object, in the order in which they were added.
@@ -153,6 +158,7 @@ class OptionTable {
       return value;
     }
   }
+  std::string of_;
   std::vector<Entry> entries_;
 };
 

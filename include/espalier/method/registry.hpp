@@ -48,7 +48,9 @@ inline std::unique_ptr<Method> make_method(const std::string& name) {
   const auto method = detail::methods().find(name);
   if (method == detail::methods().end())
     throw std::invalid_argument("unknown method '" + name + "'" + espalier::detail::did_you_mean(name, method_names()));
-  return method->second();
+  std::unique_ptr<Method> made = method->second();
+  made->options().of(name);
+  return made;
 }
 
 }  // namespace espalier::method

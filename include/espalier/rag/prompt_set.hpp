@@ -1,11 +1,13 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -78,7 +80,11 @@ class PromptSet {
         throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
       std::ifstream file(entry.path(), std::ios::binary);
       if (!file) throw InputError(entry.path().string(), 0, "", "cannot be read");
-      other.texts_[purpose->name] = std::string(std::istreambuf_iterator<char>(file), {});
+      const std::string text(std::istreambuf_iterator<char>(file), {});
+      for (std::size_t i = 0, length = 0; i < text.size(); i += length)
+        if ((length = espalier::detail::utf8_sequence(text, i)) == 0)
+          throw InputError(entry.path().string(), 0, "", "byte " + std::to_string(i + 1) + " is not UTF-8");
+      other.texts_[purpose->name] = text;
       other.check(*purpose, entry.path().string());
     }
     return other;

@@ -8,6 +8,7 @@
 #include <espalier/output/detail/work_folder.hpp>
 #include <espalier/output/report.hpp>
 #include <espalier/run/detail/annotate.hpp>
+#include <espalier/run/detail/check_servers.hpp>
 #include <espalier/run/detail/configure.hpp>
 #include <espalier/run/detail/constrain.hpp>
 #include <espalier/run/detail/describe.hpp>
@@ -57,6 +58,7 @@ class Job {
     (void)backend::detail::Thinking(settings_.model.thinking);
     if (settings_.output.folder.empty()) throw std::invalid_argument("option 'out' is missing: the folder of the run");
     if (settings_.journal.replay && !settings_.journal.keep) throw std::invalid_argument("a replay needs the journal");
+    detail::check_servers(settings_, *method_);
     if (settings_.execution.open_questions == 0) settings_.execution.open_questions = 4 * settings_.execution.in_flight;
   }
 
@@ -107,10 +109,11 @@ class Job {
       if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
     };
-    decided(constrain.probe([&](std::uint64_t probes) {
-      const std::string trouble = settings_.servers.watch->trouble();
-      if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), trouble, probes});
-    }));
+    const auto probing = [&](std::uint64_t probes) {
+      if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), settings_.servers.watch->trouble(), probes});
+    };
+    detail::check_servers(settings_, *method_, [&] { probing(0); });
+    decided(constrain.probe(probing));
     if (examples_.empty() && constrain.undecided())  // no question would leave this shard open
       throw BackendError("the probes were not answered, so it is not decided which replies follow a grammar");
     const bool kept = in_place || finished_before;  // until the new files are whole
@@ -118,7 +121,6 @@ class Job {
       std::filesystem::remove(folder / "summary.json");
       detail::write_record(folder / "run.json", record.fields(version));
     }
-
     Scheduler scheduler;
     detail::Services services(scheduler, settings_, known, skills_, lexical_,
                               detail::RunJournal(settings_, folder.path(), record.identity()));

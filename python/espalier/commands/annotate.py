@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Mapping
+from typing import Any
 
-from ..runs.annotate import CONSTRAIN, annotation
+from ..runs.annotate import CONSTRAIN, PURPOSES, annotation
 from ..runs.progress import shown_as
-from ..runs.summary import readable
+from ..runs.summary import readable, readable_share
 from .shared.ray import add_ray_options, job_of
 from .shared.run_options import add_setting
 from .shared.task import tell_end
@@ -59,4 +62,19 @@ def run(arguments: argparse.Namespace) -> int:
             "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view
         )
     print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
-    return tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
+    ended = tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
+    return ended or max([tell_unread(name, result.summary) for name in with_])
+
+
+def tell_unread(name: str, summary: Mapping[str, Any]) -> int:
+    """Says that no reply of an annotation could be read. Returns the exit code."""
+    costs = [summary["by_purpose"][purpose] for purpose in PURPOSES.get(name, ()) if purpose in summary["by_purpose"]]
+    if readable_share(costs) != 0:
+        return 0
+    calls = sum(cost["calls"] for cost in costs)
+    print(
+        f"espalier: annotate: none of {calls} replies for --with {name} could be read, so nothing was added. "
+        "Running again would change nothing: ask another model, or try --constrain always",
+        file=sys.stderr,
+    )
+    return 4

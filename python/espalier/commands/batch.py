@@ -67,7 +67,7 @@ def prepare_command(arguments: argparse.Namespace) -> int:
 
 
 def ingest_command(arguments: argparse.Namespace) -> int:
-    result = ingest(arguments.out, arguments.responses, journal=arguments.journal)
+    result = ingest(arguments.out, arguments.responses, journal_file=arguments.journal)
     if arguments.json:
         print(json.dumps({"stored": result.stored, "failed": result.failed, "unknown": result.unknown}))
         return 0

@@ -110,8 +110,8 @@ def check_prompts(folder: Path, method: str) -> Iterator[Finding]:
         except OSError as error:
             yield problem(file.name, f"cannot be read: {error.strerror}", "mend its permissions, or take it away")
             continue
-        except UnicodeDecodeError:
-            yield problem(file.name, "is not UTF-8", "save it as UTF-8")
+        except UnicodeDecodeError as error:
+            yield problem(file.name, f"byte {error.start + 1} is not UTF-8", "save it as UTF-8")
             continue
         findings = list(check_text(file.name, text, method, prompt))
         yield from findings or [ok(file.name, "has every slot and names every mark")]

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,6 @@ class LlamaEngine:
         self.file = Path(file)
         self.header = read_header(self.file)
         self.pooling = pooling_of(self.file, self.header, pooling) if encodes else ""
-        self.revision = content_hash(self.file)
         trained = self.header.trained_context
         if trained and context > trained:
             raise ValueError(f"option 'context': {context} is not allowed, {self.file} was trained on {trained} tokens")
@@ -116,23 +116,36 @@ class LlamaEngine:
     def name(self) -> str:
         return self.file.stem
 
+    @cached_property
+    def revision(self) -> str:
+        """The hash of the model's content."""
+        return content_hash(self.file)
+
+    @property
+    def needed(self) -> int:
+        """Bytes of memory: weights, cache and what llama.cpp adds."""
+        return self.header.bytes + self._cache + OVERHEAD
+
+    @property
+    def _cache(self) -> int:
+        return self.header.cache_bytes * self.context * self.slots
+
     def check_memory(self) -> None:
         """Raises Error where the weights and the cache do not fit into the memory that is left."""
-        cache = self.header.cache_bytes * self.context * self.slots
-        needed, left = self.header.bytes + cache + OVERHEAD, available_memory()
-        if left is not None and needed > left:
+        left = available_memory()
+        if left is not None and self.needed > left:
             raise Error(
-                f"{self.file}: too little memory: {gib(needed)} needed ({gib(self.header.bytes)} weights, {gib(cache)} "
-                f"for {self.slots} slots of {self.context} tokens), {gib(left)} left; take fewer slots, a shorter "
-                "context or a smaller file"
+                f"{self.file}: too little memory: {gib(self.needed)} needed ({gib(self.header.bytes)} weights, "
+                f"{gib(self._cache)} for {self.slots} slots of {self.context} tokens), {gib(left)} left; take fewer "
+                "slots, a shorter context or a smaller file"
             )
 
     def load(self) -> None:
         """Loads the model and starts to listen. Does nothing if that was done."""
         if self._server is not None:
             return
-        llama = _library()
-        if not _has_gpu(llama):
+        llama = library()
+        if not has_gpu(llama):
             self.check_memory()
         parameters = self._parameters(llama)
         log: list[str] = []
@@ -162,7 +175,7 @@ class LlamaEngine:
         p.use_jinja = True  # the model's own template, which knows tools and thinking
         p.ui = False
         p.cache_ram_mib = 0  # it would keep up to 8 GiB of earlier prompts
-        p.fit_params = _has_gpu(llama)
+        p.fit_params = has_gpu(llama)
         p.verbosity = 1  # errors
         return p
 
@@ -178,7 +191,8 @@ class LlamaEngine:
         _loaded.discard(self)
 
 
-def _library() -> Any:
+def library() -> Any:
+    """llama.cpp. Raises MissingPart without it."""
     try:
         import xllamacpp
     except ImportError:
@@ -186,7 +200,8 @@ def _library() -> Any:
     return xllamacpp
 
 
-def _has_gpu(llama: Any) -> bool:
+def has_gpu(llama: Any) -> bool:
+    """Whether llama.cpp computes on a GPU, whose memory it shares out itself."""
     kinds = llama.ggml_backend_dev_type
     gpus = (kinds.GGML_BACKEND_DEVICE_TYPE_GPU, kinds.GGML_BACKEND_DEVICE_TYPE_IGPU)
     return any(device["type"] in gpus for device in llama.get_device_info())

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import re
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ VERSIONS = (2, 3)
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """How numbers are stored, by their type in the file."""
 STRING, ARRAY = 8, 9
+PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf")
+"""The name of one of the files of a model that was split: what is before, its number, and how many there are."""
 CACHE_BYTES = 2
 """Bytes of a number in the cache of keys and values."""
 
@@ -27,7 +33,7 @@ class Header:
     fields: dict[str, Any]
     """Its single values, and lists of at most 4096 numbers, by name."""
     bytes: int
-    """Size of the file."""
+    """Size of the file, or of all parts of one that was split."""
 
     def number(self, name: str) -> int:
         """A field of the architecture as a whole number, 0 = absent."""
@@ -90,13 +96,27 @@ class _Reader:
         return None
 
 
-def read_header(file: str | Path) -> Header:
-    """Reads the header. Raises InputError that names the file: there is none, it is no GGUF, its version is unknown, or
-    it is cut off."""
-    path = Path(file)
+def parts(file: Path) -> list[Path]:
+    """The files of a model: this one, or all parts of one that was split, named by its first. Raises InputError that
+    names a part that is missing, or the first for a later one."""
+    named = PART.fullmatch(file.name)
+    if named is None:
+        return [file]
+    before, number, count = named.groups()
+    found = [file.with_name(f"{before}-{one:05}-of-{count}.gguf") for one in range(1, int(count) + 1)]
+    if int(number) != 1:
+        raise InputError(f"{file}: is a later part of a model; name its first one, {found[0].name}")
+    for part in found:
+        if not part.is_file():
+            raise InputError(f"{part}: there is no such part of a model, which has {int(count)}")
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Reader]:
+    """A reader behind the version of a file. Raises InputError that names the file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of a model")
-    size = path.stat().st_size
     with path.open("rb") as opened:
         begin = opened.read(8)
         if begin[:4] != b"GGUF":
@@ -108,31 +128,59 @@ def read_header(file: str | Path) -> Header:
                 f"{path}: is a GGUF file of version {version}; readable are {VERSIONS[0]} and {VERSIONS[1]}"
             )
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            reader = _Reader(data)
             try:
-                fields = _fields(_Reader(data))
+                reader.take(8)
+                yield reader
             except ValueError as error:
                 raise InputError(f"{path}: {error}") from None
+
+
+def read_header(file: str | Path) -> Header:
+    """Reads the header. Raises InputError that names the file: there is none, it is no GGUF, its version is unknown, it
+    is cut off, or a part is missing."""
+    path = Path(file)
+    files = parts(path)
+    with _opened(path) as reader:
+        fields = _fields(reader)
     architecture = fields.get("general.architecture")
     if not isinstance(architecture, str):
         raise InputError(f"{path}: the header does not name the model's architecture (general.architecture)")
-    return Header(architecture, fields, size)
+    return Header(architecture, fields, sum(part.stat().st_size for part in files))
 
 
 def _fields(reader: _Reader) -> dict[str, Any]:
-    reader.take(16)  # magic, version, number of tensors
+    reader.take(8)  # number of tensors
     fields: dict[str, Any] = {}
     for _ in range(reader.number("Q")):
         name = reader.string()
-        if name.startswith("tokenizer."):  # the model's own values stand before, and these are long
+        if name.startswith("tokenizer."):  # most of the model's own values stand before, and these are long
             break
         fields[name] = reader.value(reader.number("I"))
     return fields
 
 
+def count_weights(file: str | Path) -> int:
+    """The number of weights of a model. Raises InputError as `read_header` does."""
+    weights = 0
+    for part in parts(Path(file)):
+        with _opened(part) as reader:
+            tensors = reader.number("Q")
+            for _ in range(reader.number("Q")):
+                reader.string()
+                reader.value(reader.number("I"))
+            for _ in range(tensors):
+                reader.string()
+                weights += prod(reader.number("Q") for _ in range(reader.number("I")))
+                reader.take(12)  # type and place
+    return weights
+
+
 def content_hash(file: str | Path) -> str:
-    """32 hexadecimal digits of the file's content."""
+    """32 hexadecimal digits of the content of the file, or of all parts of one that was split."""
     digest = hashlib.blake2b(digest_size=16)
-    with Path(file).open("rb") as opened:
-        while block := opened.read(1 << 20):
-            digest.update(block)
+    for part in parts(Path(file)):
+        with part.open("rb") as opened:
+            while block := opened.read(1 << 20):
+                digest.update(block)
     return digest.hexdigest()

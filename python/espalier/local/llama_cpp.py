@@ -6,7 +6,7 @@ import os
 from typing import Any, TypeVar
 
 from .. import _core
-from .engine import LlamaEngine, key_variable
+from .engine import SLOTS, LlamaEngine, key_variable
 from .sources import Source
 
 T = TypeVar("T")
@@ -111,6 +111,12 @@ def _options(source: Source) -> dict[str, Any]:
 def opened_encoder(source: Source, name: str, profile: str, cut: str) -> LlamaCppEncoder:
     """The encoder that a setting names, loaded."""
     return LlamaCppEncoder(source.path, name=name, profile=profile, cut=cut, **_options(source))
+
+
+def model_engine(source: Source, in_flight: int) -> LlamaEngine:
+    """The engine of a language model that a setting names. Nothing is loaded."""
+    slots = source.number("slots") or min(in_flight or SLOTS, SLOTS)
+    return LlamaEngine(source.path, slots=slots, context=source.number("context"), threads=source.number("threads"))
 
 
 def encoder_engine(source: Source) -> LlamaEngine:

@@ -52,7 +52,7 @@ class Transformers:
             raise ValueError(f"option 'batch': {batch} is not allowed, must be 1 or more, or 0 for the default")
         if thinking not in ("", "on", "off") or (thinking and not chat):
             raise ValueError(f"option 'thinking': {thinking} is not allowed, must be on or off, with a chat template")
-        self.manner = (f", thinking {thinking}" if thinking else "") + ("" if chat else ", bare text")
+        self.manner = manner(thinking, chat)
         self._template = {"enable_thinking": thinking == "on"} if thinking else {}
         self._folder = Path(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: Any = None if self._folder else model
@@ -87,11 +87,7 @@ class Transformers:
         """Loads the model. Does nothing if that was done."""
         if self._decoder is not None:
             return
-        try:
-            import torch
-            import transformers
-        except ImportError:
-            raise MissingPart("this model needs torch and transformers: pip install 'espalier-rag[train]'") from None
+        torch, transformers = libraries()
         if self._folder is not None:
             device = chosen_device(torch, self._device)
             tokenizer = self._tokenizer
@@ -136,6 +132,21 @@ class Transformers:
         return dict(zip(texts, self._tokenizer(texts, add_special_tokens=not self._chat)["input_ids"], strict=True))
 
 
+def libraries() -> tuple[Any, Any]:
+    """torch and transformers. Raises MissingPart without them."""
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise MissingPart("this model needs torch and transformers: pip install 'espalier-rag[train]'") from None
+    return torch, transformers
+
+
+def manner(thinking: str, chat: bool) -> str:
+    """How a folder's model is asked, as a part of its identity."""
+    return (f", thinking {thinking}" if thinking else "") + ("" if chat else ", bare text")
+
+
 def chosen_device(torch: Any, name: str) -> Any:
     """The device of this name. Raises ValueError where there is none."""
     try:
@@ -151,9 +162,11 @@ def chosen_device(torch: Any, name: str) -> Any:
     return device
 
 
-def check_memory(torch: Any, folder: Path, device: Any) -> None:
-    """Raises Error where the weights do not fit into the memory that is left. On a processor they are kept as floats of
-    4 bytes."""
+def check_memory(torch: Any, folder: Path, device: Any) -> tuple[int, int | None]:
+    """The bytes that the weights need, and those that are left, None = unknown. Raises Error where they do not fit.
+
+    On a processor they are kept as floats of 4 bytes.
+    """
     size = sum(path.stat().st_size for path in weights(folder))
     if device.type == "cuda":
         left = torch.cuda.mem_get_info(device)[0]
@@ -163,3 +176,4 @@ def check_memory(torch: Any, folder: Path, device: Any) -> None:
             size *= 2
     if left is not None and size > left:
         raise Error(f"{folder}: too little memory: {gib(size)} of weights, {gib(left)} left on {device}")
+    return size, left

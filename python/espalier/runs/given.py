@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
-from ..local.engine import SLOTS, LlamaEngine
+from ..local.engine import LlamaEngine
+from ..local.folder import check_folder
 from ..local.gguf import read_header
-from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_revision
+from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
@@ -68,7 +70,7 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return _Resolved(settings, None).plain
 
 
-def _others(models: Any) -> dict[str, tuple[Any, str]]:
+def others_of(models: Any) -> dict[str, tuple[Any, str]]:
     """The model and its name for each purpose. Empty for anything of another shape, which the compiled part refuses."""
     if not isinstance(models, Mapping):
         return {}
@@ -87,7 +89,7 @@ class _Resolved:
         plain = self.plain
         if plain.get("model") is not None:
             plain["model"], plain["model_name"] = self._model("", plain["model"], plain.get("model_name") or "")
-        if plain.get("models") and (others := _others(plain["models"])):
+        if plain.get("models") and (others := others_of(plain["models"])):
             plain["models"] = {purpose: self._model(purpose, *found) for purpose, found in others.items()}
         for setting, named in NAMES.items():
             found = plain.get(setting)
@@ -148,7 +150,7 @@ class _Resolved:
             raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
     def _transformers(self, key: str, source: Source, name: str) -> str:
-        from ..local.transformers import Transformers
+        from ..local.transformers import Transformers, manner
 
         self._refuse_tools()
         for option in ("extra_body", "model_revision", "server"):
@@ -157,6 +159,10 @@ class _Resolved:
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         thinking, chat = self._thinking(key), (self.plain.get("api") or "chat") == "chat"
+        if known := self._known_folder(key.partition(":")[2], source, name, manner(thinking, chat)):
+            begin = lambda: check_folder(source.path)  # noqa: E731, which says that the folder is gone
+            self._backends[key] = Backend(_core.OpenAi(NOWHERE, "-"), known, known, begin, True)
+            return known
         model = self._stack.enter_context(
             shared(
                 f"{source.key} {thinking} {chat}",
@@ -178,7 +184,9 @@ class _Resolved:
         connection: dict[str, Any] = {}
         if (known := self._known_revision(purpose, source, name)) is None:
             assert self._stack is not None
-            engine: LlamaEngine = self._stack.enter_context(shared(source.key, lambda: self._engine(source)))
+            engine: LlamaEngine = self._stack.enter_context(
+                shared(source.key, lambda: model_engine(source, plain.get("in_flight") or 0))
+            )
             revision = model_revision(engine.revision, source.number("context"))
             url, begin, connection = engine.url, engine.load, client(engine)
         else:
@@ -231,10 +239,6 @@ class _Resolved:
         self._backends["encoder"] = Backend(part, None, name, begin)
         return name
 
-    def _engine(self, source: Source) -> LlamaEngine:
-        slots = source.number("slots") or min(self.plain.get("in_flight") or SLOTS, SLOTS)
-        return LlamaEngine(source.path, slots=slots, context=source.number("context"), threads=source.number("threads"))
-
     def _known_revision(self, purpose: str, source: Source, name: str) -> str | None:
         """The revision under which the run's folder knows a file that is gone. A finished run and a replay need no
         model."""
@@ -247,6 +251,16 @@ class _Resolved:
         same = revision == model_revision(revision.partition("?")[0], source.number("context"))
         return revision if revision and same else None
 
+    def _known_folder(self, purpose: str, source: Source, name: str, manner: str) -> str | None:
+        """The same for a folder of transformers, whose name holds the revision unless it was given."""
+        model = self._recorded(source, "model")
+        if model is None:
+            return None
+        entries = f"{model.get('for', '')}, " if purpose else f"={model.get('name')}, "
+        named = re.escape(name) if name else re.escape(source.name) + "@[0-9a-f]{32}"
+        found = re.search(f"(?:^|, ){purpose}=({named}{re.escape(manner)}), ", entries)
+        return found[1] if found else None
+
     def _known_encoder(self, source: Source, name: str) -> str | None:
         """The same for an encoder, whose name holds the revision."""
         known = str((self._recorded(source, "encoder") or {}).get("name"))
@@ -254,8 +268,9 @@ class _Resolved:
         return known if known == encoder_name(name, revision, source.options.get("pooling", "")) else None
 
     def _recorded(self, source: Source, part: str) -> dict[str, Any] | None:
-        """What the run's folder says of a model or an encoder whose file is gone. None = nothing, or it is there."""
-        record = Path(self.plain.get("out") or os.devnull) / "run.json"
-        if source.path.exists() or not record.is_file():
-            return None
-        return dict(json.loads(record.read_text(encoding="utf-8")).get(part, {}))
+        """What the run's folder, or else that of the journal, says of a model or an encoder whose file is gone. None =
+        nothing, or it is there."""
+        folders = (self.plain.get("out"), Path(self.plain.get("journal_file") or os.devnull).parent)
+        records = (Path(folder or os.devnull) / "run.json" for folder in folders)
+        record = None if source.path.exists() else next((one for one in records if one.is_file()), None)
+        return None if record is None else dict(json.loads(record.read_text(encoding="utf-8")).get(part, {}))

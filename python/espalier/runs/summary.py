@@ -60,6 +60,8 @@ RARE = {
     "repairs": "repairs",
     "repaired": "repaired",
     "constrained": "constrained",
+    "grammar_broken": "grammar broken",
+    "thinking_tokens": "thinking tokens",
 }
 """Counts of a purpose that are shown where one of them is not 0, with their headings."""
 

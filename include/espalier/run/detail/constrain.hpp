@@ -7,14 +7,12 @@
 #include <espalier/run/detail/probes.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/chat/detail/server_probe.hpp>
-#include <espalier/run/detail/known_servers.hpp>
+#include <espalier/run/detail/server_at.hpp>
 #endif
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -50,7 +48,11 @@ class ConstrainDecision {
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
     if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
-    if (!settings.constrain_as.empty()) others_ = output::detail::read_flat_json(settings.constrain_as + "/run.json");
+    if (const std::string& as = settings.constrain_as; !as.empty()) {
+      if (!std::filesystem::exists(as + "/run.json"))
+        throw InputError(as + "/run.json", 0, "", "there is no run in this folder (option 'constrain-as')");
+      others_ = output::detail::read_flat_json(as + "/run.json");
+    }
     must_follow_ = before.empty() && !others_.empty();
     for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
@@ -133,38 +135,13 @@ class ConstrainDecision {
     if (settings_.journal.replay) return true;
     const auto [it, fresh] = takes_.try_emplace(model.model);
     if (fresh)
-      if (const auto server = server_at(model.model, turn))
+      if (const auto server = server_at(model.model, settings_, folder_, [&] { turn(0); }))
         it->second = !backend::detail::dialect_of(*server).grammar.empty();
     return it->second;
 #else
     return false;
 #endif
   }
-#ifdef ESPALIER_HAS_CURL
-  /// The kind of a server. Nothing if it cannot be reached.
-  [[nodiscard]] std::optional<backend::Server> server_at(const std::string& url, const Turn& turn) const {
-    if (const auto named = backend::detail::server_named(url == settings_.model.url ? settings_.servers.kind : "auto"))
-      return *named;
-    const KnownServers known(folder_ / "servers.json");
-    const std::string address = backend::detail::Url(url).shown();
-    if (const auto kept = known.at(address)) return *kept;
-    const backend::HttpOptions options = http_options(settings_);
-    backend::HttpClient client;
-    auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
-    const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings_.servers.api_key_file);
-    const backend::detail::ServerProbe asked(client, std::move(fleet), key, options);
-    try {
-      while (!asked.found()) {
-        client.run_once(std::chrono::milliseconds(50));
-        turn(0);
-      }
-    } catch (const BackendError&) {
-      return std::nullopt;  // the run itself will say so
-    }
-    known.keep(address, *asked.found());
-    return *asked.found();
-  }
-#endif
   void ask(const std::vector<Protocol::Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
     const RunJournal journal(settings_, folder_, "probes");

@@ -85,11 +85,10 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pr
 }
 
 /// Asks each prompt of the settings' method once, of the model and as the options say. A reply that cannot be read is
-/// neither repaired nor drawn again. Nothing is kept. `on_turn` is called between steps and may throw. Throws
-/// std::invalid_argument for unknown or bad options.
+/// repaired where a run would do so, and not drawn again. Nothing is kept. `on_turn` is called between steps and may
+/// throw. Throws std::invalid_argument for unknown or bad options.
 inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<void()> on_turn = nullptr) {
   settings.set.emplace_back("resample", "0");
-  settings.set.emplace_back("repair", "false");
   settings.journal.keep = false;
   const auto made = method::make_method(settings.method);
   sim::Skills skills;
@@ -122,9 +121,9 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
       }
       continue;
     }
-    const auto unread = ledgers[i].first_unread().find(one.purpose);
-    one.read = unread == ledgers[i].first_unread().end();
+    one.read = replies[i].value().front().reply.has_value();
     if (one.read) continue;
+    const auto unread = ledgers[i].first_unread().find(one.purpose);
     one.reply = unread->second.text;
     one.cut_at = unread->second.cut_at;
     one.in_thought = unread->second.in_thought;

@@ -1,15 +1,18 @@
-"""`--dry-run`: what a run would be and about what it would cost. No connection is opened."""
+"""`--dry-run`: what a run would be and about what it would cost. No connection is opened and no model loaded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import _core
 from ...io.read import count_passages
+from ...local.facts import Facts, facts_of
+from ...local.sources import encoder_source_of, source_of
 from ...runs.estimate import COUNTS, Estimate, recorded_estimate, simulated_estimate, usd_of
+from ...runs.given import others_of
 from ...runs.job import check
 from ...runs.summary import table
 
@@ -23,6 +26,7 @@ def dry_run(
 ) -> None:
     """Checks options and inputs, and prints what would be run."""
     check(task, settings)
+    models = dict(models_here(settings))
     chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
     questions = sum(_core.in_shard(settings["shard"] or "", question.id) for question in chosen)
     passages = count_passages(settings)
@@ -32,14 +36,28 @@ def dry_run(
     estimate = estimate_row(found, questions, settings["set"])
     if as_json:
         row = {"config": resolved, "questions": questions, "passages": passages, "estimate": estimate}
+        row["models"] = {name: facts._asdict() for name, facts in models.items()}
         print(json.dumps(row, ensure_ascii=False))
         return
     print(f"options and inputs are good: {questions} questions, {passages} passages. Nothing was run")
     if (Path(settings["out"]) / "run.json").exists() and not settings.get("overwrite"):
         print(HELD.format(settings["out"]))
+    for model, facts in models.items():
+        print(f"  {model}: {facts}")
     for name, value in config.items():
         print(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     print_estimate(estimate, guess=like is None)
+
+
+def models_here(settings: Mapping[str, Any]) -> Iterator[tuple[str, Facts]]:
+    """The models and the encoder of this process, as the settings name them. Raises Error for one that cannot be loaded
+    now."""
+    models = [settings.get("model"), *(model for model, _ in others_of(settings.get("models")).values())]
+    for model in models:
+        if source := source_of(model):
+            yield str(model), facts_of(source, settings.get("in_flight") or 0)
+    if source := encoder_source_of(settings.get("encoder")):
+        yield str(settings["encoder"]), facts_of(source, encodes=True)
 
 
 def estimate_row(found: Estimate | str, questions: int, options: Mapping[str, Any]) -> dict[str, Any]:

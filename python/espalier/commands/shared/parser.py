@@ -14,7 +14,7 @@ EXIT_CODES = """exit codes:
   1    a failure left questions open, or `doctor` found a problem. Run the same command again to go on
   2    a bad option, prompts with a problem (`prompts check`), or a part that is not in this build
   3    a file that cannot be read or written, bad data in one, or a folder where another process works
-  4    no question is open, but some failed. Running again would change nothing
+  4    no question is open, but some failed, or no reply of an annotation was read. Running again changes nothing
   130  interrupted. Run the same command again to go on"""
 WHERE_CODES = "exit codes: espalier --help"
 
