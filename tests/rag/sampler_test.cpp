@@ -328,6 +328,25 @@ TEST_CASE("a reply with a damaged call is not read, whatever stands in it, and i
   CHECK(ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
 }
 
+TEST_CASE("a refused reply is not read, also where a purpose takes the whole reply, and is drawn again") {
+  Scheduler scheduler;
+  int asked = 0;
+  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies(prompts.size(), Completion("I can't help."));
+    if (++asked == 1) replies.front().finish = Completion::Finish::refused;
+    else replies.front().text = "a query";
+    return replies;
+  });
+  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}});
+  Ledger ledger;
+  const std::vector<std::pair<std::string, rag::Rendering>> slots{{"question", rag::render_text("q")}};
+  const auto drawn = scheduler.run(sampler.draw("sub_query", slots, 1, Context(Seed(1), 0, &ledger)));
+  REQUIRE(drawn.front().reply);
+  CHECK(drawn.front().reply->content == "a query");
+  CHECK(ledger.by_purpose().at("sub_query").unread == 1);
+  CHECK(ledger.first_unread().at("sub_query").text == "I can't help.");
+}
+
 TEST_CASE("replies that max_tokens cut are counted, read or not") {
   Scheduler scheduler;
   const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {

@@ -174,7 +174,7 @@ class Sampler {
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
       sample.raw = ModelText(std::move(completion.text));
-      if (!too_long && !completion.damaged)
+      if (completion.readable())
         sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (sample.reply) {
         (*context.ledger)[body.purpose].cut_read += cut;
