@@ -290,6 +290,9 @@ TEST_CASE("the server's words are found in every shape") {
   CHECK(ends(said(R"({"error":"model not loaded"})"), ": model not loaded"));
   CHECK(ends(said(R"({"object":"error","message":"too long","code":400})"), ": too long"));
   CHECK(ends(said(R"({"message":"plain"})"), ": plain"));
+  CHECK(ends(said(R"({"error":{"message":"Bad value","param":"top_p"}})"), ": Bad value (top_p)"));
+  CHECK(ends(said(R"({"error":{"message":"top_p is bad","param":"top_p"}})"), ": top_p is bad"));
+  CHECK(ends(said(R"({"error":{"message":"bad","param":null}})"), ": bad"));
   CHECK(ends(said(R"({"detail":[{"loc":["body"],"msg":"field required"}]})"),
              R"(: [{"loc":["body"],"msg":"field required"}])"));
   CHECK(ends(said("<html>\r\n <b>no</b>\x01\xff</html>"), ": <html> <b>no</b> \xEF\xBF\xBD</html>"));
