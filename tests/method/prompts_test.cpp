@@ -89,7 +89,8 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
       REQUIRE(examples.contains(purpose.name));
       REQUIRE(examples.at(purpose.name).size() == 2);
       std::set<std::string> tags, contents;
-      for (const std::string& example : examples.at(purpose.name)) {
+      for (const auto& [shown, written] : examples.at(purpose.name)) {
+        const std::string example = shown + written;
         CAPTURE(example);
         CHECK(example.find('#') == std::string::npos);
         const std::size_t at = example.rfind(heading);
@@ -97,6 +98,12 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
         const auto reply =
             rag::parse(rag::ModelText(example.substr(at + heading.size())), *prompts.protocol(), purpose);
         REQUIRE(reply);
+        CHECK(example.substr(at + heading.size()) == written);
+        const Protocol::Tag* tag = prompts.protocol()->tag(reply->tag);
+        const std::string call = method::detail::as_calls(written, *prompts.protocol(), purpose);
+        CAPTURE(call);
+        if (!tag || tag->open.empty()) CHECK(call == written);
+        else CHECK(call.find("A call of the tool " + tag->name + ": " + reply->content + '\n') != call.npos);
         tags.insert(reply->tag);
         contents.insert(reply->content);
       }
@@ -127,6 +134,29 @@ TEST_CASE("shots put that many examples before a prompt's first heading, and the
   CHECK_THROWS_WITH_AS(made("ircot", "5"), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   for (const char* name : {"decouple", "greedy-agent", "airrag", "prorag", "reasonrag"})
     CHECK(made(name, "2").texts() != made(name, "1").texts());
+}
+
+TEST_CASE("with tools the replies of worked examples are calls, and their histories stay") {
+  const auto made = [](const std::string& name, const char* protocol) {
+    const auto method = method::make_method(name);
+    method->options().set("shots", "2");
+    method->options().set("protocol", protocol);
+    return method->prompts();
+  };
+  std::string expected = made("decex", "tags").texts().at("rollout");
+  const auto replace = [&](const std::string& mark, const std::string& call) {
+    REQUIRE(expected.find(mark) != std::string::npos);
+    expected.replace(expected.find(mark), mark.size(), call);
+  };
+  replace("<search> country of the Danube's mouth </search>",
+          "A call of the tool search: country of the Danube's mouth");
+  replace("<answer> Johannes Kepler </answer>", "A call of the tool answer: Johannes Kepler");
+  CHECK(made("decex", "tools").texts().at("rollout") == expected);
+  const rag::PromptSet lines = made("self-ask", "tools");
+  const Protocol::Purpose& asks = lines.protocol()->purposes.front();
+  CHECK(lines.texts().at(asks.name).find("A call of the tool question: Which river flows through Vienna?\n") !=
+        std::string::npos);
+  CHECK(lines.texts().at(asks.name).find("A call of the tool answer: Romania\n") != std::string::npos);
 }
 
 TEST_CASE("the simulated model says the same where a prompt is worded anew, and something else to a repair") {

@@ -232,6 +232,24 @@ TEST_CASE("a repair shows the model its reply and names the marks; only what it 
   CHECK(bench.ledger.first_unread().at("rollout").text == "no tag");
 }
 
+TEST_CASE("with tools a repair names the tools that a reply may call, and no marks") {
+  std::string repair;
+  Scripted model;
+  model.on("rollout", [&](const Prompt& p) -> std::string {
+    if (p.body().messages.size() == 1) return "no call";
+    CHECK(p.sampling().tools);
+    repair = p.text();
+    return "<answer> x </answer>";  // as a call is read
+  });
+  Bench bench(model, {.sampling = {.temperature = 1}, .repair = true, .tools = true});
+  const auto drawn = bench.scheduler.run(bench.sampler.draw(
+      "rollout", {{"question", rag::render_text("Who?")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  CHECK(drawn[0].reply->content == "x");
+  CHECK(repair ==
+        "Your reply had no call of search or answer that could be read. Write again: one query in a call of the tool "
+        "search, or the answer, as short as it can be, in a call of the tool answer.");
+}
+
 TEST_CASE("a greedy reply is repaired, because the repair is another request, and an empty one without a message") {
   std::vector<std::string> texts;
   Scripted model;
@@ -268,7 +286,9 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
                            {"verdict", "", ""},
                            {"choice", "Class:", "\n"},
                            {"sub_answer", "**Facts**", ""}}};
-  const auto line = [&](const char* purpose) { return rag::detail::repair_line(protocol, *protocol.purpose(purpose)); };
+  const auto line = [&](const char* purpose, bool tools = false) {
+    return rag::detail::repair_line(protocol, *protocol.purpose(purpose), tools);
+  };
   CHECK(line("judge") ==
         "Your reply had no <score></score> that could be read. Write again: 2 numbers from -1 to 1, separated by "
         "commas, inside <score></score>.");
@@ -281,6 +301,14 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
   CHECK(line("verdict") == "Your reply could not be read. Write again: yes or no and nothing else.");
   CHECK(line("route") ==
         "Your reply had no Class: that could be read. Write again: one letter on a line after Class:.");
+  CHECK(line("judge", true) ==
+        "Your reply had no call of score that could be read. Write again: 2 numbers from -1 to 1, separated by commas, "
+        "in a call of the tool score.");
+  CHECK(
+      line("step", true) ==
+      "Your reply had no call of answer that could be read. Write again: one thought and nothing else, or the answer, "
+      "as short as it can be, in a call of the tool answer.");
+  CHECK(line("verdict", true) == line("verdict"));  // no mark, no tool
   CHECK(line("facts") == "Your reply had no **Facts** that could be read. Write again: one sentence after **Facts**.");
 }
 

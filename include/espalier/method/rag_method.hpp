@@ -27,7 +27,7 @@ class RagMethod : public Method {
  public:
   OptionTable& options() final { return table_; }
   [[nodiscard]] rag::PromptSet prompts() const override {
-    return shots_ > 0 ? detail::demonstrated(built_in_, examples_, shots_) : built_in_;
+    return shots_ > 0 ? detail::demonstrated(built_in_, examples_, shots_, protocol_ == ReplyForm::tools) : built_in_;
   }
 
   void check() const override {
