@@ -2,9 +2,11 @@
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -134,6 +136,29 @@ TEST_CASE("shots put that many examples before a prompt's first heading, and the
   CHECK_THROWS_WITH_AS(made("ircot", "5"), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   for (const char* name : {"decouple", "greedy-agent", "airrag", "prorag", "reasonrag"})
     CHECK(made(name, "2").texts() != made(name, "1").texts());
+}
+
+TEST_CASE("shots reach a prompt of one's own: before its first heading, unless it has one for examples") {
+  const test::TemporaryFolder folder;
+  const auto method = method::make_method("decex");
+  method->options().set("shots", "1");
+  const auto own = [&](const std::string& text) {
+    std::ofstream(folder / "sub_question.txt") << text;
+    return method->prompts(folder.path()).texts().at("sub_question");
+  };
+  const std::string built_in = method->prompts().texts().at("sub_question");
+  const std::size_t begin = built_in.find("### Examples");
+  const std::string examples = built_in.substr(begin, built_in.find("### Question") - begin);
+  CHECK(own("Ask.\n### Question\n{question}\n### Now\n") ==
+        "Ask.\n" + examples + "### Question\n{question}\n### Now\n");
+  CHECK(own("### Question\n{question}") == examples + "### Question\n{question}");
+  CHECK(own("### Examples\nmine\n### Question\n{question}") == "### Examples\nmine\n### Question\n{question}");
+  CHECK_THROWS_WITH_AS(own("Ask about {question}"),
+                       "sub_question.txt: has no heading (### ...) before which the examples of the option 'shots' can "
+                       "stand",
+                       InputError);
+  method->options().set("shots", "0");
+  CHECK(own("Ask about {question}") == "Ask about {question}");
 }
 
 TEST_CASE("with tools the replies of worked examples are calls, and their histories stay") {

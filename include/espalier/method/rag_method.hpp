@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,9 @@ namespace espalier::method {
 class RagMethod : public Method {
  public:
   OptionTable& options() final { return table_; }
-  [[nodiscard]] rag::PromptSet prompts() const override {
-    return shots_ > 0 ? detail::demonstrated(built_in_, examples_, shots_, protocol_ == ReplyForm::tools) : built_in_;
+  [[nodiscard]] rag::PromptSet prompts(const std::filesystem::path& folder = {}) const override {
+    rag::PromptSet texts = folder.empty() ? built_in_ : built_in_.replaced_from(folder);
+    return shots_ > 0 ? detail::demonstrated(texts, examples_, shots_, protocol_ == ReplyForm::tools) : texts;
   }
 
   void check() const override {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/error.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
 #include <algorithm>
@@ -95,20 +96,25 @@ inline std::string as_calls(std::string_view reply, const Protocol& protocol, co
 }
 
 /// The same prompts with the first `shots` examples of each purpose before its first heading. `tools`: they call tools.
+/// A prompt that has a heading for examples stays. Throws InputError for one without any heading.
 inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots,
                                    bool tools) {
   rag::PromptSet::Texts texts = prompts.texts();
+  const Protocol& protocol = *prompts.protocol();
   for (const auto& [purpose, own] : examples) {
-    std::string shown = "\n### Examples\n";
+    std::string& text = texts.at(purpose);
+    if (text.find("### Examples") != text.npos) continue;
+    const std::size_t heading = ('\n' + text).find("\n### ");
+    if (heading == text.npos)
+      throw InputError(purpose + ".txt", 0, "",
+                       "has no heading (### ...) before which the examples of the option 'shots' can stand");
+    std::string shown = "### Examples\n";
     for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) {
-      const std::string& reply = own[i].reply;
-      shown +=
-          own[i].shown + (tools ? as_calls(reply, *prompts.protocol(), *prompts.protocol()->purpose(purpose)) : reply);
+      shown += own[i].shown;
+      shown += tools ? as_calls(own[i].reply, protocol, *protocol.purpose(purpose)) : own[i].reply;
       shown += '\n';
     }
-    shown.pop_back();
-    std::string& text = texts.at(purpose);
-    if (shots > 0) text.insert(std::min(text.find("\n### "), text.size()), shown);
+    text.insert(heading, shown);
   }
   return {prompts.protocol(), std::move(texts)};
 }
