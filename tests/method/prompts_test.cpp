@@ -184,6 +184,22 @@ TEST_CASE("with tools the replies of worked examples are calls, and their histor
   CHECK(lines.texts().at(asks.name).find("A call of the tool answer: Romania\n") != std::string::npos);
 }
 
+TEST_CASE("a grammar for replies that call tools is refused by the option's name, one for other replies is not") {
+  const auto checked = [](const char* option, const char* value) {
+    const auto method = method::make_method("decex");
+    method->options().set("protocol", "tools");
+    method->options().set(option, value);
+    method->check();
+  };
+  for (const char* option : {"constrain", "sampling.rollout.constrain"}) {
+    const std::string said = "option '" + std::string(option) + "' is draft, allowed: off beside protocol=tools";
+    CHECK_THROWS_WITH_AS(checked(option, "draft"), said.c_str(), std::invalid_argument);
+    CHECK_THROWS_AS(checked(option, "on"), std::invalid_argument);
+    CHECK_NOTHROW(checked(option, "off"));
+  }
+  CHECK_NOTHROW(checked("sampling.sub_query.constrain", "on"));  // without marks, so it calls no tool
+}
+
 TEST_CASE("the simulated model says the same where a prompt is worded anew, and something else to a repair") {
   const std::vector<rag::Example> known{rag::Example()};
   const sim::Model model(known, {.malformed = 0.5});

@@ -151,7 +151,8 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if all(model in (None, "simulated") for model in (settings.get("model"), *(url for url, _ in others.values()))):
         return
     own = {"constrain": "auto", **taken(settings, PROMPTS), **limits_of(settings)}
-    decides, ruled = own["constrain"] == "auto", set[str]()
+    tools = "tools" in (own.get("protocol"), own.get("set", {}).get("protocol"))
+    decides, ruled = own["constrain"] == "auto" and not tools, set[str]()
     try:
         prompts = try_prompts(own | ({"constrain": "off"} if decides else {}))
         if decides and any(not one.read and not one.error for one in prompts):
