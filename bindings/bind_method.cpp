@@ -128,8 +128,7 @@ class MethodSearch final : public Search {
  private:
   static rag::PromptSet prompts_of(const std::string& name, const std::string& preset, const Set& set,
                                    const std::string& folder) {
-    rag::PromptSet texts = configured(name, preset, set)->prompts();
-    return folder.empty() ? texts : texts.replaced_from(folder);
+    return configured(name, preset, set)->prompts(folder);
   }
   [[nodiscard]] std::unique_ptr<method::Method> make() const { return configured(method, preset_, set_); }
 

@@ -18,7 +18,7 @@ namespace {
 Completion::Finish finish_of(const std::string& name) {
   for (std::size_t i = 0; i < std::size(Completion::finishes); ++i)
     if (name == Completion::finishes[i]) return static_cast<Completion::Finish>(i);
-  bad_option("finish", name, "stop, length, other, too_long");
+  bad_option("finish", name, "stop, length, other, too_long, refused");
 }
 
 /// The slots of a prompt's purpose with their values. Segments inside them have spans too, but are not slots.
@@ -119,9 +119,10 @@ void bind_prompt(py::module_& m) {
       .def_readonly("text", &Completion::text)
       .def_property_readonly(
           "finish", [](const Completion& c) { return Completion::finishes[static_cast<std::size_t>(c.finish)]; },
-          "stop, length, other, or too_long: the prompt did not fit into the model's context, and the text says so.")
+          "stop, length, other, too_long (the prompt did not fit into the model's context, and the text says so), or "
+          "refused (the model refused to reply, and the text is its refusal).")
       .def_readonly("damaged", &Completion::damaged,
-                    "The text holds a call of a tool that cannot be read, so nothing in it is read.")
+                    "A call of a tool or a part in it cannot be read, so nothing in it is read.")
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
       .def_readonly("thinking_tokens", &Completion::thinking_tokens,

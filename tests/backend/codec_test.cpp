@@ -45,8 +45,8 @@ TEST_CASE("a completion comes back from its bytes without loss") {
   Completion spelt = c;
   spelt.tokens = {{"An", -0.5}, {" <", -1}};
   CHECK(decode<Completion>(encode(spelt)).tokens == spelt.tokens);
-  for (const Completion::Finish finish :
-       {Completion::Finish::stop, Completion::Finish::other, Completion::Finish::too_long}) {
+  for (const Completion::Finish finish : {Completion::Finish::stop, Completion::Finish::other,
+                                          Completion::Finish::too_long, Completion::Finish::refused}) {
     Completion ended("a");
     ended.finish = finish;
     CHECK(decode<Completion>(encode(ended)).finish == finish);

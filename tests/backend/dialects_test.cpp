@@ -801,11 +801,47 @@ TEST_CASE("a gateway that wants max_completion_tokens is told the limit under th
   CHECK(test::ask(told, {prompts("e")})[0].value().text == "a");
   CHECK(refused == first);
   FaultServer always([&](const Received&, std::size_t) {
-    return Answer{.body = R"({"error":{"message":"max_completion_tokens is too large"}})", .status = 400};
+    return Answer{.body = R"({"error":{"message":"max_tokens is not supported"}})", .status = 400};
   });
   OpenAi never(options(always, Server::other));
   CHECK(test::failure_of(test::ask(never, {prompts("a")})[0]).kind == Kind::permanent);
   CHECK(always.received().size() == 2);
+}
+
+TEST_CASE("a gateway's refusal of max_tokens is known in every wording, and one of its value is none") {
+  // How often a gateway is asked that always refuses with these words: once more if it refused the name.
+  const auto asked = [](const std::string& body, int status = 400) {
+    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body, .status = status}; });
+    OpenAi model(options(server, Server::other));
+    CHECK(test::failure_of(test::ask(model, {Prompt("a")})[0]).kind == Kind::permanent);
+    return server.received().size();
+  };
+  const auto said = [](const std::string& words) { return R"({"error":{"message":")" + words + R"("}})"; };
+  for (const char* words :
+       {"Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+        "'max_completion_tokens' instead.",
+        "Unsupported parameter: 'max_tokens'.", "Unrecognized request argument supplied: max_tokens",
+        "Unknown parameter: 'max_tokens'.", "`max_tokens` is deprecated for this model.",
+        "litellm.UnsupportedParamsError: openai does not support parameters: ['max_tokens'], for "
+        "model=o1. To drop these, set `litellm.drop_params=True`",
+        "AsyncCompletions.create() got an unexpected keyword argument 'max_tokens'"}) {
+    CAPTURE(words);
+    CHECK(asked(said(words)) == 2);
+  }
+  CHECK(asked(R"({"detail":[{"type":"extra_forbidden","loc":["body","max_tokens"],"msg":"Extra inputs are not )"
+              R"(permitted","input":512}]})",
+              422) == 2);
+  CHECK(asked(R"({"error":{"message":"Unsupported parameter","param":"max_tokens","code":"unsupported_parameter"}})") ==
+        2);
+  for (const char* words :
+       {"'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context "
+        "length is 4096 tokens",
+        "max_tokens is too large: 9000. This model supports at most 4096 completion tokens",
+        "max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens",
+        "max_tokens must be at least 1, got 0", "Unknown parameter: 'top_p'.", "max_completion_tokens is too large"}) {
+    CAPTURE(words);
+    CHECK(asked(said(words)) == 1);
+  }
 }
 
 namespace {

@@ -290,6 +290,9 @@ TEST_CASE("the server's words are found in every shape") {
   CHECK(ends(said(R"({"error":"model not loaded"})"), ": model not loaded"));
   CHECK(ends(said(R"({"object":"error","message":"too long","code":400})"), ": too long"));
   CHECK(ends(said(R"({"message":"plain"})"), ": plain"));
+  CHECK(ends(said(R"({"error":{"message":"Bad value","param":"top_p"}})"), ": Bad value (top_p)"));
+  CHECK(ends(said(R"({"error":{"message":"top_p is bad","param":"top_p"}})"), ": top_p is bad"));
+  CHECK(ends(said(R"({"error":{"message":"bad","param":null}})"), ": bad"));
   CHECK(ends(said(R"({"detail":[{"loc":["body"],"msg":"field required"}]})"),
              R"(: [{"loc":["body"],"msg":"field required"}])"));
   CHECK(ends(said("<html>\r\n <b>no</b>\x01\xff</html>"), ": <html> <b>no</b> \xEF\xBF\xBD</html>"));
@@ -514,6 +517,59 @@ TEST_CASE("thoughts that the server splits off stand in front as a think block")
         "<think>\n</answer>\n</think>\n<answer>b</answer>");
 }
 
+namespace {
+
+/// The completion of a chat whose message has these fields.
+Completion said(const std::string& message, bool stream = false) {
+  const std::string choice =
+      R"({"choices":[{"index":0,")" + std::string(stream ? "delta" : "message") + R"(":{)" + message + "}";
+  const std::string end = R"(,"finish_reason":"stop"}]})";
+  FaultServer server([&](const Received&, std::size_t) {
+    return Answer{.body = stream ? "data: " + choice + end + "\n\ndata: [DONE]\n\n" : choice + end};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_attempts = 1;
+  chosen.stream = stream;
+  OpenAi model(chosen);
+  return test::ask(model, {Prompt("q")})[0].value();
+}
+
+}  // namespace
+
+TEST_CASE("a content in parts is their text, whole or in a stream, and a part that is no text damages the reply") {
+  for (const bool stream : {false, true}) {
+    CAPTURE(stream);
+    const Completion parts =
+        said(R"("content":[{"type":"text","text":"<answer>a"},{"type":"output_text","text":" b</answer>"}])", stream);
+    CHECK(parts.text == "<answer>a b</answer>");
+    CHECK(parts.finish == Completion::Finish::stop);
+    CHECK_FALSE(parts.damaged);
+    CHECK(said(R"("content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"b"}])",
+               stream)
+              .text == "<think>\nhm\n</think>\nb");
+    CHECK(said(R"("content":[])", stream).text == "");
+    const Completion picture =
+        said(R"("content":[{"type":"text","text":"see "},{"type":"image_url","image_url":{"url":"data:x"}}])", stream);
+    CHECK(picture.damaged);
+    CHECK(picture.text == "see damaged reply: it has a part of the sort 'image_url'");
+    CHECK(said(R"("content":["a"])", stream).damaged);
+  }
+  CHECK(said(R"("reasoning_content":"hm","reasoning":"hm","content":"b")", true).text == "<think>\nhm\n</think>\nb");
+}
+
+TEST_CASE("a refusal is the text of a reply that is refused, whole, in parts or in a stream") {
+  for (const bool stream : {false, true})
+    for (const char* message :
+         {R"("content":null,"refusal":"I can't help.")", R"("content":"","refusal":"I can't help.")",
+          R"("refusal":"I can't help.")", R"("content":[{"type":"refusal","refusal":"I can't help."}])"}) {
+      CAPTURE(message);
+      const Completion refused = said(message, stream);
+      CHECK(refused.text == "I can't help.");
+      CHECK(refused.finish == Completion::Finish::refused);
+      CHECK(said(R"("content":"a","refusal":null)", stream).finish == Completion::Finish::stop);
+    }
+}
+
 TEST_CASE("a reply whose limit went into the thought is a completion without text, cut at its length") {
   const auto reply = [](const std::string& rest) {
     return R"({"choices":[{"index":0,)" + rest + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":512}})";
@@ -542,7 +598,7 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
       completion(reply(R"("message":{"content":null,"reasoning_content":"hm"},"finish_reason":"length")"));
   CHECK(thought.text == "<think>\nhm\n</think>\n");
   CHECK(thought.finish == Completion::Finish::length);
-  CHECK(completion(reply(R"("message":{"content":null,"refusal":"no"},"finish_reason":"content_filter")")).finish ==
+  CHECK(completion(reply(R"("message":{"content":null},"finish_reason":"content_filter")")).finish ==
         Completion::Finish::other);
   const std::string end = "data: [DONE]\n\n";
   for (const char* delta : {R"("delta":{"role":"assistant","content":null})", R"("delta":{"reasoning_content":null})",

@@ -86,13 +86,14 @@ TEST_CASE("a slot holds all that the parser takes from it, up to its first closi
       of({{"answer", "<answer>", "</answer>"}, {"search", "<search>", "</search>"}}, {"answer", "search"});
   for (const char* text : {"<answer>Paris</answer>", "I think so. <answer> a < b </answer>", "<answer>x</b></answer>",
                            "<answer><</answer>", "<search>a <answer> b</search>", "x << y <search>\n1 </ 2\n</search>",
-                           "<answer>\u00e9t\u00e9</answer>"}) {
+                           "<answer>\u00e9t\u00e9</answer>", "hm </think> <answer>a</answer>"}) {
     INFO(text);
     CHECK(fits(tags, text) == (std::string(text).find("a <answer>") == std::string::npos));
   }
-  for (const char* text : {"Paris", "", "<answer></answer>", "<answer>  </answer>", "<answer>a</answer>b",
-                           "<answer>x</answe</answer>", "<answ <answer>x</answer>", "<answer></answer\nx</answer>",
-                           "<answer>a</answer></answer>", "<answer>a", "<search>a</answer>"}) {
+  for (const char* text :
+       {"Paris", "", "<answer></answer>", "<answer>  </answer>", "<answer>a</answer>b", "<answer>x</answe</answer>",
+        "<answ <answer>x</answer>", "<answer></answer\nx</answer>", "<answer>a</answer></answer>", "<answer>a",
+        "<search>a</answer>", "<answer>a</think>b</answer>"}) {
     INFO(text);
     CHECK_FALSE(fits(tags, text));
   }

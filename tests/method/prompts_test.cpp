@@ -2,9 +2,11 @@
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 
+#include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -89,7 +91,8 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
       REQUIRE(examples.contains(purpose.name));
       REQUIRE(examples.at(purpose.name).size() == 2);
       std::set<std::string> tags, contents;
-      for (const std::string& example : examples.at(purpose.name)) {
+      for (const auto& [shown, written] : examples.at(purpose.name)) {
+        const std::string example = shown + written;
         CAPTURE(example);
         CHECK(example.find('#') == std::string::npos);
         const std::size_t at = example.rfind(heading);
@@ -97,6 +100,12 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
         const auto reply =
             rag::parse(rag::ModelText(example.substr(at + heading.size())), *prompts.protocol(), purpose);
         REQUIRE(reply);
+        CHECK(example.substr(at + heading.size()) == written);
+        const Protocol::Tag* tag = prompts.protocol()->tag(reply->tag);
+        const std::string call = method::detail::as_calls(written, *prompts.protocol(), purpose);
+        CAPTURE(call);
+        if (!tag || tag->open.empty()) CHECK(call == written);
+        else CHECK(call.find("A call of the tool " + tag->name + ": " + reply->content + '\n') != call.npos);
         tags.insert(reply->tag);
         contents.insert(reply->content);
       }
@@ -127,6 +136,68 @@ TEST_CASE("shots put that many examples before a prompt's first heading, and the
   CHECK_THROWS_WITH_AS(made("ircot", "5"), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   for (const char* name : {"decouple", "greedy-agent", "airrag", "prorag", "reasonrag"})
     CHECK(made(name, "2").texts() != made(name, "1").texts());
+}
+
+TEST_CASE("shots reach a prompt of one's own: before its first heading, unless it has one for examples") {
+  const test::TemporaryFolder folder;
+  const auto method = method::make_method("decex");
+  method->options().set("shots", "1");
+  const auto own = [&](const std::string& text) {
+    std::ofstream(folder / "sub_question.txt") << text;
+    return method->prompts(folder.path()).texts().at("sub_question");
+  };
+  const std::string built_in = method->prompts().texts().at("sub_question");
+  const std::size_t begin = built_in.find("### Examples");
+  const std::string examples = built_in.substr(begin, built_in.find("### Question") - begin);
+  CHECK(own("Ask.\n### Question\n{question}\n### Now\n") ==
+        "Ask.\n" + examples + "### Question\n{question}\n### Now\n");
+  CHECK(own("### Question\n{question}") == examples + "### Question\n{question}");
+  CHECK(own("### Examples\nmine\n### Question\n{question}") == "### Examples\nmine\n### Question\n{question}");
+  CHECK_THROWS_WITH_AS(own("Ask about {question}"),
+                       "sub_question.txt: has no heading (### ...) before which the examples of the option 'shots' can "
+                       "stand",
+                       InputError);
+  method->options().set("shots", "0");
+  CHECK(own("Ask about {question}") == "Ask about {question}");
+}
+
+TEST_CASE("with tools the replies of worked examples are calls, and their histories stay") {
+  const auto made = [](const std::string& name, const char* protocol) {
+    const auto method = method::make_method(name);
+    method->options().set("shots", "2");
+    method->options().set("protocol", protocol);
+    return method->prompts();
+  };
+  std::string expected = made("decex", "tags").texts().at("rollout");
+  const auto replace = [&](const std::string& mark, const std::string& call) {
+    REQUIRE(expected.find(mark) != std::string::npos);
+    expected.replace(expected.find(mark), mark.size(), call);
+  };
+  replace("<search> country of the Danube's mouth </search>",
+          "A call of the tool search: country of the Danube's mouth");
+  replace("<answer> Johannes Kepler </answer>", "A call of the tool answer: Johannes Kepler");
+  CHECK(made("decex", "tools").texts().at("rollout") == expected);
+  const rag::PromptSet lines = made("self-ask", "tools");
+  const Protocol::Purpose& asks = lines.protocol()->purposes.front();
+  CHECK(lines.texts().at(asks.name).find("A call of the tool question: Which river flows through Vienna?\n") !=
+        std::string::npos);
+  CHECK(lines.texts().at(asks.name).find("A call of the tool answer: Romania\n") != std::string::npos);
+}
+
+TEST_CASE("a grammar for replies that call tools is refused by the option's name, one for other replies is not") {
+  const auto checked = [](const char* option, const char* value) {
+    const auto method = method::make_method("decex");
+    method->options().set("protocol", "tools");
+    method->options().set(option, value);
+    method->check();
+  };
+  for (const char* option : {"constrain", "sampling.rollout.constrain"}) {
+    const std::string said = "option '" + std::string(option) + "' is draft, allowed: off beside protocol=tools";
+    CHECK_THROWS_WITH_AS(checked(option, "draft"), said.c_str(), std::invalid_argument);
+    CHECK_THROWS_AS(checked(option, "on"), std::invalid_argument);
+    CHECK_NOTHROW(checked(option, "off"));
+  }
+  CHECK_NOTHROW(checked("sampling.sub_query.constrain", "on"));  // without marks, so it calls no tool
 }
 
 TEST_CASE("the simulated model says the same where a prompt is worded anew, and something else to a repair") {

@@ -192,6 +192,16 @@ def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
 
 
 @needs_http
+def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: Path):
+    with ModelServer(lambda request: completion("I do not know."), owner="vllm") as server:
+        more = ("--protocol", "tools", "--method", "search-r1")
+        _, found = doctor(*inputs(files), "--model", server.url, "--model-name", "m", *more)
+    assert "prompts" not in found
+    said = [findings[0]["found"] for part, findings in found.items() if part.startswith("prompt ")]
+    assert any("could not be read" in text for text in said), said
+
+
+@needs_http
 def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files: Path):
     def answered(request: dict[str, Any]) -> Any:
         return completion("<answer>Cervantes</answer>" if "structured_outputs" in str(request) else "I do not know.")

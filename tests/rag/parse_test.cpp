@@ -63,6 +63,23 @@ TEST_CASE("a reasoning model's think block is part of the thought and never sear
   CHECK(twice->thought == "a\nor <search>b</search>");
 }
 
+TEST_CASE("what stands before a closing mark is a thought, though the prompt's template wrote the opening one") {
+  const auto one = read(" maybe <answer>Rome</answer>? </think> so <answer>Paris</answer>", "rollout");
+  REQUIRE(one);
+  CHECK(one->content == "Paris");
+  CHECK(one->thought == "maybe <answer>Rome</answer>?\nso");
+  const auto two = read("a</think><think>or <search>b</search></think><answer>Paris</answer>", "rollout");
+  REQUIRE(two);
+  CHECK(two->content == "Paris");
+  CHECK(two->thought == "a\nor <search>b</search>");
+  CHECK(read("</think><search>b</search>", "rollout")->content == "b");
+  CHECK(read("hm </think> a query", "sub_query")->content == "a query");
+  CHECK_FALSE(read("I could <search>b</search></think>", "rollout"));
+  CHECK(read("<search>b</search> <think> and </think>", "rollout")->content == "b");  // opened behind the action
+  for (const char* thought : {"a</think>", "</think>", "a</think><think>b"}) CHECK(rag::detail::only_thinks(thought));
+  CHECK_FALSE(rag::detail::only_thinks("a</think> b"));
+}
+
 TEST_CASE(
     "of a think block that is never closed the action behind its last opening mark is read, if a mark of its own "
     "closes it") {

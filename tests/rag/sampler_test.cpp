@@ -232,6 +232,24 @@ TEST_CASE("a repair shows the model its reply and names the marks; only what it 
   CHECK(bench.ledger.first_unread().at("rollout").text == "no tag");
 }
 
+TEST_CASE("with tools a repair names the tools that a reply may call, and no marks") {
+  std::string repair;
+  Scripted model;
+  model.on("rollout", [&](const Prompt& p) -> std::string {
+    if (p.body().messages.size() == 1) return "no call";
+    CHECK(p.sampling().tools);
+    repair = p.text();
+    return "<answer> x </answer>";  // as a call is read
+  });
+  Bench bench(model, {.sampling = {.temperature = 1}, .repair = true, .tools = true});
+  const auto drawn = bench.scheduler.run(bench.sampler.draw(
+      "rollout", {{"question", rag::render_text("Who?")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  CHECK(drawn[0].reply->content == "x");
+  CHECK(repair ==
+        "Your reply had no call of search or answer that could be read. Write again: one query in a call of the tool "
+        "search, or the answer, as short as it can be, in a call of the tool answer.");
+}
+
 TEST_CASE("a greedy reply is repaired, because the repair is another request, and an empty one without a message") {
   std::vector<std::string> texts;
   Scripted model;
@@ -268,7 +286,9 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
                            {"verdict", "", ""},
                            {"choice", "Class:", "\n"},
                            {"sub_answer", "**Facts**", ""}}};
-  const auto line = [&](const char* purpose) { return rag::detail::repair_line(protocol, *protocol.purpose(purpose)); };
+  const auto line = [&](const char* purpose, bool tools = false) {
+    return rag::detail::repair_line(protocol, *protocol.purpose(purpose), tools);
+  };
   CHECK(line("judge") ==
         "Your reply had no <score></score> that could be read. Write again: 2 numbers from -1 to 1, separated by "
         "commas, inside <score></score>.");
@@ -281,6 +301,14 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
   CHECK(line("verdict") == "Your reply could not be read. Write again: yes or no and nothing else.");
   CHECK(line("route") ==
         "Your reply had no Class: that could be read. Write again: one letter on a line after Class:.");
+  CHECK(line("judge", true) ==
+        "Your reply had no call of score that could be read. Write again: 2 numbers from -1 to 1, separated by commas, "
+        "in a call of the tool score.");
+  CHECK(
+      line("step", true) ==
+      "Your reply had no call of answer that could be read. Write again: one thought and nothing else, or the answer, "
+      "as short as it can be, in a call of the tool answer.");
+  CHECK(line("verdict", true) == line("verdict"));  // no mark, no tool
   CHECK(line("facts") == "Your reply had no **Facts** that could be read. Write again: one sentence after **Facts**.");
 }
 
@@ -326,6 +354,25 @@ TEST_CASE("a reply with a damaged call is not read, whatever stands in it, and i
   CHECK(ledger.by_purpose().at("own_answer").unread == 1);
   CHECK(ledger.by_purpose().at("own_answer").cut == 1);
   CHECK(ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
+}
+
+TEST_CASE("a refused reply is not read, also where a purpose takes the whole reply, and is drawn again") {
+  Scheduler scheduler;
+  int asked = 0;
+  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies(prompts.size(), Completion("I can't help."));
+    if (++asked == 1) replies.front().finish = Completion::Finish::refused;
+    else replies.front().text = "a query";
+    return replies;
+  });
+  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}});
+  Ledger ledger;
+  const std::vector<std::pair<std::string, rag::Rendering>> slots{{"question", rag::render_text("q")}};
+  const auto drawn = scheduler.run(sampler.draw("sub_query", slots, 1, Context(Seed(1), 0, &ledger)));
+  REQUIRE(drawn.front().reply);
+  CHECK(drawn.front().reply->content == "a query");
+  CHECK(ledger.by_purpose().at("sub_query").unread == 1);
+  CHECK(ledger.first_unread().at("sub_query").text == "I can't help.");
 }
 
 TEST_CASE("replies that max_tokens cut are counted, read or not") {

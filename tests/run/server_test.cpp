@@ -353,6 +353,20 @@ TEST_CASE("an option that contradicts its setting is refused") {
   refused("constrain", "on", [](auto& settings) { settings.constrain = "off"; });
   refused("constrain", "draft", [](auto& settings) { settings.constrain = "always"; });
   refused("protocol", "tags", [](auto& settings) { settings.protocol = "tools"; });
+  const auto tools = [](auto& settings) { settings.protocol = "tools"; };
+  refused("constrain", "on", tools);
+  refused("sampling.rollout.constrain", "draft", tools);
+  for (const char* constrain : {"always", "draft"}) {
+    auto settings = files.settings(server, "never");
+    tools(settings);
+    settings.constrain = constrain;
+    CHECK_THROWS_WITH_AS(run::Job{settings}, doctest::Contains("allowed: off beside protocol=tools"),
+                         std::invalid_argument);
+  }
+  auto called = files.settings(server, "called");
+  tools(called);
+  called.set = {{"sampling.sub_query.constrain", "on"}};  // its replies have no marks, so they call no tool
+  CHECK_NOTHROW(run::Job{called});
   auto agreed = files.settings(server, "agreed");
   agreed.constrain = "always";
   agreed.set = {{"constrain", "on"}};

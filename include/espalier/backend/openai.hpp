@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/chat/detail/limit_name.hpp>
 #include <espalier/backend/chat/detail/ollama_reply.hpp>
 #include <espalier/backend/chat/detail/ollama_stream.hpp>
 #include <espalier/backend/chat/detail/openai_reply.hpp>
@@ -116,9 +117,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   }
   /// A gateway of an unknown kind may want the newer name of the token limit.
   bool learned(const BackendError& refused) override {
-    const std::string_view what = refused.what();
-    if (server_.dialect().server != Server::other || what.find("max_completion_tokens") == std::string_view::npos)
-      return false;
+    if (server_.dialect().server != Server::other || !detail::refuses_limit_name(refused.what())) return false;
     server_.learn(Server::gateway);
     return true;
   }

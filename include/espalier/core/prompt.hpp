@@ -119,8 +119,9 @@ class Prompt {
 class Completion {
  public:
   /// Why a completion ended. `too_long`: the prompt did not fit into the model's context, and the text says so.
-  enum class Finish : std::uint8_t { stop, length, other, too_long };
-  static constexpr const char* finishes[] = {"stop", "length", "other", "too_long"};  ///< their names
+  /// `refused`: the server says that the model refused to reply, and the text is its refusal.
+  enum class Finish : std::uint8_t { stop, length, other, too_long, refused };
+  static constexpr const char* finishes[] = {"stop", "length", "other", "too_long", "refused"};  ///< their names
 
   /// A token of a completion, natural log.
   struct TokenLogprob {
@@ -131,10 +132,13 @@ class Completion {
 
   Completion() = default;
   Completion(std::string text) : text(std::move(text)) {}  // NOLINT: a text is a completion
+  /// False if its text is no reply, so that nothing in it is read.
+  [[nodiscard]] bool readable() const { return finish != Finish::too_long && finish != Finish::refused && !damaged; }
+
   std::string text;
   Finish finish = Finish::stop;
-  bool damaged = false;             ///< its text holds a call of a tool that cannot be read, so nothing in it is read
-  std::uint32_t prompt_tokens = 0;  ///< 0 = not reported
+  bool damaged = false;                 ///< a call of a tool or a part in it cannot be read
+  std::uint32_t prompt_tokens = 0;      ///< 0 = not reported
   std::uint32_t completion_tokens = 0;  ///< 0 = not reported
   std::uint32_t thinking_tokens = 0;    ///< of completion_tokens, those of a thought aside. 0 = not reported
   std::optional<double> logprob;        ///< sum over the tokens up to the stop string, natural log

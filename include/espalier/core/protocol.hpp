@@ -55,6 +55,12 @@ struct Protocol {
       if (t.name == name) return &t;
     return nullptr;
   }
+  /// True if a reply of the purpose may hold a tag with marks.
+  [[nodiscard]] bool marked(std::string_view name) const {
+    for (const auto& role : purpose(name)->returns)
+      if (!tag(role)->open.empty()) return true;
+    return false;
+  }
 };
 
 }  // namespace espalier

@@ -10,6 +10,7 @@
 #include <espalier/search/budget.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,7 +59,8 @@ class Method {
   virtual OptionTable& options() = 0;
   /// Sets the options as in the paper ("paper") or in its published code ("code").
   virtual void preset(const std::string& name) { bad_option("preset", name, "a method that has presets"); }
-  [[nodiscard]] virtual rag::PromptSet prompts() const = 0;
+  /// The prompts under the options. Texts of the folder, if there is one, replace built-in ones.
+  [[nodiscard]] virtual rag::PromptSet prompts(const std::filesystem::path& folder = {}) const = 0;
   /// Checks the options. Throws std::invalid_argument.
   virtual void check() const = 0;
   /// Whether a task can ask a purpose under the options: `answer`, or `expand` with what it adds to its trees.

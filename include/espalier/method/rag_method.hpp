@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,9 @@ namespace espalier::method {
 class RagMethod : public Method {
  public:
   OptionTable& options() final { return table_; }
-  [[nodiscard]] rag::PromptSet prompts() const override {
-    return shots_ > 0 ? detail::demonstrated(built_in_, examples_, shots_) : built_in_;
+  [[nodiscard]] rag::PromptSet prompts(const std::filesystem::path& folder = {}) const override {
+    rag::PromptSet texts = folder.empty() ? built_in_ : built_in_.replaced_from(folder);
+    return shots_ > 0 ? detail::demonstrated(texts, examples_, shots_, protocol_ == ReplyForm::tools) : texts;
   }
 
   void check() const override {
@@ -37,7 +39,12 @@ class RagMethod : public Method {
     budget().check();
     if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
       bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
-    for (const auto& [purpose, own] : own_) check(own.over(sampling(purpose)), "sampling." + purpose + ".");
+    check_free("constrain", constrain_);
+    for (const auto& [purpose, own] : own_) {
+      const std::string prefix = "sampling." + purpose + ".";
+      check(own.over(sampling(purpose)), prefix);
+      if (own.constrain && built_in_.protocol()->marked(purpose)) check_free(prefix + "constrain", *own.constrain);
+    }
   }
 
   [[nodiscard]] rag::Sampler sampler(const Ports& ports, const rag::PromptSet& prompts) const final {
@@ -217,6 +224,11 @@ class RagMethod : public Method {
     std::size_t most = 0;
     for (const auto& [purpose, own] : examples_) most = std::max(most, own.size());
     return most;
+  }
+  /// No grammar holds a call of a tool.
+  void check_free(const std::string& option, rag::Sampler::Constrain chosen) const {
+    if (protocol_ == ReplyForm::tools && chosen != rag::Sampler::Constrain::off)
+      bad_option(option, constrain_names()[static_cast<std::size_t>(chosen)], "off beside protocol=tools");
   }
   static void check(const Sampling& s, const std::string& prefix) {
     if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");

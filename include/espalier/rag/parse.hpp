@@ -58,18 +58,21 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const P
   return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
 }
 
-/// Moves the `<think>` blocks at the beginning of a reply into `thought`. Returns false if the last one is never
-/// closed. Then its text up to its last opening mark is moved.
+/// Moves the `<think>` blocks at the beginning of a reply into `thought`. The first one needs no opening mark, because
+/// a model's template may write it into the prompt. Returns false if the last one is never closed. Then its text up to
+/// its last opening mark is moved.
 inline bool take_thoughts(std::string_view& rest, std::string& thought) {
   constexpr std::string_view open = "<think>", close = "</think>";
-  while (rest.starts_with(open)) {
+  std::size_t begin = rest.find(open) > rest.find(close) ? 0 : open.size();
+  while (begin == 0 || rest.starts_with(open)) {
     const bool closed = rest.find(close) != std::string_view::npos;
     const std::size_t end = closed ? rest.find(close) : rest.rfind(open);
-    const std::string_view words = end > 0 ? trim(rest.substr(open.size(), end - open.size())) : std::string_view();
+    const std::string_view words = end > begin ? trim(rest.substr(begin, end - begin)) : std::string_view();
     if (!thought.empty() && !words.empty()) thought += '\n';
     thought += words;
     rest = trim(rest.substr(end + (closed ? close : open).size()));
     if (!closed) return false;
+    begin = open.size();
   }
   return true;
 }
@@ -78,8 +81,8 @@ inline bool take_thoughts(std::string_view& rest, std::string& thought) {
 inline bool only_thinks(std::string_view reply) {
   std::string thought;
   std::string_view rest = trim(reply);
-  const bool thinks = rest.starts_with("<think>");
-  return thinks && (!take_thoughts(rest, thought) || rest.empty());
+  const std::size_t size = rest.size();
+  return !take_thoughts(rest, thought) || (rest.empty() && size > 0);
 }
 
 /// True for a tag whose closing mark stands in the text itself: neither the end of a line nor that of the text closes
@@ -93,10 +96,10 @@ inline bool closes_itself(const Protocol::Tag& tag) { return !tag.close.empty() 
 ///   its closing mark, so it does not matter if a server stops at closing marks.
 /// - A tag without marks takes the whole reply if no other tag is found.
 /// - If the purpose returns no tag, the first line that is not empty counts.
-/// - `<think>` blocks of a reasoning model at the beginning belong to the thought and are not searched.
+/// - `<think>` blocks of a reasoning model at the beginning belong to the thought and are not searched. So does a text
+///   that ends with `</think>` and has no opening mark.
 /// - Of a `<think>` block that is never closed, what stands behind its last opening mark is read. Only a tag with a
-/// closing
-///   mark of its own counts there, because the end of a line or of the text may cut a thought.
+///   closing mark of its own counts there, because the end of a line or of the text may cut a thought.
 /// Returns nothing if no tag is found, if it is empty, or if a score, verdict, preference or choice has a wrong form.
 inline std::optional<Reply> parse(const ModelText& text, const Protocol& protocol, const Protocol::Purpose& purpose) {
   std::string_view rest = detail::trim(text.str());

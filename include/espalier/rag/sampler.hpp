@@ -174,7 +174,7 @@ class Sampler {
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
       sample.raw = ModelText(std::move(completion.text));
-      if (!too_long && !completion.damaged)
+      if (completion.readable())
         sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (sample.reply) {
         (*context.ledger)[body.purpose].cut_read += cut;
@@ -208,8 +208,7 @@ class Sampler {
     const auto own = options_.by_purpose.find(purpose);
     Sampling chosen = own != options_.by_purpose.end() ? own->second : options_.sampling;
     const Protocol& protocol = *prompts_.protocol();
-    if (options_.tools)
-      for (const auto& role : protocol.purpose(purpose)->returns) chosen.tools |= !protocol.tag(role)->open.empty();
+    chosen.tools |= options_.tools && protocol.marked(purpose);
     if (chosen.stop.empty() && !chosen.tools)
       for (const auto& role : protocol.purpose(purpose)->returns)
         if (const std::string& close = protocol.tag(role)->close; close.size() > 1) chosen.stop.push_back(close);

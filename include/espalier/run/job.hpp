@@ -82,8 +82,7 @@ class Job {
         settings_.questions,
         {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding() && method_->needs_gold()});
     take_questions(known);
-    const rag::PromptSet prompts =
-        settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts);
+    const rag::PromptSet prompts = method_->prompts(settings_.prompts);
     output::detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
                                                                : expanding() ? "espalier expand"
                                                                              : "espalier answer");

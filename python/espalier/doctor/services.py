@@ -151,7 +151,9 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if all(model in (None, "simulated") for model in (settings.get("model"), *(url for url, _ in others.values()))):
         return
     own = {"constrain": "auto", **taken(settings, PROMPTS), **limits_of(settings)}
-    decides = own["constrain"] == "auto" and "constrain" not in dict(own.get("set") or {})
+    chosen = dict(own.get("set") or {})
+    tools = "tools" in (own.get("protocol"), chosen.get("protocol"))
+    decides = own["constrain"] == "auto" and "constrain" not in chosen and not tools
     ruled = set[str]()
     try:
         prompts = try_prompts(own | ({"constrain": "off"} if decides else {}))

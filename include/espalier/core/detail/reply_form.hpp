@@ -57,10 +57,11 @@ class ReplyForm {
  private:
   static constexpr std::string_view all_blanks = " \t\n\r", line_blanks = " \t\r",
                                     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  static constexpr std::uint32_t blanks = 8;            ///< in front of a slot's text
-  static constexpr std::uint32_t group = 64;            ///< units within brackets
-  static constexpr int depth = 4;                       ///< of brackets within a slot
-  static constexpr std::string_view block = "<think>";  ///< which `parse` takes out at the beginning of a reply
+  static constexpr std::uint32_t blanks = 8;  ///< in front of a slot's text
+  static constexpr std::uint32_t group = 64;  ///< units within brackets
+  static constexpr int depth = 4;             ///< of brackets within a slot
+  /// `parse` takes blocks out at the beginning of a reply, and what stands in front of the first closing mark.
+  static constexpr std::string_view block = "<think>", block_end = "</think>";
 
   static std::string closing_bracket(const Protocol::Tag& tag) {
     constexpr std::string_view opening = "([{", closing = ")]}";
@@ -73,10 +74,10 @@ class ReplyForm {
                                     [](const Protocol::Tag& tag) { return tag.open == block; });
     if (!thinks || std::find(opens_.begin(), opens_.end(), block) != opens_.end()) return nullptr;
     std::vector<std::string> marks = stops_;
-    marks.insert(marks.end(), {std::string(block), "</think>"});
+    marks.insert(marks.end(), {std::string(block), std::string(block_end)});
     const MarkFree words(std::move(marks));
     const FormPtr said = meaning("think", sequence({words.row(units_ / 2), words.tail()}));
-    return sequence({literal(block), said, literal("</think>"), free(units_ / 6)});
+    return sequence({literal(block), said, literal(block_end), free(units_ / 6)});
   }
   /// Words in front of a slot. They hold no opening mark and nothing at which a request stops.
   [[nodiscard]] FormPtr free(std::uint32_t most) const {
@@ -95,6 +96,7 @@ class ReplyForm {
     const FormPtr around = repeat(one_of(spaces), 0, blanks);
     std::vector<std::string> marks = stops_;
     marks.push_back(tag.close);
+    marks.emplace_back(block_end);
     const bool bracket = !closing_bracket(tag).empty();
     for (const std::string& open : opens_)
       if (!(bracket && open == tag.open)) marks.push_back(open);  // brackets are read from the first opening mark

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/error.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
 #include <algorithm>
@@ -66,18 +67,54 @@ inline constexpr std::array<Demonstration, 4> demonstrations{{
      "no"},
 }};
 
-/// Worked examples of each purpose, each as the text that stands in its prompt.
-using Examples = std::map<std::string, std::vector<std::string>, std::less<>>;
+/// A worked example: the texts that its prompt holds, and the reply. Both end with a line end.
+struct WorkedExample {
+  std::string shown, reply;
+};
+/// Those of each purpose.
+using Examples = std::map<std::string, std::vector<WorkedExample>, std::less<>>;
 
-/// The same prompts with the first `shots` examples of each purpose before its first heading.
-inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots) {
+/// A reply with each action of its purpose as the call of a tool.
+inline std::string as_calls(std::string_view reply, const Protocol& protocol, const Protocol::Purpose& purpose) {
+  for (std::string out;;) {
+    const Protocol::Tag* next = nullptr;
+    std::size_t begin = reply.npos, end = reply.npos;
+    for (const std::string& role : purpose.returns) {
+      const Protocol::Tag& tag = *protocol.tag(role);
+      const auto [open, close] = tag.open.empty() ? std::pair(reply.npos, reply.npos) : rag::detail::marked(reply, tag);
+      if (open >= begin) continue;
+      next = &tag;
+      begin = open;
+      end = close;
+    }
+    if (next == nullptr) return out.append(reply);
+    const std::size_t inside = begin + next->open.size();
+    out.append(reply.substr(0, begin)).append("A call of the tool ").append(next->name).append(": ");
+    out.append(rag::detail::trim(reply.substr(inside, end - inside)));
+    reply.remove_prefix(end + (next->close == "\n" ? 0 : next->close.size()));
+  }
+}
+
+/// The same prompts with the first `shots` examples of each purpose before its first heading. `tools`: they call tools.
+/// A prompt that has a heading for examples stays. Throws InputError for one without any heading.
+inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots,
+                                   bool tools) {
   rag::PromptSet::Texts texts = prompts.texts();
+  const Protocol& protocol = *prompts.protocol();
   for (const auto& [purpose, own] : examples) {
-    std::string shown = "\n### Examples\n";
-    for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) shown += own[i] + '\n';
-    shown.pop_back();
     std::string& text = texts.at(purpose);
-    if (shots > 0) text.insert(std::min(text.find("\n### "), text.size()), shown);
+    if (text.find("### Examples") != text.npos) continue;
+    const std::size_t heading = ('\n' + text).find("\n### ");
+    if (heading == text.npos)
+      throw InputError(purpose + ".txt", 0, "",
+                       "has no heading (### ...) before which the examples of the option 'shots' can stand");
+    std::string shown = "### Examples\n";
+    for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) {
+      shown += own[i].shown;
+      shown += tools ? as_calls(own[i].reply, protocol, *protocol.purpose(purpose)) : own[i].reply;
+      shown += '\n';
+    }
+    text.insert(heading, shown);
   }
   return {prompts.protocol(), std::move(texts)};
 }
@@ -112,7 +149,7 @@ class ExampleWriter {
         text.erase(at + 1, 4);
         text.insert(text.find('\n', at + 1), ":");
       }
-      examples[purpose].push_back(text.substr(1) + reply + '\n');
+      examples[purpose].push_back({text.substr(1), reply + '\n'});
     }
   }
   /// A text of our own as a slot's value, with its marks.

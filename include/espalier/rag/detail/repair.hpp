@@ -41,23 +41,26 @@ inline std::string wanted_words(std::string_view role, const Protocol::ScoreForm
   return std::string(role);
 }
 
-/// Where it has to stand. A tag without marks is the whole reply.
-inline std::string wanted_place(const Protocol::Tag& tag) {
+/// Where it has to stand. A tag without marks is the whole reply. `tools`: one with marks is called as a tool.
+inline std::string wanted_place(const Protocol::Tag& tag, bool tools) {
   if (tag.open.empty()) return "and nothing else";
+  if (tools) return "in a call of the tool " + tag.name;
   if (tag.close == "\n") return "on a line after " + tag.open;
   return (tag.close.empty() ? "after " : "inside ") + tag.open + tag.close;
 }
 
-/// The line that asks again after a reply that could not be read. It names the tags of the purpose.
-inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose& purpose) {
+/// The line that asks again after a reply that could not be read. It names the tags of the purpose, or its `tools`.
+inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose& purpose, bool tools) {
   if (purpose.returns.empty()) return "Your reply could not be read. Write again: one line, without any tags.";
   std::string marks, wanted;
   for (const std::string& role : purpose.returns) {
     const Protocol::Tag& tag = *protocol.tag(role);
-    if (!tag.open.empty()) marks += (marks.empty() ? "" : " or ") + tag.open + (tag.close == "\n" ? "" : tag.close);
-    wanted += (wanted.empty() ? "" : ", or ") + wanted_words(role, purpose.scores) + ' ' + wanted_place(tag);
+    const std::string mark = tools ? tag.name : tag.open + (tag.close == "\n" ? "" : tag.close);
+    if (!tag.open.empty()) marks += (marks.empty() ? "" : " or ") + mark;
+    wanted += (wanted.empty() ? "" : ", or ") + wanted_words(role, purpose.scores) + ' ' + wanted_place(tag, tools);
   }
-  const std::string missed = marks.empty() ? "could not be read" : "had no " + marks + " that could be read";
+  const std::string missed =
+      marks.empty() ? "could not be read" : (tools ? "had no call of " : "had no ") + marks + " that could be read";
   return "Your reply " + missed + ". Write again: " + wanted + '.';
 }
 
@@ -65,8 +68,8 @@ inline std::string repair_line(const Protocol& protocol, const Protocol::Purpose
 /// is no message, so the line then stands at the end of the prompt.
 inline std::shared_ptr<const PromptBody> repair(const PromptBody& asked, const std::string& reply, Sampling sampling) {
   PromptBody body = asked;
+  std::string line = repair_line(*asked.protocol, *asked.protocol->purpose(asked.purpose), sampling.tools);
   body.sampling = std::move(sampling);
-  std::string line = repair_line(*asked.protocol, *asked.protocol->purpose(asked.purpose));
   if (reply.find_first_not_of(" \t\r\n") == std::string::npos) {
     body.messages.back().content += '\n' + std::move(line);
   } else {

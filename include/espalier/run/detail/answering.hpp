@@ -75,8 +75,7 @@ class Answering {
         settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
     services_ =
         std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
-    prompts_ = std::make_shared<const rag::PromptSet>(
-        settings_.prompts.empty() ? method_->prompts() : method_->prompts().replaced_from(settings_.prompts));
+    prompts_ = std::make_shared<const rag::PromptSet>(method_->prompts(settings_.prompts));
     method_->prepare(services_->ports, *prompts_);
     scheduler_.on_turn([this] { drop_cancelled(); });
   }

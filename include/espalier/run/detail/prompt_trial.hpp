@@ -94,8 +94,7 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   sim::Skills skills;
   Lexical lexical;
   configure(settings, *made, skills, lexical);
-  const rag::PromptSet prompts =
-      settings.prompts.empty() ? made->prompts() : made->prompts().replaced_from(settings.prompts);
+  const rag::PromptSet prompts = made->prompts(settings.prompts);
   Scheduler scheduler;
   if (on_turn) scheduler.on_turn(std::move(on_turn));
   const Services services(scheduler, settings, {}, skills, lexical, RunJournal(settings, {}, ""));

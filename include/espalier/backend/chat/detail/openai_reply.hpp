@@ -2,6 +2,7 @@
 
 #include <espalier/backend/chat/detail/grammar_field.hpp>
 #include <espalier/backend/chat/detail/logprob_sum.hpp>
+#include <espalier/backend/chat/detail/message_text.hpp>
 #include <espalier/backend/chat/detail/refusal.hpp>
 #include <espalier/backend/chat/detail/stop_text.hpp>
 #include <espalier/backend/chat/detail/tools.hpp>
@@ -69,23 +70,28 @@ inline std::string with_thought(std::string_view thought, std::string_view text)
 /// A choice's text and why it ended. The text has no assistant's message that it continues. It has the calls of tools
 /// in the marks of their tags (tools.hpp), and the stop string that the server removed (stop_text.hpp). An object that
 /// was asked for around the text is removed too (grammar_field.hpp). If the choice says why it ended, its text may be
-/// null: the model wrote nothing, for instance because it thought until its limit. Throws BackendError (transport) if
-/// both are missing.
+/// null: the model wrote nothing, for instance because it thought until its limit. A refusal is the text of a choice
+/// that is refused. A part that is no text is named, and damages the completion. Throws BackendError (transport) if
+/// both the text and why it ended are missing.
 inline Completion read_choice(simdjson::dom::element choice, const PromptBody& body, const Dialect& dialect) {
-  std::string_view text, thought;
+  MessageText said;
   simdjson::dom::element message = choice;
   const bool chat = !choice["message"].get(message);
-  if (chat && message["reasoning_content"].get(thought) && message["reasoning"].get(thought)) thought = {};
-  const auto written = message[chat ? "content" : "text"];
-  const bool silent = absent(written) && field<std::string_view>(choice, "finish_reason");
-  if (written.get(text) && thought.empty() && !silent) throw BackendError("a choice without text");
+  const bool silent = absent(message[chat ? "content" : "text"]) && field<std::string_view>(choice, "finish_reason");
+  if (!add_message(message, said) && said.thought.empty() && said.refusal.empty() && !silent)
+    throw BackendError("a choice without text");
+  std::string_view text = said.text;
   const std::string& begun = body.messages.back().content;
   if (chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun))
     text.remove_prefix(begun.size());
   const std::string inner = is_wrapped(body, dialect) ? unwrapped(text) : "";
   if (is_wrapped(body, dialect)) text = inner;
-  Completion completion(with_thought(thought, text));
-  completion.finish = read_finish(choice);
+  Completion completion(with_thought(said.thought, text) + said.refusal);
+  completion.finish = said.refusal.empty() ? read_finish(choice) : Completion::Finish::refused;
+  if (!said.foreign.empty()) {
+    completion.text += "damaged reply: it has a part of the sort '" + said.foreign + "'";
+    completion.damaged = true;
+  }
   const bool calls = chat && append_calls(message, body, completion);
   auto reported = field<std::string_view>(choice, "stop_reason");
   if (!reported) reported = field<std::string_view>(choice, "matched_stop");

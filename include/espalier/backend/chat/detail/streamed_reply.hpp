@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/chat/detail/message_text.hpp>
 #include <espalier/backend/http/detail/json_reader.hpp>
 #include <espalier/backend/http/detail/server_error.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -64,7 +65,8 @@ class StreamedReply {
     std::string name, arguments;
   };
   struct Choice {
-    std::string text, thought, finish, stop, logprobs, ids;
+    MessageText said;
+    std::string finish, stop, logprobs, ids;
     std::map<std::uint64_t, Call> calls;
     bool chat = false;
   };
@@ -78,12 +80,10 @@ class StreamedReply {
       Choice& choice = choices_[field<std::uint64_t>(part, "index").value_or(0)];
       simdjson::dom::element delta = part;
       if (!part["delta"].get(delta)) choice.chat = true;
-      const std::size_t before = choice.text.size();
-      for (const char* name : {"content", "text"}) choice.text += field<std::string_view>(delta, name).value_or("");
-      if (choice.text.size() > before && !choice.finish.empty())
+      const std::size_t before = choice.said.text.size();
+      add_message(delta, choice.said);
+      if (choice.said.text.size() > before && !choice.finish.empty())
         throw BackendError("a choice that goes on after its end");
-      for (const char* name : {"reasoning_content", "reasoning"})
-        choice.thought += field<std::string_view>(delta, name).value_or("");
       add_calls(delta, choice.calls);
       if (const auto finish = field<std::string_view>(part, "finish_reason")) choice.finish = *finish;
       for (const char* name : {"stop_reason", "matched_stop"}) {
@@ -134,8 +134,10 @@ class StreamedReply {
       if (!choice.logprobs.empty()) json.key("logprobs").raw("{\"content\":[" + choice.logprobs + "]}");
       if (!choice.ids.empty()) json.key("token_ids").raw("[" + choice.ids + "]");
       if (choice.chat) {
-        json.key("message").begin_object().field("content", choice.text);
-        if (!choice.thought.empty()) json.field("reasoning_content", choice.thought);
+        json.key("message").begin_object().key("content").begin_array();
+        json.begin_object().field("type", "text").field("text", choice.said.text).end_object();
+        if (!choice.said.foreign.empty()) json.begin_object().field("type", choice.said.foreign).end_object();
+        json.end_array().field("reasoning_content", choice.said.thought).field("refusal", choice.said.refusal);
         if (!choice.calls.empty()) {
           json.key("tool_calls").begin_array();
           for (const auto& [at, call] : choice.calls)
@@ -150,7 +152,7 @@ class StreamedReply {
         }
         json.end_object();
       } else {
-        json.field("text", choice.text);
+        json.field("text", choice.said.text);
       }
       json.end_object();
     }

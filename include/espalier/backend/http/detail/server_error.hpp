@@ -14,9 +14,9 @@ namespace espalier::backend::detail {
 
 /// A server's error in one form. Servers use several.
 struct ServerError {
-  std::string message;
-  std::string code;  ///< "insufficient_quota", "429" ..., "" = none
-  std::string type;  ///< "invalid_request_error" ..., "" = none
+  std::string message;  ///< names the field that OpenAI calls `param`
+  std::string code;     ///< "insufficient_quota", "429" ..., "" = none
+  std::string type;     ///< "invalid_request_error" ..., "" = none
 };
 
 /// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}. If
@@ -29,7 +29,10 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     return value.get(string) ? std::string(simdjson::minify(value)) : std::string(string);
   };
   const auto described = [&](simdjson::dom::element object) {
-    return ServerError{text(object, "message"), text(object, "code"), text(object, "type")};
+    ServerError found{text(object, "message"), text(object, "code"), text(object, "type")};
+    const std::string field = text(object, "param");
+    if (!found.message.empty() && found.message.find(field) == std::string::npos) found.message += " (" + field + ")";
+    return found;
   };
   simdjson::dom::element error;
   if (!root["error"].get(error) && !error.is_null()) {
