@@ -14,6 +14,8 @@ import transformers
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import MARKS, TEMPLATE
 from espalier.train.gguf_file import check_gguf, write_gguf
+from espalier.train.policy import load_policy
+from espalier.train.source import source_of
 
 LLAMA = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -76,6 +78,9 @@ def test_llama_cpp_splits_a_text_as_the_tokenizer_does(name: str, tmp_path: Path
     write_gguf(tmp_path / "model.gguf", model, tokenizer, "f16")
     [said] = bytes_of(tmp_path / "model.gguf", "tokenizer.ggml.pre")
     assert said == name
+    again = load_policy(source_of(f"gguf:{tmp_path / 'model.gguf'}"), list, seed=1)
+    for text in ("0123", "x 01234 ab12", "It's\n\n0123 ."):
+        assert again.tokenizer.encode(text, special=False)[0] == tokenizer(text)["input_ids"]
     pytest.importorskip("xllamacpp")
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")

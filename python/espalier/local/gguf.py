@@ -154,7 +154,7 @@ def _fields(reader: _Reader) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for _ in range(reader.number("Q")):
         name = reader.string()
-        if name.startswith("tokenizer."):  # most of the model's own values stand before, and these are long
+        if name == "tokenizer.ggml.tokens":  # most values stand before, and these are long
             break
         fields[name] = reader.value(reader.number("I"))
     return fields

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MissingPart
+from .gguf_split import name_of_split
 
 NAMES = {
     "input_layernorm": "attn_norm",
@@ -22,52 +23,6 @@ NAMES = {
     "mlp.down_proj": "ffn_down",
 }
 """A layer's weights, as transformers and as llama.cpp name them."""
-
-WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""How Llama 3 (with {1,3} in the gap) and Qwen 2 (with nothing) split a text."""
-MARKS = ("Split", "</?[a-z_]+>", "Isolated", False)
-LINES = ("Split", "\n", "Isolated", False)
-BYTES, BYTES_OF_WORDS = ("ByteLevel", False, False), ("ByteLevel", False, True)
-SPLITS: dict[tuple[Any, ...], str] = {
-    (("Split", WORDS % "{1,3}", "Isolated", False), BYTES): "llama-bpe",
-    (("Split", WORDS % "", "Isolated", False), BYTES): "qwen2",
-    (("Digits", True), BYTES_OF_WORDS): "smollm",
-    (BYTES_OF_WORDS,): "gpt-2",
-    (MARKS, LINES, BYTES_OF_WORDS): "gpt-2",  # a micro model's: no merge of its tokens crosses a line end
-}
-"""llama.cpp's names of the ways to split a text before merges, by what `split_of` finds in a tokenizer."""
-
-
-def split_of(step: Mapping[str, Any] | None) -> tuple[Any, ...]:
-    """The steps of a pre-tokenizer, as tokenizer.json has it, without what changes no token."""
-    if step is None:
-        return ()
-    kind = step["type"]
-    if kind == "Sequence":
-        return tuple(part for one in step["pretokenizers"] for part in split_of(one))
-    if kind == "Split":
-        [pattern] = step["pattern"].values()
-        return ((kind, pattern, step["behavior"], step["invert"]),)
-    names = {"ByteLevel": ("add_prefix_space", "use_regex"), "Digits": ("individual_digits",)}.get(kind, ())
-    return ((kind, *(step[name] for name in names)),)
-
-
-def pre_of(raw: Mapping[str, Any]) -> str:
-    """llama.cpp's name of how the tokenizer of this tokenizer.json splits a text. Raises InputError where it has none.
-
-    llama.cpp leaves out Qwen's NFC normalisation, and takes whole tokens without merges for `llama-bpe` alone.
-    """
-    name = SPLITS.get(split_of(raw["pre_tokenizer"]), "")
-    normaliser = raw["normalizer"] and raw["normalizer"]["type"]
-    whole = bool(raw["model"].get("ignore_merges"))
-    if not name or whole != (name == "llama-bpe") or normaliser not in (None, "NFC" if name == "qwen2" else None):
-        allowed = ", ".join(dict.fromkeys(SPLITS.values()))
-        raise InputError(
-            f"option 'gguf': the tokenizer splits texts in a way that is unknown here, known are those of {allowed}"
-        )
-    return name
 
 
 def check_gguf(model: Any, tokenizer: Any) -> None:
@@ -88,7 +43,7 @@ def check_gguf(model: Any, tokenizer: Any) -> None:
     kind = raw["model"]
     if kind["type"] != "BPE" or kind.get("byte_fallback"):
         raise InputError(f"option 'gguf': the tokenizer is no byte-level BPE, but {kind['type']}")
-    pre_of(raw)
+    name_of_split(raw)
 
 
 def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
@@ -164,7 +119,7 @@ def add_tokenizer(writer: Any, gguf: Any, tokenizer: Any, size: int) -> None:
     added = {one["id"] for one in raw["added_tokens"]}
     types = gguf.TokenType
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(pre_of(raw))
+    writer.add_tokenizer_pre(name_of_split(raw))
     writer.add_token_list([by_id.get(i, f"<unused{i}>") for i in range(size)])
     writer.add_token_types(
         [

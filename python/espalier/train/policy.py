@@ -16,6 +16,8 @@ import transformers
 from ..errors import InputError, first_line
 from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
+from ..local.gguf import read_header
+from .gguf_split import split_by
 from .micro import new_model, new_tokenizer, rows_for_tokenizer
 from .source import Source
 
@@ -78,7 +80,7 @@ def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
             model = transformers.AutoModelForCausalLM.from_pretrained(alone, gguf_file=file.name, dtype=torch.float32)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
         raise InputError(f"{file}: the model cannot be loaded ({first_line(error)})") from None
-    tokenizer = without_foreign(tokenizer, model.get_input_embeddings().num_embeddings)
+    tokenizer = as_in_file(tokenizer, file, model.get_input_embeddings().num_embeddings)
     model.hf_quantizer, model.is_quantized = None, False
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
@@ -92,12 +94,21 @@ def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
     return tokenizer, model, torch.bfloat16
 
 
-def without_foreign(tokenizer: Any, size: int) -> Any:
-    """A tokenizer of the first `size` tokens. The conversion adds <|endoftext|> behind them where the file has none."""
-    if len(tokenizer) <= size:
+def as_in_file(tokenizer: Any, file: Path, size: int) -> Any:
+    """The tokenizer of a GGUF file, as transformers converts it, with what the conversion changes put right: it takes
+    every way to split a text for GPT-2's, and adds <|endoftext|> behind the `size` tokens of a file that has none."""
+    converted = json.loads(tokenizer.backend_tokenizer.to_str())
+    described = {**converted, "added_tokens": [token for token in converted["added_tokens"] if token["id"] < size]}
+    fields = read_header(file).fields
+    if fields.get("tokenizer.ggml.model") == "gpt2" and (name := fields.get("tokenizer.ggml.pre", "gpt-2")) != "gpt-2":
+        try:
+            described = split_by(described, name)
+        except InputError as error:
+            raise InputError(
+                f"{file}: the tokenizer cannot be made: {error}; train the folder of transformers"
+            ) from None
+    if described == converted:
         return tokenizer
-    described = json.loads(tokenizer.backend_tokenizer.to_str())
-    described["added_tokens"] = [token for token in described["added_tokens"] if token["id"] < size]
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(described)),
         chat_template=tokenizer.chat_template,
