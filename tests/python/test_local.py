@@ -190,6 +190,12 @@ def test_a_dry_run_tells_of_models_in_the_process(
     assert (said["architecture"], said["context"], said["device"]) == ("llama", 2048, "cpu")
     assert said["needed"] == file.stat().st_size + 2 * 2048 * 384 + engine.OVERHEAD  # bytes of a token: see above
     assert said["left"] > said["needed"]
+    evaluation = ["eval", "--methods", "decex", *words[1:]]
+    assert cli.main([*evaluation, "--json"]) == 0
+    [(evaluated, again)] = json.loads(capsys.readouterr().out)["models"].items()
+    assert (evaluated, again | {"left": 0}) == (name, said | {"left": 0})
+    assert cli.main(evaluation) == 0
+    assert f"{name}: llama" in capsys.readouterr().out
     monkeypatch.setattr(engine, "available_memory", lambda: 1 << 20)
     assert cli.main(words) == 1
     assert "tiny.gguf: too little memory" in capsys.readouterr().err

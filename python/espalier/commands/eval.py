@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..io.read import count_passages
+from ..local.facts import Facts
 from ..runs.estimate import COUNTS, simulated_estimate
 from ..runs.summary import table
 from .shared.config import write_config
-from .shared.dry_run import GUESS, estimate_row
+from .shared.dry_run import GUESS, estimate_row, models_here
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
 from .shared.settings import settings_of
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
     """What would be run, the inputs read and checked, with an estimate of each run's cost."""
+    models = dict(models_here(settings))
     questions = len(_core.read_questions(settings["questions"], settings.get("limit") or 0, True))
     estimates = [
         estimate_row(simulated_estimate("answer", run.settings), questions, run.settings["set"]) for run in plan.runs
@@ -97,6 +99,7 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
         "questions": questions,
         "passages": count_passages(settings),
         "budget": plan.budget,
+        "models": {name: facts._asdict() for name, facts in models.items()},
         "runs": [
             {
                 "name": run.name,
@@ -113,6 +116,8 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
 
 def print_plan(plan: dict[str, Any]) -> None:
     print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs. Nothing was run")
+    for model, facts in plan["models"].items():
+        print(f"  {model}: {Facts(**facts)}")
     for run in plan["runs"]:
         chosen = [f"preset {run['preset']}"] if run["preset"] else []
         print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
