@@ -88,7 +88,7 @@ TEST_CASE("integers of every width are written whole") {
 TEST_CASE("doubles read back to the same bits, in the shortest form") {
   CHECK(written(0.1) == "0.1");
   CHECK(written(1.0) == "1");
-  CHECK(written(-0.0) == "-0");
+  CHECK(written(-0.0) == "-0.0");
   CHECK(written(1e300) == "1e+300");
   CHECK(written(0.1F) == "0.1");
   std::uint64_t bits = 0x0123456789abcdefULL;

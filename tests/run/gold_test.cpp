@@ -39,6 +39,7 @@ std::pair<std::size_t, std::size_t> requests(const test::TemporaryFolder& folder
   settings.method = name;
   settings.model.url = server.url("/v1");
   settings.model.name = "m";
+  settings.servers.kind = "vllm";  // it can be asked for all that any method asks
   settings.questions = folder / "questions.jsonl";
   settings.retriever.corpus = folder / "corpus.jsonl";
   settings.output.folder = folder / (name + (task == run::Settings::Task::answer ? "-answer" : "-expand"));

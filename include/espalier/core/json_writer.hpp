@@ -52,6 +52,7 @@ class JsonWriter {
   /// The shortest form that reads back as the same double. NaN and infinities become null.
   JsonWriter& value(std::floating_point auto number) {
     if (!std::isfinite(number)) return raw("null");
+    if (number == 0 && std::signbit(number)) return raw("-0.0");  // -0 would be read as a whole number, which is 0
     char buffer[32];
     return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
   }
