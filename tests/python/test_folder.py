@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -234,6 +235,24 @@ def read_only(folder: Path) -> Iterator[None]:
             os.seteuid(0)
         for path in paths:
             path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(
+    run: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float
+):
+    command = list(map(str, ["expand", *inputs(files), *SMALL, "--out", tmp_path / "out"]))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = max(path.stat().st_size for path in run.iterdir())
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * most), old[1]))
+        assert main(command) != 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    said = capsys.readouterr().err
+    assert said.startswith(f"espalier: {tmp_path / 'out'}") and said.count("\n") == 1
+    assert main(command) == 0
+    assert contents(tmp_path / "out") == contents(run)
 
 
 @pytest.fixture

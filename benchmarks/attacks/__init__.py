@@ -1,1 +1,0 @@
-"""Attacks on an installed package; benchmarks/attack.py runs them."""
