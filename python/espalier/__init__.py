@@ -10,6 +10,7 @@ from . import aio as aio
 from . import batch as batch
 from . import doctor as doctor
 from . import errors as errors
+from . import gone
 from . import parts as parts
 from . import runs as runs
 from . import search as search
@@ -60,6 +61,13 @@ from .search.method import Method
 from .tables import Run
 
 attach()
+
+
+def __getattr__(name: str) -> object:
+    if name in gone.NAMES:
+        raise AttributeError(gone.said(f"espalier.{name}", gone.NAMES[name]))
+    raise AttributeError(f"module 'espalier' has no attribute '{name}'")
+
 
 __version__: str = build_info()["version"]
 

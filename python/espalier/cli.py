@@ -13,8 +13,6 @@ from .commands import (
     annotate,
     answer,
     batch,
-    compare,
-    completion,
     doctor,
     eval,
     expand,
@@ -29,7 +27,6 @@ from .commands import (
     report,
     rescore,
     serve,
-    slurm,
     train,
     world,
 )
@@ -37,6 +34,7 @@ from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.distribution import distribution
 from .errors import Error, InputError, MissingPart, StoreError
+from .gone import gone_command
 
 
 class Command(Protocol):
@@ -55,8 +53,8 @@ class Command(Protocol):
 COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        *(expand, answer, eval, compare, report, batch, world, questions, merge, rescore, annotate, export, serve),
-        *(journal, train, improve, slurm, index, options, prompts, doctor, completion),
+        *(expand, answer, eval, report, batch, world, questions, merge, rescore, annotate, export, serve),
+        *(journal, train, improve, index, options, prompts, doctor),
     )
 }
 
@@ -68,7 +66,6 @@ def make_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
         command.add_options(add_command(commands, name, command.SUMMARY, command.EXAMPLES))
-    commands.choices["completion"].set_defaults(whole=parser)
     return parser
 
 
@@ -85,6 +82,8 @@ def print_version() -> None:
 
 def run(argv: Sequence[str]) -> int:
     parser = make_parser()
+    if words := gone_command(argv):
+        parser.error(words)
     arguments = parser.parse_args(with_config(parser, argv))
     if arguments.version:
         print_version()

@@ -47,7 +47,6 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_notebook.py",
         "test_resume.py",
         "test_shards.py",
-        "test_slurm.py",
         "test_tables.py",
         "test_tracking.py",
     ]

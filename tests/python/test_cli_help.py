@@ -6,8 +6,6 @@ import argparse
 import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,11 +62,10 @@ def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytes
     for words, said in (
         (["expand", "--questons", "x"], "espalier expand: unknown option '--questons', did you mean '--questions'?"),
         (["expand", "--methd=cot"], "espalier expand: unknown option '--methd', did you mean '--method'?"),
-        (["journal", "prune", "j", "--colour"], "espalier journal prune: unknown option '--colour'"),
-        (["slurm", "write", "--ou", "o"], "espalier slurm write: unknown option '--ou', did you mean '--out'?"),
+        (["index", "build", "j", "--qqqq"], "espalier index build: unknown option '--qqqq'"),
         (["--versoin"], "espalier: unknown option '--versoin', did you mean '--version'?"),
         (["expnd", "--out", "x"], "espalier: unknown command 'expnd', did you mean 'expand'?"),
-        (["journal", "stat", "j"], "espalier journal: unknown command 'stat', did you mean 'stats'?"),
+        (["index", "buld"], "espalier index: unknown command 'buld', did you mean 'build'?"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(words)
@@ -76,8 +73,6 @@ def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytes
 
 
 def test_words_that_look_like_options_are_read_where_they_stand_for_other_things():
-    write = ["slurm", "write", "--shards", "2", "--out", "o", "--sbatch=--time=1:00"]
-    assert make_parser().parse_args([*write, "expand", "--questions", "q"]).line == ["expand", "--questions", "q"]
     search = ["index", "search", "--index", "i"]
     assert make_parser().parse_args([*search, "--", "--what"]).query == ["--what"]
     assert make_parser().parse_args([*search, "--what is it?"]).query == ["--what is it?"]
@@ -117,39 +112,3 @@ def test_the_table_of_exit_codes_says_the_same_as_the_help():
     codes = re.findall(r"^  (\d+) +(.*)$", EXIT_CODES, re.M)
     assert codes == re.findall(r"^\| (\d+) \| (.*) \|$", page, re.M)
     assert [code for code, _ in codes] == ["0", "1", "2", "3", "4", "130"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_every_command(capsys, shell: str):
-    pytest.importorskip("shtab")
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for leaf in LEAVES.values():
-        assert leaf.prog.rsplit(" ", 1)[1] in script
-    assert "retriever-api" in script
-
-
-def test_bash_completes_commands_options_choices_and_folders(capsys, tmp_path: Path):
-    pytest.importorskip("shtab")
-    main(["completion", "bash"])
-    (tmp_path / "script").write_text(capsys.readouterr().out)
-    (tmp_path / "world").mkdir()
-    cases = {
-        ("expa",): "expand",
-        ("index", "s"): "search",
-        ("expand", "--model-n"): "--model-name",
-        ("expand", "--preset", ""): "paper code",
-        ("expand", "--out", "wor"): "world",
-    }
-    for words, expected in cases.items():
-        ask = f"source ./script; COMP_WORDS=(espalier {shlex.join(words)}); COMP_CWORD={len(words)}; _shtab_espalier"
-        done = subprocess.run(
-            ["bash", "-c", ask + '; echo "${COMPREPLY[@]}"'], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.stdout.strip() == expected, (words, done.stderr)
-
-
-def test_completion_without_its_library_names_the_extra(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == 2
-    assert "espalier-rag[cli]" in capsys.readouterr().err

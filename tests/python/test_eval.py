@@ -497,9 +497,10 @@ def test_compare_shows_where_two_runs_differ_first(finished: Path):
     back = compare(*reversed(runs))["summary"]["f1"]
     assert back["difference"] == pytest.approx(-f1["difference"]) and back["p"] == f1["p"]
     assert back["interval"] == pytest.approx((-f1["interval"][1], -f1["interval"][0]))
-    shown = espalier("compare", *runs, "--rows", 2)
+    shown = espalier("report", *runs, "--rows", 2)
     assert shown.returncode == 0 and "simulated model" in shown.stdout and "2 are shown" in shown.stdout
-    assert json.loads(espalier("compare", *runs, "--json").stdout) == json.loads(json.dumps(found))
+    page = {"report": str(runs[0] / "compared.html")}
+    assert json.loads(espalier("report", *runs, "--json").stdout) == page | json.loads(json.dumps(found))
 
 
 def test_a_run_differs_from_itself_nowhere(finished: Path):
@@ -511,36 +512,36 @@ def test_a_run_differs_from_itself_nowhere(finished: Path):
 def test_trees_that_gold_steered_are_labelled_and_other_options_named(files: Path, tmp_path: Path):
     for k in (2, 3):
         assert espalier("expand", *inputs(files), "--out", tmp_path / str(k), "--set", f"k={k}").returncode == 0
-    shown = espalier("compare", tmp_path / "2", tmp_path / "3").stdout
+    shown = espalier("report", tmp_path / "2", tmp_path / "3").stdout
     assert shown.count("oracle") == 2 and "k: A 2, B 3" in shown
 
 
-def test_runs_over_different_questions_are_refused_by_what_differs(finished: Path, files: Path, tmp_path: Path):
+def test_runs_over_different_questions_have_a_page_and_no_table(finished: Path, files: Path, tmp_path: Path):
     command = ["answer", "--method", "direct", *inputs(files)]
     assert espalier(*command, "--limit", 10, "--out", tmp_path / "ten").returncode == 0
-    refused = espalier("compare", finished / "runs" / "direct", tmp_path / "ten")
-    assert refused.returncode == 3 and "wq-0000010, wq-0000011 (2 in all)" in refused.stderr
+    refused = espalier("report", finished / "runs" / "direct", tmp_path / "ten")
+    assert refused.returncode == 0 and "wq-0000010, wq-0000011 (2 in all)" in refused.stderr
     other = tmp_path / "other.jsonl"
     lines = rows(files / "questions.jsonl")
     lines[4]["question"] = "Who else?"
     other.write_text("".join(json.dumps(row) + "\n" for row in lines))
     command[4] = str(other)
     assert espalier(*command, "--out", tmp_path / "else").returncode == 0
-    refused = espalier("compare", finished / "runs" / "direct", tmp_path / "else")
-    assert refused.returncode == 3 and "Who else?" in refused.stderr and len(refused.stderr.splitlines()) == 1
+    refused = espalier("report", finished / "runs" / "direct", tmp_path / "else")
+    assert refused.returncode == 0 and "Who else?" in refused.stderr and len(refused.stderr.splitlines()) == 1
 
 
 def test_folders_that_cannot_be_compared_are_named(finished: Path, files: Path, tmp_path: Path):
-    refused = espalier("compare", finished, finished)
+    refused = espalier("report", finished, finished)
     assert refused.returncode == 3 and "runs/decex" in refused.stderr
-    refused = espalier("compare", tmp_path / "none", finished / "runs" / "decex")
+    refused = espalier("report", tmp_path / "none", finished / "runs" / "decex")
     assert refused.returncode == 3 and "none/run.json" in refused.stderr
     gone = tmp_path / "gone.jsonl"
     shutil.copy(files / "questions.jsonl", gone)
     run = ["answer", "--method", "direct", "--questions", gone, *inputs(files)[2:], "--out", tmp_path / "run"]
     assert espalier(*run).returncode == 0
     gone.unlink()
-    refused = espalier("compare", tmp_path / "run", tmp_path / "run")
-    assert refused.returncode == 3 and "gone.jsonl" in refused.stderr and "--questions" in refused.stderr
-    found = espalier("compare", tmp_path / "run", tmp_path / "run", "--questions", files / "questions.jsonl")
+    refused = espalier("report", tmp_path / "run", tmp_path / "run")
+    assert refused.returncode == 0 and "gone.jsonl" in refused.stderr and "--questions" in refused.stderr
+    found = espalier("report", tmp_path / "run", tmp_path / "run", "--questions", files / "questions.jsonl")
     assert found.returncode == 0, found.stderr

@@ -4,35 +4,72 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import _core
+from ..errors import InputError
 
-SUMMARY = "Write the page of a run, or of two runs side by side."
+SUMMARY = "Write the page of a run, or show two runs over the same questions side by side."
 EXAMPLES = (
     "espalier report out/demo",
     "espalier report out/decex out/reasonrag --out out/both.html",
+    "espalier report out/eval/runs/decex out/eval/runs/direct --rows 0 --json",
 )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="folder of a finished run of `expand`")
+    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
     parser.add_argument(
         "other", metavar="RUN2", nargs="?", help="folder of a second one. Shared questions are compared"
     )
     parser.add_argument("--out", metavar="FILE", help="the page (RUN/report.html, of two runs RUN/compared.html)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--questions", metavar="FILE", help="those of two runs, if they are no longer where they were")
+    parser.add_argument("--rows", type=int, default=20, metavar="N", help="rows of two runs to show, 0 = all (20)")
+    parser.add_argument("--json", action="store_true", help="print JSON, with all rows")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    folder = Path(arguments.run).resolve()
-    other = "" if arguments.other is None else str(Path(arguments.other).resolve())
-    page = Path(arguments.out or folder / ("compared.html" if other else "report.html"))
-    for run in (folder, *([Path(other)] if other else [])):
-        _core.settle(run)
-    if page.resolve() == folder / "report.html" and not other:
-        _core.renew_report(str(folder))
-    else:
-        _core.write_report(str(folder), str(page), other)
-    print(json.dumps({"report": str(page)}, ensure_ascii=False) if arguments.json else f"Report: {page}")
+    if arguments.rows < 0:
+        raise ValueError(f"--rows is {arguments.rows}, allowed: 0 or more")
+    folders = [Path(folder).resolve() for folder in (arguments.run, arguments.other) if folder is not None]
+    page = None
+    if len(folders) == 1 or all((folder / "trees.jsonl").exists() for folder in folders):
+        page = write_page(folders, arguments.out)
+    found = compared(folders, page, arguments) if len(folders) == 2 else {}
+    if arguments.json:
+        print(json.dumps({"report": str(page) if page else None, **found}, ensure_ascii=False))
+    elif page:
+        print(f"Report: {page}")
     return 0
+
+
+def write_page(folders: Sequence[Path], out: str | None) -> Path:
+    other = str(folders[1]) if len(folders) == 2 else ""
+    page = Path(out or folders[0] / ("compared.html" if other else "report.html"))
+    for folder in folders:
+        _core.settle(folder)
+    if page.resolve() == folders[0] / "report.html" and not other:
+        _core.renew_report(str(folders[0]))
+    else:
+        _core.write_report(str(folders[0]), str(page), other)
+    return page
+
+
+def compared(folders: Sequence[Path], page: Path | None, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Two runs, question by question. Runs over different questions have a page alone."""
+    from ..eval.formats import to_markdown
+    from ..eval.side_by_side import compare_runs, comparison_tables  # numpy is not for every command
+
+    try:
+        result = compare_runs(folders[0], folders[1], arguments.questions)
+    except InputError as error:
+        if page is None:
+            raise
+        print(f"espalier: no table: {error}", file=sys.stderr)
+        return {}
+    if not arguments.json:
+        print(to_markdown(comparison_tables(result, arguments.rows), []))
+    return result

@@ -12,10 +12,10 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from .. import _core
-from ..commands.journal import connect
 from ..datasets import conversion
 from ..errors import Error
 from ..io.files import record_of
+from ..io.journal import connect
 from ..io.read import count_passages
 from .distribution import NAME, distribution, others
 from .finding import Finding, ok, problem, warning
@@ -109,7 +109,7 @@ def check_journal(settings: Mapping[str, Any]) -> Iterator[Finding]:
             (records,) = db.execute("SELECT count(*) FROM record").fetchone()
         yield ok("journal", f"{file}: {records:,} responses that need not be paid for again")
     except (Error, OSError, sqlite3.Error) as error:
-        yield problem("journal", error, "`espalier journal verify` names what is damaged")
+        yield problem("journal", error, "give another --out or --journal, or mend the file (docs/journal.md)")
 
 
 def check_key(settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._core import Progress
+from ..gone import naming
 from .given import checked, given
 from .progress import log, warning
 
@@ -53,7 +54,8 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(task: str, settings: Mapping[str, Any]) -> None:
     """Raises ValueError for unknown or bad settings, without running anything."""
-    _core.check_job(task, _plain(checked(settings)))
+    with naming():
+        _core.check_job(task, _plain(checked(settings)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
 
 def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
     """Runs `expand` or `answer`."""
-    with given(settings) as named:
+    with given(settings) as named, naming():
         summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress)
     if rebuilt:
         names = ", ".join(rebuilt)

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tree
+from ..gone import OPTIONS, naming, said
 from ..protocols import EncoderLike, LanguageModelLike, RewardLike
 from ..runs.job import text_of
 
@@ -49,7 +50,8 @@ class Method(_core.Method):
             "reward": reward,
             "prompts": os.fspath(prompts),
         }
-        super().__init__(name, set=options, **rest)
+        with naming():
+            super().__init__(name, set=options, **rest)
         self._made_from = name, {"set": set, **rest}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,6 +69,13 @@ class TypedMethod(Method):
     """The base of the classes in `espalier.methods`, whose options are keywords."""
 
     _name: str
+
+    def __new__(cls, *parts: Any, **options: Any) -> TypedMethod:
+        """Says what to use in place of an option that is gone."""
+        for name in OPTIONS.keys() & options.keys() - cls.__init__.__annotations__.keys():
+            raise TypeError(said(f"{cls.__name__}: option '{name}'", OPTIONS[name]))
+        made: TypedMethod = super().__new__(cls)
+        return made
 
     def _begin(self, local: Mapping[str, Any]) -> None:
         """Of the arguments of a constructor, as its `locals()` holds them."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..._core import Progress
-from ...errors import InputError, MissingPart, did_you_mean
+from ...errors import InputError, MissingPart
+from ...gone import unknown
 from ...io.files import write_text
 from ...runs.progress import ProgressView
 
@@ -69,7 +70,7 @@ def words_of(file: Path, options: Mapping[str, argparse.Action], own: Iterable[s
         if name == "command":
             continue
         if name not in keys:
-            raise InputError(f"{file}: unknown key '{key}'{did_you_mean(name, keys)}")
+            raise InputError(f"{file}: {unknown(name, keys, 'key')}")
         listed = isinstance(options[name], argparse._AppendAction)
         if value is None or (listed and name not in MAPPINGS and name in own):
             continue

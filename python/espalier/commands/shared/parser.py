@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ...errors import did_you_mean
+from ...gone import unknown
 
 EXIT_CODES = """exit codes:
   0    everything is done
@@ -47,7 +48,7 @@ class Parser(argparse.ArgumentParser):
                 if not equals and known[name].nargs is None:
                     next(words, None)  # its value
             elif name.startswith("--") and " " not in name:
-                self.error(f"unknown option '{name}'{did_you_mean(name, known)}")
+                self.error(unknown(name, known))
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -1,0 +1,54 @@
+"""What 0.2.0 had and is gone, with what to use instead: one sentence for whoever names it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from .errors import did_you_mean
+
+COMMANDS = {
+    "slurm": "an array job runs the shards (--shard), then `espalier merge` (docs/recipes.md)",
+    "completion": "`shtab --shell=bash espalier.cli.make_parser` prints the script",
+    "compare": "`espalier report A B`",
+    "journal stats": "`espalier journal RUN`",
+    "journal export": "a journal is an SQLite file: `sqlite3` reads it (docs/journal.md)",
+    "journal prune": "a journal is an SQLite file: `sqlite3` deletes its records (docs/journal.md)",
+    "journal verify": "a run checks each record that it reads, and `sqlite3 FILE 'PRAGMA integrity_check'` the file",
+}
+"""Lines by their first words."""
+OPTIONS: dict[str, str] = {}
+"""Options of the command line, settings, options of `--set` and keywords, by Python's name."""
+NAMES: dict[str, str] = {}
+"""Names of the module `espalier`."""
+
+
+def said(what: str, instead: str) -> str:
+    return f"{what} is gone since 0.3.0: {instead}"
+
+
+def gone_command(line: Sequence[str]) -> str:
+    """What to say of a line that begins with a command which is gone. '' = it does not."""
+    for words in (line[:1], line[:2] if len(line) > 2 else []):
+        if (name := " ".join(words)) in COMMANDS:
+            return said(f"command '{name}'", COMMANDS[name])
+    return ""
+
+
+def unknown(name: str, known: Iterable[str], kind: str = "option") -> str:
+    """What to say of an option that is none: what replaced it, or the known one that was meant."""
+    instead = OPTIONS.get(name.lstrip("-").replace("-", "_"))
+    return said(f"{kind} '{name}'", instead) if instead else f"unknown {kind} '{name}'{did_you_mean(name, known)}"
+
+
+@contextmanager
+def naming() -> Iterator[None]:
+    """An option that the compiled part does not know in the block, and that is gone, is said to be."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"unknown (option|setting) '([\w.-]+)'", str(error))
+        if found is None or found[2] not in OPTIONS:
+            raise
+        raise ValueError(said(f"{found[1]} '{found[2]}'", OPTIONS[found[2]])) from None
