@@ -50,7 +50,6 @@ from .io.read import read_passages, read_questions, read_trees
 from .local.llama_cpp import LlamaCpp, LlamaCppEncoder
 from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
-from .rounds import improve
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
 from .runs.merge import merge
@@ -110,7 +109,6 @@ __all__ = [
     "build_index",
     "dpo_pairs",
     "expand",
-    "improve",
     "merge",
     "ray_run",
     "read_passages",

@@ -17,7 +17,6 @@ from .commands import (
     eval,
     expand,
     export,
-    improve,
     index,
     journal,
     merge,
@@ -54,7 +53,7 @@ COMMANDS: dict[str, Command] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(expand, answer, eval, report, batch, world, questions, merge, rescore, annotate, export, serve),
-        *(journal, train, improve, index, options, prompts, doctor),
+        *(journal, train, index, options, prompts, doctor),
     )
 }
 
