@@ -339,29 +339,19 @@ def test_bad_options(run: Path, options: dict[str, Any], message: str):
 
 
 def test_parts_that_are_not_there_are_named(run: Path, monkeypatch: pytest.MonkeyPatch):
-    from espalier.export.verify import TRAINERS, verify
-
     for name in ("pyarrow", "pyarrow.parquet", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingPart, match=r"espalier-rag\[data\]"):
         export(run, "rl.verl", out=run / "out")
     with pytest.raises(MissingPart, match=r"espalier-rag\[train\]"):
         export(run, "sft.messages", out=run / "out", tokenizer="any")
-    for trainer in TRAINERS:
-        monkeypatch.setitem(sys.modules, trainer, None)
-        with pytest.raises(MissingPart, match=f"pip install {trainer}"):
-            verify([run / "sft.jsonl"], trainer)
-    with pytest.raises(ValueError, match="trainer is 'axolotl', allowed: trl, llamafactory, verl, openrlhf"):
-        verify([], "axolotl")
 
 
 def test_the_command(run: Path, tmp_path: Path):
     help = command("export", "--help").stdout
-    assert all(format in help for format in FORMATS) and "verify FILE" in help
+    assert all(format in help for format in FORMATS)
     done = command("export", run, "--format", "sft.messages", "--out", tmp_path / "out")
     assert "1 rows of sft.jsonl, for trl, llamafactory" in done.stdout and done.returncode == 0, done.stderr
     for bad, code in ((["--format", "sft.messages"], 2), (["--format", "no", "--out", "x"], 2), (["more"], 2)):
         assert command("export", run, *bad).returncode == code
     assert command("export", tmp_path / "none", "--format", "sft.messages", "--out", "x").returncode == 3
-    assert command("export", "verify").returncode == 2
-    assert command("export", "verify", tmp_path / "none", "--trainer", "trl").returncode == 3

@@ -99,34 +99,6 @@ def test_branches_of_trl_hold_an_advantage_for_each_token(tmp_path: Path, tokeni
     assert right["advantages"] == pytest.approx([RIGHT * own for text, own in said for _ in ids(text)])
 
 
-def test_a_datum_of_tinker_is_shifted_by_one(tmp_path: Path, tokenizer: str):
-    whole = exported(recorded(tmp_path), "traces.trl", tokenizer)[0]
-    datum = exported(tmp_path, "traces.tinker", tokenizer)[0]
-    every = whole["prompt_ids"] + whole["completion_ids"]
-    assert datum["model_input"]["chunks"] == [{"type": "encoded_text", "tokens": every[:-1]}]
-    inputs = datum["loss_fn_inputs"]
-    n = len(every) - 1
-    assert inputs["target_tokens"] == {"data": every[1:], "dtype": "int64", "shape": [n]}
-    before = [0] * (len(whole["prompt_ids"]) - 1)
-    assert inputs["mask"] == {"data": before + whole["env_mask"], "dtype": "float32", "shape": [n]}
-    assert inputs["advantages"]["data"] == before + whole["advantages"] and set(inputs) == {
-        "target_tokens",
-        "advantages",
-        "mask",
-    }
-
-
-def test_a_step_of_rllm_has_all_before_it_as_its_prompt(tmp_path: Path, tokenizer: str):
-    path = exported(recorded(tmp_path), "traces.rllm", tokenizer)[1]
-    first, second = path["steps"]
-    assert path["reward"] == 1 and (first["reward"], second["reward"]) == (0, 1)
-    assert (first["done"], second["done"]) == (False, True)
-    assert first["prompt_ids"] == ids(PROMPT) and first["response_ids"] == ids(TEXTS[1])
-    assert second["prompt_ids"] == ids(f"{PROMPT}{TEXTS[1]}\n{DOCUMENTS}\n")
-    assert second["advantage"] == pytest.approx([RIGHT] * len(second["response_ids"]))
-    assert len(second["response_ids"]) == len(ids(TEXTS[3] + END)) and second["logprobs"] == []
-
-
 def advantages_of(run: Path, tokenizer: str, **options: Any) -> list[float]:
     """Of the nodes 1, 2, 3 and 4."""
     [trace] = exported(run, "traces.prime_rl", tokenizer, **options)

@@ -225,17 +225,6 @@ def test_each_branch_has_a_text_for_each_of_its_prompts(tmp_path: Path, tokenize
     assert sorted(found.values()) == sorted(turns)
     names = [f"q1#{branch}" + f".{i}" * (len(own) > 1) for branch, own in found.items() for i in range(len(own))]
     assert [text["id"] for text in texts] == names
-    for datum, text in zip(exported(run, "traces.tinker", tokenizer), texts, strict=True):
-        whole = text["prompt_ids"] + text["completion_ids"]
-        assert (datum["id"], datum["branch"]) == (text["id"], text["branch"])
-        assert datum["model_input"]["chunks"][0]["tokens"] == whole[:-1]
-        assert datum["loss_fn_inputs"]["target_tokens"]["data"] == whole[1:]
-        assert sum(datum["loss_fn_inputs"]["mask"]["data"]) == len(text["completion_ids"])
-    steps = [step for path in exported(run, "traces.rllm", tokenizer) for step in path["steps"]]
-    for step, text in zip(steps, texts, strict=True):
-        assert (step["prompt_ids"], step["response_ids"]) == (text["prompt_ids"], text["completion_ids"])
-        assert step["advantage"] == text["advantages"]
-    assert [step["done"] for step in steps].count(True) == len(leaves)
 
 
 def advantages_of(run: Path, tokenizer: str, **options: Any) -> dict[str, float]:

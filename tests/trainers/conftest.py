@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import espalier
 import pytest
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import own_cache
 
 if find_spec("llamafactory") and not find_spec("torchaudio"):
     # LLaMA-Factory imports it for sounds alone, and the package index has it for CUDA alone: an empty one in its place.
@@ -37,6 +35,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache() -> Iterator[str]:
-    with own_cache() as folder:
-        yield folder
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The datasets library keeps what it makes of files in this folder, and nothing of it stays."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    datasets.config.HF_DATASETS_CACHE = tmp_path_factory.mktemp("cache")

@@ -26,3 +26,11 @@ def foretold(file: Exported, trainer: str) -> Report:
 def json_rows(path: Path) -> list[Any]:
     text = path.read_text()
     return json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
+
+
+def load(file: Path) -> Any:
+    """A file as the datasets library reads it."""
+    import datasets
+
+    kind = "parquet" if file.suffix == ".parquet" else "json"
+    return datasets.load_dataset(kind, data_files=str(file), split="train", keep_in_memory=True)

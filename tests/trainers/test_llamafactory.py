@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from espalier.errors import InputError
 from espalier.export import Exported
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import load, verify
-from espalier.export.verify_llamafactory import prepared
-from exporting import exported, foretold, json_rows
+from exporting import exported, foretold, json_rows, load
+from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
+from llamafactory.hparams import get_train_args
 
 LIMIT = 2048
 DIALOGUES = [
@@ -22,6 +21,18 @@ DIALOGUES = [
     ("sft.alpaca", "decouple"),
 ]
 PAIRS = ["dpo.sharegpt_ranking", "dpo.alpaca_ranking"]
+
+
+def prepared(file: Path, tokenizer: Any, folder: str, **options: Any) -> Any:
+    """The rows as its trainers get them, through the entry of the dataset_info.json beside a file, with the defaults of
+    its command line. Its files stay in `folder`."""
+    entry = json.loads(file.with_name("dataset_info.json").read_text())[file.stem]
+    stage = "rm" if entry.get("ranking") else "sft"
+    named = {"stage": stage, "dataset": file.stem, "dataset_dir": str(file.parent), "model_name_or_path": "none"}
+    quiet = {"do_train": True, "output_dir": folder, "cache_dir": folder, "use_cpu": True, "report_to": "none"}
+    model, data, training, *_ = get_train_args({**named, **quiet, **options})
+    template = get_template_and_fix_tokenizer(tokenizer, data)
+    return get_dataset(template, model, data, training, stage=stage, tokenizer=tokenizer)["train_dataset"]
 
 
 def as_trained(file: Exported, folder: Path, **options: Any) -> list[dict[str, Any]]:
@@ -113,39 +124,3 @@ def test_our_tokens_are_those_of_llamafactory(run: Path, tmp_path: Path, tokeniz
         assert own["input_ids"] == other["input_ids"]
         # the template learns the line break behind the end of a turn too
         assert all(a == b for a, b in zip(own["labels"], other["labels"], strict=True) if a != -100)
-
-
-def test_verify_takes_all_files(run: Path, tokenizer: str):
-    files = [exported(run, name, tokenizer) for name in ("sft.messages", "sft.sharegpt", *PAIRS)]
-    found = verify([file.path for file in files], "llamafactory", tokenizer)
-    assert [(one.rows, one.taken) for one in found] == [(file.rows, file.rows) for file in files]
-    assert all(one.by == "get_dataset of llamafactory 0.9.5" for one in found)
-
-
-def test_verify_counts_rows_whose_sides_do_not_alternate(run: Path, tmp_path: Path, tokenizer: str):
-    source = exported(run, "sft.messages", tokenizer)
-    rows = json_rows(source.path)[:2]
-    rows[0]["messages"].append(rows[0]["messages"][-1])
-    file = tmp_path / source.path.name
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "dataset_info.json").write_bytes((source.path.parent / "dataset_info.json").read_bytes())
-    [found] = verify([file], "llamafactory")
-    assert (found.rows, found.taken) == (2, 1)
-
-
-@pytest.mark.parametrize(
-    ("entries", "message"),
-    [
-        (None, "has no entry for it"),
-        ('{"a": 1}', "has no entry for it"),
-        ("[", "dataset_info.json: is not JSON"),
-        ('{"a": {"file_name": "rows.jsonl", "columns": {"prompt": "p"}}}', "refuses it"),
-    ],
-)
-def test_files_that_it_does_not_find(tmp_path: Path, entries: str | None, message: str):
-    file = tmp_path / "rows.jsonl"
-    file.write_text('{"instruction": "a", "output": "b"}\n')
-    if entries is not None:
-        (tmp_path / "dataset_info.json").write_text(entries)
-    with pytest.raises(InputError, match=message):
-        verify([file], "llamafactory")

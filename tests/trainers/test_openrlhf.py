@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import load, verify
-from espalier.export.verify_openrlhf import dpo_dataset, prompt_dataset, reward_dataset, sft_dataset
-from exporting import exported, foretold
+from exporting import exported, foretold, load
+from openrlhf.datasets import PromptDataset, RewardDataset, SFTDataset
 
 EOS = byte_tokenizer().eos_token
 LONG = 1 << 20
+
+
+def strategy(data: Any, **keys: str) -> Any:
+    """What the data sets ask of a training run: its options --data.* (by default a chat template where rows hold lists
+    of messages), and whether this process is the first."""
+    conversational = not isinstance(data[0]["prompt"], str)
+    options = SimpleNamespace(apply_chat_template=conversational, **keys)
+    return SimpleNamespace(args=SimpleNamespace(data=options), is_rank_0=lambda: True)
+
+
+def sft_dataset(data: Any, tokenizer: Any, max_length: int = 2048) -> Any:
+    run = strategy(data, input_key="prompt", output_key="completion")
+    return SFTDataset(data, tokenizer, max_length, run, num_processors=None)
+
+
+def pairs_dataset(data: Any, tokenizer: Any, max_length: int = 512, *, is_dpo: bool) -> Any:
+    run = strategy(data, prompt_key="prompt", chosen_key="chosen", rejected_key="rejected")
+    return RewardDataset(data, tokenizer, max_length, run, is_dpo=is_dpo, num_processors=None)
+
+
+def prompt_dataset(data: Any, tokenizer: Any, max_length: int | None = None) -> Any:
+    """Knows no limit: the engine that answers cuts."""
+    return PromptDataset(data, tokenizer, strategy(data, input_key="prompt", label_key="answers"))
+
+
+dpo_dataset = partial(pairs_dataset, is_dpo=True)
+reward_dataset = partial(pairs_dataset, is_dpo=False)
 
 
 def text(side: Any) -> str:
@@ -86,19 +113,3 @@ def test_questions_carry_their_answers(run: Path, tokenizer: str, style: str):
     for i, row in enumerate(data):
         _, prompt, label, images = dataset[i]
         assert row["question"] in prompt and label == row["answers"] and images is None
-
-
-def test_verify_takes_all_files_and_says_what_is_lost(run: Path, tokenizer: str):
-    pairs, questions = exported(run, "dpo.explicit", tokenizer), exported(run, "rl.prompts", tokenizer)
-    found = verify([pairs.path, questions.path], "openrlhf")
-    assert [one.by for one in found] == [
-        f"{name} of openrlhf 0.11.2" for name in ("RewardDataset (is_dpo)", "RewardDataset", "PromptDataset")
-    ]
-    lost = foretold(pairs, "openrlhf").rows["dropped"]
-    assert [one.rows - one.taken for one in found] == [lost, 0, 0]
-    assert [one.taken for one in verify([pairs.path], "openrlhf", tokenizer, LONG)] == [pairs.rows] * 2
-
-
-def test_a_file_that_it_does_not_take(run: Path, tokenizer: str):
-    with pytest.raises(InputError, match="openrlhf takes no file of the columns id, messages, meta"):
-        verify([exported(run, "sft.messages", tokenizer).path], "openrlhf")

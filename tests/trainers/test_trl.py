@@ -8,22 +8,76 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from espalier.errors import InputError
-from espalier.export import verify_trl
+import transformers
+import trl
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import load, verify
-from exporting import exported, foretold
+from exporting import exported, foretold, load
 
 LIMIT = 1024
+
+
+def tiny_config(tokenizer: Any, **more: Any) -> Any:
+    return transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=1 << 17,
+        pad_token_id=tokenizer.pad_token_id,
+        **more,
+    )
+
+
+def on_cpu(config: Any, folder: str, options: dict[str, Any]) -> Any:
+    quiet = {"report_to": "none", "save_strategy": "no", "disable_tqdm": True}
+    return config(output_dir=folder, use_cpu=True, bf16=False, **quiet, **options)
+
+
+def policy(tokenizer: Any) -> Any:
+    transformers.set_seed(1)
+    return transformers.LlamaForCausalLM(tiny_config(tokenizer))
+
+
+def sft_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
+    arguments = on_cpu(trl.SFTConfig, folder, options)
+    return trl.SFTTrainer(policy(tokenizer), arguments, train_dataset=data, processing_class=tokenizer)
+
+
+def dpo_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
+    models = {"model": policy(tokenizer), "ref_model": policy(tokenizer)}
+    arguments = on_cpu(trl.DPOConfig, folder, options)
+    return trl.DPOTrainer(**models, args=arguments, train_dataset=data, processing_class=tokenizer)
+
+
+def reward_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
+    transformers.set_seed(1)
+    judge = transformers.LlamaForSequenceClassification(tiny_config(tokenizer, num_labels=1))
+    arguments = on_cpu(trl.RewardConfig, folder, options)
+    return trl.RewardTrainer(judge, arguments, train_dataset=data, processing_class=tokenizer)
+
+
+def answered(completions: list[Any], answers: list[list[str]], **_: Any) -> list[float]:
+    """A reward: does the completion hold one of the answers?"""
+    said = [c if isinstance(c, str) else c[-1]["content"] for c in completions]
+    return [float(any(a in text for a in known)) for text, known in zip(said, answers, strict=True)]
+
+
+def grpo_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
+    arguments = on_cpu(trl.GRPOConfig, folder, options)
+    return trl.GRPOTrainer(policy(tokenizer), answered, arguments, train_dataset=data, processing_class=tokenizer)
+
+
 CASES = [
-    ("sft.messages", "conversational", verify_trl.sft_trainer),
-    ("sft.prompt_completion", "conversational", verify_trl.sft_trainer),
-    ("sft.prompt_completion", "standard", verify_trl.sft_trainer),
-    ("sft.tokens", "conversational", verify_trl.sft_trainer),
-    ("dpo.explicit", "conversational", verify_trl.dpo_trainer),
-    ("dpo.explicit", "standard", verify_trl.dpo_trainer),
-    ("prm.pairwise", "conversational", verify_trl.reward_trainer),
-    ("prm.pairwise", "standard", verify_trl.reward_trainer),
+    ("sft.messages", "conversational", sft_trainer),
+    ("sft.prompt_completion", "conversational", sft_trainer),
+    ("sft.prompt_completion", "standard", sft_trainer),
+    ("sft.tokens", "conversational", sft_trainer),
+    ("dpo.explicit", "conversational", dpo_trainer),
+    ("dpo.explicit", "standard", dpo_trainer),
+    ("prm.pairwise", "conversational", reward_trainer),
+    ("prm.pairwise", "standard", reward_trainer),
 ]
 
 
@@ -49,9 +103,9 @@ def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(
 @pytest.mark.parametrize(
     ("format", "method", "make"),
     [
-        ("sft.messages", "decouple", verify_trl.sft_trainer),
-        ("sft.prompt_completion", "decouple", verify_trl.sft_trainer),
-        ("dpo.explicit", "decex", verify_trl.dpo_trainer),
+        ("sft.messages", "decouple", sft_trainer),
+        ("sft.prompt_completion", "decouple", sft_trainer),
+        ("dpo.explicit", "decex", dpo_trainer),
     ],
 )
 def test_a_step_on_rows_with_tools(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str, make: Any):
@@ -67,7 +121,7 @@ def test_a_step_on_rows_with_tools(run: Path, tmp_path: Path, tokenizer: str, fo
 @pytest.mark.parametrize("method", ["decex", "decouple"])
 def test_calls_are_learned_and_what_they_bring_is_not(run: Path, tmp_path: Path, tokenizer: str, method: str):
     source = load(exported(run, "sft.prompt_completion", tokenizer, "tools", method=method).path)
-    taken = verify_trl.sft_trainer(source, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
+    taken = sft_trainer(source, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
     decode = byte_tokenizer().decode
     for row, shown in zip(taken, source, strict=True):
         [said] = shown["completion"]
@@ -81,7 +135,7 @@ def test_calls_are_learned_and_what_they_bring_is_not(run: Path, tmp_path: Path,
 
 def test_margins_reach_the_reward_trainer(run: Path, tmp_path: Path, tokenizer: str):
     file = exported(run, "prm.pairwise", tokenizer, margin=True)
-    trainer = verify_trl.reward_trainer(load(file.path), byte_tokenizer(), str(tmp_path), max_length=None)
+    trainer = reward_trainer(load(file.path), byte_tokenizer(), str(tmp_path), max_length=None)
     batch = trainer.data_collator([trainer.train_dataset[0]])
     assert batch["margin"].item() == pytest.approx(load(file.path)[0]["margin"]) and batch["margin"] > 0
 
@@ -89,7 +143,7 @@ def test_margins_reach_the_reward_trainer(run: Path, tmp_path: Path, tokenizer: 
 def test_a_step_of_grpo_on_exported_questions(run: Path, tmp_path: Path, tokenizer: str):
     file = exported(run, "rl.prompts", tokenizer)
     small = {"max_steps": 1, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 4}
-    trainer = verify_trl.grpo_trainer(load(file.path), byte_tokenizer(), str(tmp_path), **small)
+    trainer = grpo_trainer(load(file.path), byte_tokenizer(), str(tmp_path), **small)
     trainer.train()
     assert trainer.state.global_step == 1 and len(trainer.train_dataset) == file.rows
 
@@ -98,34 +152,9 @@ def test_a_step_of_grpo_on_exported_questions(run: Path, tmp_path: Path, tokeniz
 def test_our_tokens_are_those_of_trl(run: Path, tmp_path: Path, tokenizer: str, style: str):
     ours = load(exported(run, "sft.tokens", tokenizer, style).path)
     texts = load(exported(run, "sft.prompt_completion", tokenizer, style).path)
-    theirs = verify_trl.sft_trainer(texts, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
+    theirs = sft_trainer(texts, byte_tokenizer(), str(tmp_path), max_length=None).train_dataset
     # TRL learns the line break that a chat template puts behind the end of a turn too
     last = None if style == "standard" else -1
     for own, other in zip(ours, theirs, strict=True):
         assert own["input_ids"] == other["input_ids"]
         assert own["labels"][:last] == other["labels"][:last]
-
-
-def test_verify_takes_all_files_and_says_what_is_lost(run: Path, tokenizer: str):
-    long = exported(run, "prm.pairwise", tokenizer)
-    turns = exported(run, "sft.messages", tokenizer, method="decouple")
-    found = verify([long.path, turns.path], "trl")
-    assert [one.by.split()[0] for one in found] == ["DPOTrainer", "RewardTrainer", "SFTTrainer"]
-    assert [one.rows for one in found] == [long.rows, long.rows, turns.rows]
-    assert found[1].taken == long.rows - long.lengths[0].rows["dropped"] < long.rows
-    assert found[2].taken == turns.rows
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"prompt": "a"', "cannot read it"),
-        ('{"prompt": "a", "completion": "b"}\n{"prompt": 3, "completion": []}\n', "refuses it"),
-        ('{"question": "a"}\n', "trl takes no file of the columns question"),
-    ],
-)
-def test_files_that_no_trainer_takes(tmp_path: Path, text: str, message: str):
-    file = tmp_path / "bad.jsonl"
-    file.write_text(text)
-    with pytest.raises(InputError, match=message):
-        verify([file], "trl")

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from espalier.errors import InputError
+import verl
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.verify import load, verify
-from espalier.export.verify_verl import fits, rl_dataset, sft_dataset
-from exporting import exported, foretold
+from exporting import exported, foretold, load
+from omegaconf import OmegaConf
+from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
+from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.utils.reward_score import default_compute_score
+
+CONFIGURATIONS = Path(verl.__file__).parent / "trainer" / "config"
+
+
+def rl_dataset(file: Path, tokenizer: Any, **options: Any) -> Any:
+    usual = OmegaConf.load(CONFIGURATIONS / "data" / "legacy_data.yaml")
+    return RLHFDataset(str(file), tokenizer, OmegaConf.merge(usual, options))
+
+
+def sft_dataset(file: Path, tokenizer: Any, **options: Any) -> Any:
+    usual = OmegaConf.load(CONFIGURATIONS / "sft_trainer_engine.yaml").data
+    return MultiTurnSFTDataset(str(file), tokenizer, OmegaConf.merge(usual, options))
+
+
+def fits(dataset: Any, row: int) -> bool:
+    """False for a row that is too long: verl's trainer ends there, unless it is told to cut."""
+    try:
+        return bool(dataset[row]["loss_mask"].any())
+    except ValueError as error:
+        if "max_length" not in str(error):
+            raise
+        return False
 
 
 def test_questions_reach_the_agent_loop_with_what_rewards_need(run: Path, tokenizer: str):
@@ -65,17 +89,3 @@ def test_long_conversations_are_refused_as_foretold(run: Path, tokenizer: str):
     assert len(refused) == report.rows["refused"] > 0
     with pytest.raises(ValueError, match="larger than"):
         dataset[refused[0]]
-
-
-def test_verify_takes_all_files_and_says_what_is_lost(run: Path, tokenizer: str):
-    talks, questions = exported(run, "sft.verl", tokenizer), exported(run, "rl.verl", tokenizer)
-    found = verify([talks.path, questions.path], "verl")
-    assert [one.by.split()[0] for one in found] == ["MultiTurnSFTDataset", "RLHFDataset"]
-    assert [one.rows for one in found] == [talks.rows, questions.rows]
-    assert [one.taken for one in found] == [foretold(talks, "verl").rows["kept"], questions.rows]
-    assert [one.taken for one in verify([talks.path], "verl", tokenizer, 1 << 20)] == [talks.rows]
-
-
-def test_a_file_that_it_does_not_take(run: Path, tokenizer: str):
-    with pytest.raises(InputError, match="verl takes no file of the columns chosen, id, meta, prompt, rejected"):
-        verify([exported(run, "dpo.explicit", tokenizer).path], "verl")

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
-from pathlib import Path
 
 from ..export import FORMATS, export
 from ..export.format import STYLES
 from ..export.traces.advantages import ADVANTAGES
-from ..export.verify import TRAINERS, verify
-from ..runs.summary import table
 
-SUMMARY = "Write a run's training rows in the formats of trainers, or verify such files with a trainer's own code."
+SUMMARY = "Write a run's training rows in the formats of trainers."
 EXAMPLES = (
     "espalier export out/demo --format sft.messages --format dpo.explicit --out out/data",
     "espalier export out/demo --format sft.sharegpt --out out/data --tokenizer models/qwen --licence 'questions: mine'",
-    "espalier export verify out/data/sft_messages.jsonl --trainer trl",
 )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.usage = (
-        f"{parser.prog} RUN --format NAME [--format NAME ...] --out DIR [options]\n"
-        f"       {parser.prog} verify FILE [FILE ...] --trainer NAME [--tokenizer NAME] [--max-length N]"
-    )
-    parser.add_argument("run", metavar="RUN", help="folder of a run, or the word verify before files to load")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="for verify: what was exported")
+    parser.add_argument("run", metavar="RUN", help="folder of a run")
     parser.add_argument(
         "--format",
         action="append",
-        default=[],
+        required=True,
         choices=list(FORMATS),
         metavar="NAME",
         help=f"{', '.join(FORMATS)}. It may be repeated",
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="gets the files, README.md and, for LLaMA-Factory, dataset_info.json"
+        "--out",
+        required=True,
+        metavar="DIR",
+        help="gets the files, README.md and, for LLaMA-Factory, dataset_info.json",
     )
     parser.add_argument(
         "--from", dest="product", metavar="ROWS", help="rows of the run to take: sft, rft, dpo, prm ..."
@@ -78,26 +71,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card. It may be repeated"
     )
-    parser.add_argument(
-        "--trainer",
-        choices=TRAINERS,
-        metavar="NAME",
-        help=f"for verify: whose code loads the files: {', '.join(TRAINERS)}",
-    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return verify_command(arguments) if arguments.run == "verify" else export_command(arguments)
-
-
-def export_command(arguments: argparse.Namespace) -> int:
-    if arguments.files:
-        raise ValueError(f"one run at a time, not also '{arguments.files[0]}'")
-    if not arguments.format or arguments.out is None:
-        raise ValueError("an export needs --format NAME and --out DIR")
-    if arguments.trainer is not None:
-        raise ValueError("--trainer is for `espalier export verify`")
     files = export(
         arguments.run,
         arguments.format,
@@ -122,21 +99,4 @@ def export_command(arguments: argparse.Namespace) -> int:
         for report in file.lengths:
             lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
             print(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")
-    return 0
-
-
-def verify_command(arguments: argparse.Namespace) -> int:
-    if not arguments.files or arguments.trainer is None:
-        raise ValueError("which files, and whose code? `espalier export verify FILE --trainer trl`")
-    files = [Path(file) for file in arguments.files]
-    found = verify(files, arguments.trainer, arguments.tokenizer, arguments.max_length)
-    if arguments.json:
-        print(json.dumps([asdict(one) | {"path": str(one.path)} for one in found], ensure_ascii=False))
-    else:
-        rows = [(str(one.path), one.by, f"{one.rows:,}", f"{one.taken:,}") for one in found]
-        print("\n".join(table(("file", "trainer", "rows", "taken"), rows, left=2)))
-    lost = sum(one.rows - one.taken for one in found)
-    if lost:
-        why = "--tokenizer in an export says why"
-        print(f"espalier: {lost:,} rows are dropped or refused by the trainer. {why}", file=sys.stderr)
     return 0

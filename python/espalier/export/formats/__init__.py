@@ -19,8 +19,6 @@ from . import (
     sft_tokens,
     sft_verl,
     traces_prime_rl,
-    traces_rllm,
-    traces_tinker,
     traces_trl,
     value_dual,
 )
@@ -44,8 +42,6 @@ FORMATS: dict[str, Format] = {
         rl_prompts,
         rl_verl,
         traces_prime_rl,
-        traces_tinker,
-        traces_rllm,
         traces_trl,
     )
 }
