@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import logging
 import os
 import signal
 import socket
@@ -11,8 +13,9 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -21,6 +24,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
+from espalier import cli
 from espalier.export.byte_tokenizer import byte_tokenizer
 
 for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
@@ -43,7 +47,6 @@ if PARTS["json"] is not None:  # nothing can be read: what holds all the same st
         "test_hostile.py",
         "test_index.py",
         "test_journal.py",
-        "test_kills.py",
         "test_notebook.py",
         "test_resume.py",
         "test_shards.py",
@@ -112,10 +115,51 @@ def start(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def espalier(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end."""
+    """Runs the command to its end in this process, which saves the start of another one."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    words = list(map(str, arguments))
+    with redirect_stdout(out), redirect_stderr(err), alone():
+        try:
+            code = cli.main(words)
+        except SystemExit as end:  # argparse
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, *(text.buffer.getvalue().decode() for text in (out, err)))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """What a process of its own would have: the log and warnings go to standard error, ESPALIER_DEBUG is not set."""
+    log, debug = logging.getLogger("espalier"), os.environ.pop("ESPALIER_DEBUG", None)
+    handlers, log.handlers, log.propagate = log.handlers, [logging.lastResort], False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            yield
+    finally:
+        log.handlers, log.propagate = handlers, True
+        if debug is not None:
+            os.environ["ESPALIER_DEBUG"] = debug
+
+
+def in_own_process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end in a process of its own."""
     with start(*arguments) as process:
         out, err = process.communicate(timeout=120)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def good(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs a command that must succeed."""
+    done = espalier(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def refused(code: int, *arguments: object) -> str:
+    """Runs a command that must end with this code; returns what it says. Of a mistake (2, 3) that is one line."""
+    done = espalier(*arguments)
+    assert done.returncode == code and (code == 1 or done.stderr.count("\n") == 1), done.stderr
+    return done.stderr
 
 
 def expanded(folder: Path, out: Path, **settings: Any) -> esp.Run:

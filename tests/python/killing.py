@@ -42,14 +42,10 @@ class Tally:
     """What a killed run cost."""
 
     kills: int = 0
-    lives: int = 0
-    asked: int = 0
     twice_in_one_life: int = 0
     """Requests that one process sent more than once."""
-    again: int = 0
-    """Requests that a process sent although an earlier one had sent them."""
     most_again: int = 0
-    """The largest number of them that were sent by one killed process: at most what it had in flight."""
+    """The most requests of one killed process that were sent again: at most what it had in flight."""
 
 
 def items(request: dict[str, Any]) -> list[str]:
@@ -106,7 +102,4 @@ def count_costs(tally: Tally, lives: Sequence[Sequence[str]]) -> None:
             if item in last:
                 again[last[item]] += 1
             last[item] = life
-    tally.lives = len(lives)
-    tally.asked = sum(map(len, lives))
-    tally.again = again.total()
     tally.most_again = max(again.values(), default=0)

@@ -71,6 +71,17 @@ def refused(*arguments: str) -> tuple[int, str]:
 
 
 Serve = Callable[[Listening], Awaitable[None]]
+Test = Callable[[Client], Awaitable[None]]
+
+
+def against(serve: Serve, test: Test) -> None:
+    """Runs a test against a server of its own."""
+
+    async def run() -> None:
+        async with served(serve) as client:
+            await test(client)
+
+    asyncio.run(run())
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, rows, sensible
 
 pytestmark = needs_journal
 
@@ -18,8 +18,7 @@ SMALL = ["--method", "prorag", "--set", "simulations=12", "--set", "samples=3", 
 @pytest.fixture(scope="module")
 def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run")
-    done = espalier("expand", *inputs(files), "--out", out, *SMALL)
-    assert done.returncode == 0, done.stderr
+    done = good("expand", *inputs(files), "--out", out, *SMALL)
     assert "rft.jsonl: " in done.stdout and "annotate with prm" in done.stdout
     return out
 
@@ -28,8 +27,7 @@ def test_a_judge_and_process_rewards_are_added_and_the_data_follows(finished: Pa
     run = tmp_path / "run"
     shutil.copytree(finished, run)
     assert rows(run / "prm.jsonl") == rows(run / "rft.jsonl") == []
-    done = espalier("annotate", run, "--with", "judge", "--with", "prm", "--json")
-    assert done.returncode == 0, done.stderr
+    done = good("annotate", run, "--with", "judge", "--with", "prm", "--json")
     summary = json.loads(done.stdout)
     assert summary["by_purpose"]["judge"]["calls"] > 0 and "notes" not in summary
     pairs = rows(run / "prm.jsonl")
@@ -83,8 +81,9 @@ def test_a_server_that_fails_on_the_way_leaves_the_run_as_it_was(finished: Path,
         failed = esp.annotate(run, with_, **settings)
         assert failed.open == 5 - failed.summary["done"] > 0
         assert {path.name: path.read_bytes() for path in data} == before
-        told = espalier("annotate", run, "--with", f"judge={server.url},failing", "--in-flight", 1)
-        assert told.returncode == 1 and "the run's files stay as they were" in told.stderr
+        assert "the run's files stay as they were" in refused(
+            1, "annotate", run, "--with", f"judge={server.url},failing", "--in-flight", 1
+        )
         assert {path.name: path.read_bytes() for path in data} == before
         partial = esp.annotate(run, with_, out=tmp_path / "partial", in_flight=1)
         assert partial.open and len(rows(tmp_path / "partial" / "answers.jsonl")) == 5
@@ -105,8 +104,7 @@ def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice
     with ModelServer(lambda request: completion(said(request))) as server:
         command = ["annotate", run, *(f"--with={name}={server.url},strict" for name in ("judge", "prm")), "--json"]
         for _ in range(3):
-            done = espalier(*command)
-            assert done.returncode == 0, done.stderr
+            done = good(*command)
             data = {path.name: path.read_bytes() for path in run.glob("*.jsonl") if path.stem != "costs"}
             seen.append((len(server.requests), json.loads(done.stdout)["calls"], data))
     assert seen[0] == seen[1] == seen[2]

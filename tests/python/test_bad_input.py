@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, rows
+from conftest import ModelServer, completion, espalier, good, inputs, needs_http, refused, rows
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
@@ -75,8 +75,7 @@ def test_a_question_of_ten_megabytes_goes_through(tmp_path: Path):
     (tmp_path / "questions.jsonl").write_bytes(lines(QUESTION | {"id": "q0"}, long))
     (tmp_path / "corpus.jsonl").write_bytes(lines(PASSAGE))
     small = ["--set", "k=1", "--set", "n=1", "--set", "T_max=1", "--set", "rollout_rounds=1"]
-    done = espalier("expand", *inputs(tmp_path), "--out", tmp_path / "out", *small, "--no-journal")
-    assert done.returncode == 0, done.stderr
+    good("expand", *inputs(tmp_path), "--out", tmp_path / "out", *small, "--no-journal")
     assert [row["status"] for row in rows(tmp_path / "out" / "answers.jsonl")] == ["done", "done"]
 
 
@@ -84,10 +83,8 @@ def test_a_question_of_ten_megabytes_goes_through(tmp_path: Path):
 def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
     for out in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/espalier")):
-        done = espalier("expand", *inputs(files), "--out", out)
-        assert done.returncode == 3 and str(out) in done.stderr and len(done.stderr.splitlines()) == 1
-        made = espalier("world", "--out", out, "--passages", 50, "--questions", 1)
-        assert made.returncode == 3 and str(out) in made.stderr
+        assert str(out) in refused(3, "expand", *inputs(files), "--out", out)
+        assert str(out) in refused(3, "world", "--out", out, "--passages", 50, "--questions", 1)
     assert (tmp_path / "file").read_text() == "in the way"
 
 
@@ -95,11 +92,10 @@ def test_prompts_that_lack_a_slot_or_have_a_wrong_name_are_named(files: Path, tm
     prompts = tmp_path / "prompts"
     prompts.mkdir()
     (prompts / "rollout.txt").write_text("no slot here")
-    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
-    assert done.returncode == 3 and "rollout.txt" in done.stderr and "{question}" in done.stderr
+    said = refused(3, "expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
+    assert "rollout.txt" in said and "{question}" in said
     (prompts / "rollout.txt").rename(prompts / "rolout.txt")
-    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
-    assert done.returncode == 3 and "rolout.txt" in done.stderr
+    assert "rolout.txt" in refused(3, "expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
 
 
 @needs_http

@@ -50,14 +50,6 @@ def test_prompts_show_what_a_server_needs(world, simulated, bm25):
     assert len({prompt.key for prompt in seen}) == len(seen)
 
 
-def test_no_prompt_holds_the_gold_answer(simulated, bm25):
-    secret = "Zyxwvut Unfindable"
-    question = esp.Question("Who wrote the oldest almanac?", gold=[secret])
-    seen = []
-    esp.run(SEARCH, [question], model=lambda p: seen.extend(p) or simulated(p), retriever=bm25)
-    assert seen and not any(secret in repr(prompt) for prompt in seen)
-
-
 def test_retriever_and_reward_are_called_once_a_batch(world, simulated, bm25):
     queries, states = [], []
 
@@ -124,57 +116,33 @@ def test_a_function_that_does_not_return_is_told_of(world, simulated, bm25, monk
     assert _calls._tell({}) == {}
 
 
+EACH = "or a BackendError for each request, but it returned"
+
+
 @pytest.mark.parametrize(
-    ("reply", "message"),
+    ("part", "reply", "message"),
     [
-        (lambda n: "text", r"the model must return a list of \d+, but it returned str"),
-        (lambda n: None, r"the model must return a list of \d+, but it returned NoneType"),
-        (lambda n: {0: "text"}, r"the model must return a list of \d+, but it returned dict"),
-        (lambda n: ["text"] * (n + 1), r"a list of (\d+), but it returned a list of \d+"),
-        (lambda n: ("text",) * (n - 1), r"a list of (\d+), but it returned a tuple of \d+"),
-        (
-            lambda n: [["text"]] * n,
-            "a str, a Completion or a BackendError for each request, but it returned list for request 0",
-        ),
-        (lambda n: ["text"] * (n - 1) + [None], r"but it returned NoneType for request \d+"),
+        ("model", lambda n: "text", r"the model must return a list of \d+, but it returned str"),
+        ("model", lambda n: None, r"the model must return a list of \d+, but it returned NoneType"),
+        ("model", lambda n: {0: "text"}, r"the model must return a list of \d+, but it returned dict"),
+        ("model", lambda n: ["text"] * (n + 1), r"a list of (\d+), but it returned a list of \d+"),
+        ("model", lambda n: ("text",) * (n - 1), r"a list of (\d+), but it returned a tuple of \d+"),
+        ("model", lambda n: [["text"]] * n, f"a str, a Completion {EACH} list for request 0"),
+        ("model", lambda n: ["text"] * (n - 1) + [None], r"but it returned NoneType for request \d+"),
+        ("retriever", lambda n: [None] * n, f"the retriever must return a list of Passage {EACH} NoneType"),
+        ("retriever", lambda n: [["text"]] * n, "a list with str"),
+        ("retriever", lambda n: [], r"a list of \d+, but it returned a list of 0"),
+        ("reward", lambda n: ["much"] * n, f"the reward must return a float {EACH} str"),
+        ("reward", lambda n: [float("nan")] * n, "a finite float"),
+        ("reward", lambda n: 1.0, r"a list of \d+, but it returned float"),
     ],
 )
-def test_a_wrong_reply_of_a_model_is_named(world, bm25, reply, message):
+def test_a_wrong_reply_of_a_part_is_named(world, simulated, bm25, part, reply, message):
+    parts = {"model": simulated, "retriever": bm25, part: lambda requests: reply(len(requests))}
     with pytest.raises(esp.errors.BackendError, match=message) as caught:
-        esp.run(SEARCH, world.questions, model=lambda prompts: reply(len(prompts)), retriever=bm25)
-    assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (
-            lambda n: [None] * n,
-            "the retriever must return a list of Passage or a BackendError for each request, but it returned NoneType",
-        ),
-        (lambda n: [["text"]] * n, "a list with str"),
-        (lambda n: [], r"a list of \d+, but it returned a list of 0"),
-    ],
-)
-def test_a_wrong_reply_of_a_retriever_is_named(world, simulated, reply, message):
-    with pytest.raises(esp.errors.BackendError, match=message):
-        esp.run(SEARCH, world.questions, model=simulated, retriever=lambda queries: reply(len(queries)))
-
-
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (
-            lambda n: ["much"] * n,
-            "the reward must return a float or a BackendError for each request, but it returned str",
-        ),
-        (lambda n: [float("nan")] * n, "a finite float"),
-        (lambda n: 1.0, r"a list of \d+, but it returned float"),
-    ],
-)
-def test_a_wrong_reply_of_a_reward_is_named(world, simulated, bm25, reply, message):
-    with pytest.raises(esp.errors.BackendError, match=message):
-        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=lambda states: reply(len(states)))
+        esp.run(SEARCH, world.questions, **parts)
+    assert caught.value.permanent and caught.value.trees[0] is None
+    assert part == "retriever" or caught.value.trees == [None] * len(world.questions)  # one asks for no passages
 
 
 def test_a_wrong_reply_of_an_encoder_is_named():
@@ -196,27 +164,16 @@ def test_what_is_no_function_is_a_type_error(world, simulated, bm25, what):
         esp.run(SEARCH, world.questions, **parts)
 
 
-def test_an_exception_keeps_its_traceback(world, bm25):
+@pytest.mark.parametrize("awaited", [False, True])
+def test_an_exception_keeps_its_traceback(world, bm25, awaited):
     def innermost():
         raise KeyError("no such model")
 
-    def model(prompts):
+    async def model(prompts):
         return innermost()
 
     with pytest.raises(KeyError) as caught:
-        esp.run(SEARCH, world.questions, model=model, retriever=bm25)
-    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
-
-
-def test_an_exception_of_a_coroutine_keeps_its_traceback(world, bm25):
-    async def innermost():
-        raise KeyError("no such model")
-
-    async def model(prompts):
-        return await innermost()
-
-    with pytest.raises(KeyError) as caught:
-        esp.run(SEARCH, world.questions, model=model, retriever=bm25)
+        esp.run(SEARCH, world.questions, model=model if awaited else lambda prompts: innermost(), retriever=bm25)
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
 
 

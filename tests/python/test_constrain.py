@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, sensible
 from espalier import _core, parts
 
 llguidance = pytest.importorskip("llguidance")
@@ -79,32 +79,6 @@ def test_every_grammar_is_one_in_each_dialect_and_means_the_same(name):
                 assert fits(made[source], text) == fits(made[other], text), (purpose, source, text)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_what_the_simulated_model_says_fits(name, world, bm25):
-    simulated = esp.Simulated(world.questions, malformed=0)
-    said: dict[tuple[str, str], set[str]] = {}
-
-    def model(prompts):
-        replies = simulated(prompts)
-        for prompt, reply in zip(prompts, replies, strict=True):
-            assert prompt.grammar
-            said.setdefault((prompt.purpose, prompt.grammar), set()).add(reply.text)
-        return replies
-
-    known = {row[0] for row in _core.method_options(name)}
-    small = {option: value for option, value in {"simulations": 4, "rollouts": 2, "n": 1}.items() if option in known}
-    for answer in (False, True):
-        search = esp.Method(name, answer=answer, set={**small, "constrain": "on"})
-        esp.run(search, world.questions[:3], model=model, retriever=bm25)
-    for (purpose, grammar), replies in said.items():
-        made = {"gbnf": matcher(grammar)}
-        if purpose in purposes(name):  # a blend asks those of other methods too
-            made["lark"] = matcher(parts.grammar(name, purpose, dialect="lark"), "lark")
-        for reply in sorted(replies)[:40]:
-            for dialect, one in made.items():
-                assert fits(one, reply.strip()), (purpose, dialect, reply)
-
-
 def test_a_purpose_and_a_dialect_that_nobody_knows_are_named():
     with pytest.raises(ValueError, match="decex has no purpose 'rolout', did you mean 'rollout'"):
         parts.grammar("decex", "rolout")
@@ -128,8 +102,7 @@ def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
 
     with ModelServer(reply, owner="vllm") as server:
         command = ["answer", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m"]
-        result = espalier(*command, "--out", tmp_path / "auto")
-        assert result.returncode == 0, result.stderr
+        good(*command, "--out", tmp_path / "auto")
         record = json.loads((tmp_path / "auto" / "run.json").read_text())["options"]
         assert record["sampling.rollout.constrain"] == "on"
         probes = [request for request in server.requests if "structured_outputs" not in request]
@@ -138,5 +111,4 @@ def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
         # The third reply is under the grammar.
         assert {(one["calls"], one["readable"]) for one in summary["probes"].values()} == {(3, 1)}
         assert espalier(*command, "--constrain", "off", "--out", tmp_path / "off").returncode == 4
-    bad = espalier(*command, "--constrain", "never", "--out", tmp_path / "bad")
-    assert bad.returncode == 2 and "never" in bad.stderr
+    assert "never" in refused(2, *command, "--constrain", "never", "--out", tmp_path / "bad")

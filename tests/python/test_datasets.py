@@ -11,7 +11,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import espalier, rows
+from conftest import espalier, good, refused, rows
 from espalier.datasets import read_aliases, read_examples
 
 HOTPOT = {
@@ -27,18 +27,18 @@ HOTPOT = {
         ["Dun", ["Dun is a  hill."]],
     ],
 }
+
+
+def columns(pairs: list[list[Any]], *names: str) -> dict[str, list[Any]]:
+    """A list of tuples as the hub keeps it: a list for each field."""
+    return {name: [pair[place] for pair in pairs] for place, name in enumerate(names)}
+
+
 HOTPOT_HUB = {
     "id": "h1",
     **{name: HOTPOT[name] for name in ("question", "answer", "type", "level")},
-    "supporting_facts": {"title": ["Bel", "Aru"], "sent_id": [1, 0]},
-    "context": {
-        "title": ["Aru", "Bel", "Dun"],
-        "sentences": [
-            ["The Aru rises in Cor.", " It is long."],
-            ["Bel is a town.", " The Aru flows through it."],
-            ["Dun is a  hill."],
-        ],
-    },
+    "supporting_facts": columns(HOTPOT["supporting_facts"], "title", "sent_id"),
+    "context": columns(HOTPOT["context"], "title", "sentences"),
 }
 TWO_WIKI = {
     "_id": "w1",
@@ -130,7 +130,7 @@ AMBIG_HUB = {
         "answer": [["Ned"], []],
         "qaPairs": [
             {"question": [], "answer": []},
-            {"question": ["In 1990?", "In 1991?"], "answer": [["Lu"], ["Mo", "Lu"]]},
+            columns([list(pair.values()) for pair in PAIRS], "question", "answer"),
         ],
     },
 }
@@ -186,8 +186,8 @@ FLASH_2WIKI = {
     "golden_answers": ["Cleo"],
     "metadata": {
         "type": "inference",
-        "supporting_facts": {"title": ["Ana", "Ben"], "sent_id": [0, 0]},
-        "evidences": {"fact": ["Ana", "Ben"], "relation": ["father", "mother"], "entity": ["Ben", "Cleo"]},
+        "supporting_facts": columns(TWO_WIKI["supporting_facts"], "title", "sent_id"),
+        "evidences": columns(TWO_WIKI["evidences"], "fact", "relation", "entity"),
     },
 }
 
@@ -404,8 +404,7 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     second = HOTPOT | {"_id": "h2", "context": [*HOTPOT["context"], ["Eel", ["An eel."]]]}
     source = put(tmp_path / "hotpot.json", [HOTPOT, second])
     out, corpus = tmp_path / "questions.jsonl", tmp_path / "corpus.jsonl"
-    done = espalier("questions", source, "--out", out, "--corpus", corpus)
-    assert done.returncode == 0, done.stderr
+    done = good("questions", source, "--out", out, "--corpus", corpus)
     assert "2 questions" in done.stdout and "4 passages" in done.stdout
     ids = {p.id for p in esp.read_passages(corpus)}
     assert len(ids) == 4 and {i for row in rows(out) for i in row["metadata"]["gold_doc_ids"]} <= ids
@@ -417,16 +416,17 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     raw = espalier("expand", "--questions", source, "--corpus", corpus, "--out", tmp_path / "run")
     assert raw.returncode == 3 and f"in the form of hotpotqa: `espalier questions {source} --out" in raw.stderr
     musique = put(tmp_path / "musique.jsonl", [MUSIQUE])
-    told = espalier("answer", "--questions", musique, "--method", "direct", "--out", tmp_path / "answers", "--dry-run")
-    assert told.returncode == 0 and "without gold answers, as" in told.stderr and "form of musique" in told.stderr
-    run = espalier("expand", "--questions", out, "--corpus", corpus, "--out", tmp_path / "run", "--dry-run")
-    assert run.returncode == 0 and "2 questions, 4 passages" in run.stdout
+    told = good("answer", "--questions", musique, "--method", "direct", "--out", tmp_path / "answers", "--dry-run")
+    assert "without gold answers, as" in told.stderr and "form of musique" in told.stderr
+    run = good("expand", "--questions", out, "--corpus", corpus, "--out", tmp_path / "run", "--dry-run")
+    assert "2 questions, 4 passages" in run.stdout
 
     missing = espalier("questions", tmp_path / "no.json", "--out", out)
     assert missing.returncode == 3 and missing.stderr.endswith("no.json: No such file or directory\n")
     popqa = put(tmp_path / "popQA.tsv", POPQA)
-    none = espalier("questions", popqa, "--out", tmp_path / "x.jsonl", "--corpus", tmp_path / "y.jsonl")
-    assert none.returncode == 3 and "no passages come with these questions" in none.stderr
+    assert "no passages come with these questions" in refused(
+        3, "questions", popqa, "--out", tmp_path / "x.jsonl", "--corpus", tmp_path / "y.jsonl"
+    )
     assert not list(tmp_path.glob("[xy].jsonl*"))
     done = espalier("questions", popqa, "--out", tmp_path / "x.jsonl", "--json")
     assert json.loads(done.stdout) == {"questions": 1, "without_gold": 0, "passages": 0}

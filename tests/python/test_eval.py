@@ -15,7 +15,19 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible, start
+from conftest import (
+    ModelServer,
+    completion,
+    espalier,
+    good,
+    inputs,
+    needs_http,
+    needs_journal,
+    refused,
+    rows,
+    sensible,
+    start,
+)
 from espalier import _core
 from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score, text
 from espalier.eval.budget import budget_report
@@ -46,8 +58,7 @@ def test_broken_grammars_and_thoughts_have_columns_of_their_own():
 def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("eval") / "out"
     swept = ["--sweep", "decex.documents=1,3", "--budget", "calls=30", "--price", "in=1,out=2"]
-    done = espalier("eval", "--methods", METHODS, *inputs(files), "--out", out, *swept)
-    assert done.returncode == 0, done.stderr
+    done = good("eval", "--methods", METHODS, *inputs(files), "--out", out, *swept)
     assert "### Methods" in done.stdout and "decex@documents=1 (4 of 5)" in done.stderr
     return out
 
@@ -194,7 +205,7 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(finished: Path, fil
     before = {name: (finished / name).read_bytes() for name in FILES}
     stamps = {path: path.stat().st_mtime_ns for path in (finished / "runs").rglob("*.jsonl")}
     again = ["--sweep", "decex.documents=1,3", "--budget", "calls=30", "--price", "in=1,out=2", "--in-flight", 3]
-    assert espalier("eval", "--methods", METHODS, *inputs(files), "--out", finished, *again).returncode == 0
+    good("eval", "--methods", METHODS, *inputs(files), "--out", finished, *again)
     assert {path: path.stat().st_mtime_ns for path in (finished / "runs").rglob("*.jsonl")} == stamps
     assert {name: (finished / name).read_bytes() for name in FILES} == before
 
@@ -248,7 +259,7 @@ def test_a_method_that_fails_does_not_lose_the_others(files: Path, tmp_path: Pat
     assert "made again from its journal: answers.jsonl" in done.stderr and damaged.read_text() == whole
     assert "decex, the baseline that was asked for, failed" in (tmp_path / "table.md").read_text()
     (tmp_path / "runs" / "decex").unlink()
-    assert espalier(*command).returncode == 0
+    good(*command)
 
 
 def test_an_error_of_every_method_is_the_error(files: Path, tmp_path: Path):
@@ -283,11 +294,11 @@ def test_methods_share_a_journal_and_questions_left_open_are_gone_on_with(files:
         assert first["runs"][1]["questions"] == 4  # the denominator stays
         server.answer = until(10**9)
         server.requests.clear()
-        assert espalier(*command, *model).returncode == 0
+        good(*command, *model)
         assert len(server.requests) > 0
         server.requests.clear()
         shutil.rmtree(tmp_path / "out" / "runs")  # everything is in the one journal
-        assert espalier(*command, *model).returncode == 0
+        good(*command, *model)
         assert server.requests == []
     assert not list((tmp_path / "out" / "runs").rglob("journal.sqlite"))
 
@@ -382,8 +393,8 @@ def test_all_means_every_registered_method(files: Path, tmp_path: Path):
 
 def test_a_dry_run_shows_the_plan_and_runs_nothing(files: Path, tmp_path: Path):
     command = ["eval", "--methods", "direct,decex", *inputs(files), "--out", tmp_path / "out", "--dry-run"]
-    shown = espalier(*command, "--set", "decex.k=2", "--budget", "calls=9")
-    assert shown.returncode == 0 and "12 questions, 300 passages, 2 runs" in shown.stdout
+    shown = good(*command, "--set", "decex.k=2", "--budget", "calls=9")
+    assert "12 questions, 300 passages, 2 runs" in shown.stdout
     assert "decex  k=2  max_calls=9" in shown.stdout and not (tmp_path / "out").exists()
     as_json = json.loads(espalier(*command, "--json").stdout)
     assert [run["method"] for run in as_json["runs"]] == ["direct", "decex"]
@@ -433,8 +444,8 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(files, tmp_path, capsy
 def test_questions_without_gold_cannot_be_evaluated(files: Path, tmp_path: Path):
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"id": "a", "question": "Who?"}\n')
-    done = espalier("eval", "--methods", "direct", "--questions", bare, "--out", tmp_path / "out")
-    assert done.returncode == 3 and "bare.jsonl:1" in done.stderr and "golden_answers" in done.stderr
+    said = refused(3, "eval", "--methods", "direct", "--questions", bare, "--out", tmp_path / "out")
+    assert "bare.jsonl:1" in said and "golden_answers" in said
 
 
 # ---- hostile text
@@ -539,7 +550,7 @@ def test_folders_that_cannot_be_compared_are_named(finished: Path, files: Path, 
     gone = tmp_path / "gone.jsonl"
     shutil.copy(files / "questions.jsonl", gone)
     run = ["answer", "--method", "direct", "--questions", gone, *inputs(files)[2:], "--out", tmp_path / "run"]
-    assert espalier(*run).returncode == 0
+    good(*run)
     gone.unlink()
     refused = espalier("report", tmp_path / "run", tmp_path / "run")
     assert refused.returncode == 0 and "gone.jsonl" in refused.stderr and "--questions" in refused.stderr

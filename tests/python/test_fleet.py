@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import espalier as esp
-from conftest import ModelServer, completion, contents, espalier, inputs, needs_http, needs_journal, sensible
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_http, needs_journal, sensible
 
 
 def answers(request: dict) -> tuple[int, bytes]:
@@ -19,12 +19,10 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp
     esp.write_world(tmp_path / "world", passages=300, questions=40, seed=5)  # so many that each server has some
     run = ["expand", *inputs(tmp_path / "world"), "--model-name", "m", "--in-flight", 16]
     with ModelServer(answers) as alone:
-        done = espalier(*run, "--model", alone.url, "--out", tmp_path / "one")
-        assert done.returncode == 0, done.stderr
+        good(*run, "--model", alone.url, "--out", tmp_path / "one")
     with ModelServer(answers) as a, ModelServer(answers) as b, ModelServer(lambda _: (503, b"")) as ill:
         endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url, "--hedge", "0.9"]
-        done = espalier(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
-        assert done.returncode == 0, done.stderr
+        good(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
         assert a.requests and b.requests
         accounts = json.loads((tmp_path / "three" / "accounts.json").read_text())
         assert [endpoint["url"] for endpoint in accounts["endpoints"]] == [a.url, b.url, ill.url]
@@ -40,13 +38,11 @@ def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
     run = ["expand", *inputs(files), "--model-name", "m"]
     with ModelServer(answers) as main, ModelServer(answers) as a, ModelServer(answers) as b:
         another = ["--model-for", f"rollout={a.url},m"]
-        done = espalier(*run, "--model", main.url, *another, "--out", tmp_path / "one")
-        assert done.returncode == 0, done.stderr
+        good(*run, "--model", main.url, *another, "--out", tmp_path / "one")
         seen = [len(server.requests) for server in (main, a, b)]
         assert seen[0] and seen[1] and not seen[2]
         another += ["--endpoint", f"rollout={b.url}*2"]
-        done = espalier(*run, "--model", main.url, *another, "--out", tmp_path / "two")
-        assert done.returncode == 0, done.stderr
+        good(*run, "--model", main.url, *another, "--out", tmp_path / "two")
         more = [len(server.requests) - before for server, before in zip((main, a, b), seen, strict=True)]
         assert more[0] == seen[0] and more[1] and more[2] and more[1] + more[2] == seen[1]
     assert contents(tmp_path / "two") == contents(tmp_path / "one")

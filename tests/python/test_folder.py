@@ -21,9 +21,11 @@ from conftest import (
     completion,
     contents,
     espalier,
+    good,
     inputs,
     needs_http,
     needs_journal,
+    refused,
     sensible,
     start,
 )
@@ -37,8 +39,7 @@ SMALL = ["--limit", 3]
 @pytest.fixture(scope="module")
 def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run")
-    done = espalier("expand", *inputs(files), "--out", out, *SMALL)
-    assert done.returncode == 0, done.stderr
+    good("expand", *inputs(files), "--out", out, *SMALL)
     return out
 
 
@@ -85,21 +86,19 @@ def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp
                 assert "espalier expand" in refused.stderr and refused.stderr.count("\n") == 1
             assert server.requests == []
         assert (out / "run.lock").exists()  # it was killed
-        done = espalier("expand", *command, "--model", server.url)
-        assert done.returncode == 0, done.stderr
+        good("expand", *command, "--model", server.url)
     assert not (out / "run.lock").exists()
 
 
 def finished_copy(files: Path, folder: Path) -> Path:
-    assert espalier("expand", *inputs(files), *SMALL, "--out", folder / "source").returncode == 0
+    good("expand", *inputs(files), *SMALL, "--out", folder / "source")
     return folder / "source"
 
 
 def test_commands_that_read_a_folder_finish_what_a_killed_process_began(run: Path, tmp_path: Path):
     new = tmp_path / "new"
     shutil.copytree(run, new)
-    done = espalier("rescore", run, "--set", "reward=em", "--out", tmp_path / "em")
-    assert done.returncode == 0, done.stderr
+    good("rescore", run, "--set", "reward=em", "--out", tmp_path / "em")
     after = {name: data for name, data in everything(tmp_path / "em").items() if "journal" not in name}
     readers: list[Callable[[Path], object]] = [
         lambda folder: espalier("export", folder, "--format", "sft.messages", "--out", tmp_path / "data").returncode,
@@ -126,8 +125,7 @@ def test_commands_that_read_a_folder_finish_what_a_killed_process_began(run: Pat
 @needs_http
 def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: Path, files: Path):
     method = ["--method", "prorag", "--set", "simulations=8", "--set", "samples=3", "--set", "annotate=none", *SMALL]
-    grown = espalier("expand", *inputs(files), *method, "--out", tmp_path / "run")
-    assert grown.returncode == 0, grown.stderr
+    good("expand", *inputs(files), *method, "--out", tmp_path / "run")
     shutil.copytree(tmp_path / "run", tmp_path / "whole")
     names = [path.name for path in (tmp_path / "run").glob("*.jsonl") if path.name != "costs.jsonl"]
 
@@ -137,7 +135,7 @@ def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: 
     old = files_of(tmp_path / "run")
     with ModelServer(lambda request: completion("<score> 0.5 </score>")) as server:
         with_ = ["--with", f"prm={server.url},strict", "--in-flight", 2]
-        assert espalier("annotate", tmp_path / "whole", *with_).returncode == 0
+        good("annotate", tmp_path / "whole", *with_)
         new, asked = files_of(tmp_path / "whole"), len(server.requests)
         assert new != old and asked > 6
         for kill in range(3):
@@ -148,8 +146,7 @@ def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: 
                 process.send_signal(signal.SIGKILL)
                 process.communicate()
             assert files_of(tmp_path / "run") in (old, new)
-        done = espalier("annotate", tmp_path / "run", *with_)
-        assert done.returncode == 0, done.stderr
+        good("annotate", tmp_path / "run", *with_)
     assert files_of(tmp_path / "run") == new
 
 
@@ -179,8 +176,7 @@ def test_an_output_that_was_damaged_is_made_again(
     named = espalier(*command, "--no-journal")
     assert named.returncode == 3 and named.stderr.count("\n") == 1
     assert f"{run / name}: is not as the run left it, and there is no journal" in named.stderr
-    mended = espalier(*command)
-    assert mended.returncode == 0, mended.stderr
+    mended = good(*command)
     assert f"made again from its journal: {name}" in mended.stderr
     assert contents(run) == before
     if name not in ("costs.jsonl", "summary.json", "report.html"):  # which have times in them
@@ -192,9 +188,9 @@ def test_an_output_that_was_damaged_is_made_again(
 def test_a_finished_run_whose_files_were_copied_or_whose_page_was_made_again_is_recognised(run: Path, files: Path):
     for file in run.glob("*.jsonl"):
         os.utime(file)
-    assert espalier("report", run).returncode == 0
-    done = espalier("expand", *inputs(files), *SMALL, "--out", run)
-    assert done.returncode == 0 and "finished before" in done.stdout and done.stderr == ""
+    good("report", run)
+    done = good("expand", *inputs(files), *SMALL, "--out", run)
+    assert "finished before" in done.stdout and done.stderr == ""
 
 
 @pytest.mark.parametrize("summary", ["", "{}", "[1]", '{"open": '])
@@ -204,10 +200,9 @@ def test_a_damaged_summary_of_an_earlier_version_is_made_again(run: Path, files:
     (run / "run.json").write_text(json.dumps(record))
     (run / "summary.json").write_text(summary)
     command = ["expand", *inputs(files), *SMALL, "--out", run]
-    refused = espalier(*command, "--no-journal")
-    assert refused.returncode == 3 and "summary.json: is not as the run left it" in refused.stderr
-    done = espalier(*command)
-    assert done.returncode == 0 and "made again from its journal: summary.json" in done.stderr
+    assert "summary.json: is not as the run left it" in refused(3, *command, "--no-journal")
+    done = good(*command)
+    assert "made again from its journal: summary.json" in done.stderr
     assert json.loads((run / "summary.json").read_text())["open"] == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import contents, espalier, inputs, rows
+from conftest import contents, good, inputs, rows
 from espalier.cli import main
 
 ACTIONS = (
@@ -77,8 +77,7 @@ def test_a_run_over_hostile_documents_writes_none_of_their_tags(files: Path, tmp
     with (tmp_path / "corpus.jsonl").open("w") as corpus:
         for row in rows(files / "corpus.jsonl"):
             corpus.write(json.dumps({**row, "contents": f"{row['contents']} {hostile}"}) + "\n")
-    done = espalier("expand", *inputs(files), "--corpus", tmp_path / "corpus.jsonl", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    good("expand", *inputs(files), "--corpus", tmp_path / "corpus.jsonl", "--out", tmp_path / "out")
     assert "42" not in {row["answer"] for row in rows(tmp_path / "out" / "answers.jsonl")}
     assert hostile.encode() not in (tmp_path / "out" / "report.html").read_bytes()
     for row in rows(tmp_path / "out" / "sft.jsonl"):

@@ -12,7 +12,7 @@ import espalier as esp
 import numpy as np
 import pytest
 from espalier.problem import Proposal, Verdict, layered, mcts
-from espalier.search import Puct, Uct
+from espalier.search import Uct
 
 
 class Bandit:
@@ -163,19 +163,6 @@ def visits(tree):
     return [child.visits for child in tree.root.children]
 
 
-def test_a_bandit_is_pulled_where_uct_says_by_hand():
-    """w = 1, arms 0, 1: after one pull each, 1 + sqrt(ln N / n) against 0 + sqrt(ln N / n)."""
-    bandit = Bandit([0.0, 1.0])
-    [tree] = mcts(bandit, [None], bandit.value, selection=Uct(w=1.0), simulations=12, width=2)
-    n = [1, 1]
-    while sum(n) < 12:
-        scores = [i + (np.log(sum(n)) / n[i]) ** 0.5 for i in (0, 1)]
-        n[int(np.argmax(scores))] += 1
-    assert visits(tree) == n
-    assert [child.value for child in tree.root.children] == [0.0, 1.0]
-    assert tree.root.value == pytest.approx(n[1] / 12)
-
-
 def test_a_selection_of_ones_own_grows_the_tree_of_the_native_one():
     bandit = Bandit([0.2, 0.9, 0.5, 0.85])
 
@@ -213,59 +200,20 @@ def test_a_selection_sees_what_is_under_way():
     assert ([1, 1], [0.0, 0.0]) in seen  # both under way: visits of value zero
 
 
-def test_puct_sums_the_visits_of_the_children_where_it_is_told_to():
-    """c = 4, priors 1/2. The third simulation finds one visit of the first arm, and one of the root's own before it.
-    With N = 2 of the parent: 1.1 + 2 sqrt(2) / 2 = 2.51 beside 2 sqrt(2) = 2.83. With N = 1 of the children: 2.1, 2."""
-    bandit = Bandit([1.1, 0.9], priors=[1.0, 1.0])
-
-    def pulls(**options):
-        [tree] = mcts(bandit, [None], bandit.value, selection=Puct(c=4.0, **options), simulations=3, values="leaf")
-        return visits(tree)
-
-    assert pulls() == pulls(visits="parent") == [1, 1]
-    assert pulls(visits="children") == [2, 0]
-
-
-class Both:
-    """Tic-tac-toe with both players in the tree. Kind 0 is 'm', which begins, kind 1 is 't'."""
-
-    def kinds(self, states):
-        return [[] if outcome(b) is not None else [9 - b.count(".") & 1] for b in states]
-
-    def propose(self, states, kinds, counts):
-        return [free(board) for board in states]
-
-    def step(self, states, actions):
-        return [put(b, cell, "t" if 9 - b.count(".") & 1 else "m") for b, cell in zip(states, actions, strict=True)]
-
-
-def marked(states):
-    """The game's value at its end, else a number made of the marks."""
-    sums = [[sum(1 << i for i in range(9) if board[i] == mark) for mark in "mt"] for board in states]
-    return [
-        outcome(board) if outcome(board) is not None else (m * 31 + t * 17) % 101 / 50 - 1
-        for board, (m, t) in zip(states, sums, strict=True)
-    ]
-
-
-def test_siblings_hold_what_a_native_selection_reads_and_leaf_counts_as_openspiel_does():
+def test_siblings_hold_what_a_native_selection_reads():
     seen = []
 
-    def for_the_mover(N, Q, P, siblings):
+    def uct(N, Q, P, siblings):
         seen.append(siblings)
         assert np.array_equal(N, siblings.visits + siblings.pending)
         assert np.allclose(Q * N, siblings.totals)
-        means = np.where(siblings.kinds == 0, Q, -Q)
-        return np.where(
-            N == 0, np.inf, means + np.sqrt(2 * np.log(siblings.parent_visits)) * np.sqrt(1 / np.maximum(N, 1))
-        )
+        return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(siblings.parent_visits) / np.maximum(N, 1)))
 
-    [tree] = mcts(Both(), ["." * 9], marked, selection=for_the_mover, simulations=50, width=9, values="leaf")
-    assert visits(tree) == [5, 6, 4, 5, 4, 5, 7, 7, 6]  # MCTSBot of open_spiel 2.0.2
-    assert len(tree) == 82
-    first = seen[0]  # the third simulation: the root and its first child have values, -1 and -0.38
-    assert (first.depth, first.parent_visits, first.parent_value) == (1, 2, pytest.approx(-0.69))
-    assert (first.lowest, first.highest) == (-1, pytest.approx(-0.38))
+    [tree] = mcts(TicTacToe(), ["." * 9], playouts, selection=uct, simulations=50, width=9, values="leaf")
+    [native] = mcts(TicTacToe(), ["." * 9], playouts, selection=Uct(), simulations=50, width=9, values="leaf")
+    assert shape(tree) == shape(native)
+    first = seen[0]  # the third simulation: the root and its first child have values
+    assert (first.depth, first.parent_visits, first.parent_value) == (1, 2, pytest.approx(first.lowest / 2))
     assert first.status.tolist() == ["open"] * 9 and first.evaluated.tolist() == [True] + [False] * 8
     assert max(s.depth for s in seen) == 2
     assert all((s.evaluated == (s.visits > 0)).all() for s in seen)

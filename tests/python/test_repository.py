@@ -45,18 +45,6 @@ def test_the_subject_of_a_commit_has_at_most_72_characters(length: int, code: in
     assert subprocess.run([*shlex.split(hook["entry"]), str(message)], check=False).returncode == code
 
 
-def test_extras_that_are_named_exist():
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    [table] = re.findall(r"^\[project.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
-    extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
-    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
-    named = {}
-    for file in [*files, *(ROOT / "python").rglob("*.py")]:
-        for names in re.findall(r"\bespalier-rag(?:-\S*\.whl)?\[([a-z,]+)\]", file.read_text(encoding="utf-8")):
-            named |= dict.fromkeys(names.split(","), file)
-    assert len(named) > 4 and named.keys() <= extras, named
-
-
 @pytest.mark.parametrize("name", ["bug", "idea"])
 def test_an_issue_form_asks_with_unique_names(name: str):
     form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
@@ -81,8 +69,10 @@ def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     [table] = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
     extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "python").rglob("*.py")]
-    named = {page: re.findall(r"espalier-rag\[([\w,]+)\]", page.read_text(encoding="utf-8")) for page in pages}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
+    form = re.compile(r"\bespalier-rag(?:-\S*\.whl)?\[([\w,]+)\]")
+    pages += (ROOT / "python").rglob("*.py")
+    named = {page: form.findall(page.read_text(encoding="utf-8")) for page in pages}
     assert {word for names in named.values() for name in names for word in name.split(",")} <= extras
     assert extras == set(named[ROOT / "docs/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, rows, sensible
+from conftest import ModelServer, completion, good, inputs, needs_http, needs_journal, refused, rows, sensible
 
 pytestmark = needs_journal
 
@@ -17,13 +17,12 @@ pytestmark = needs_journal
 @pytest.fixture(scope="module")
 def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run")
-    assert espalier("expand", *inputs(files), "--out", out, "--limit", 8, "--seed", 3).returncode == 0
+    good("expand", *inputs(files), "--out", out, "--limit", 8, "--seed", 3)
     return out
 
 
 def test_options_of_the_outputs_change_nothing_but_the_outputs(finished: Path, tmp_path: Path):
-    done = espalier("rescore", finished, "--set", "margin=0.9", "--out", tmp_path / "again", "--json")
-    assert done.returncode == 0, done.stderr
+    done = good("rescore", finished, "--set", "margin=0.9", "--out", tmp_path / "again", "--json")
     assert json.loads(done.stdout)["undetermined"] == 0
 
     def nodes(run: Path) -> list[object]:
@@ -40,8 +39,7 @@ def test_options_of_the_outputs_change_nothing_but_the_outputs(finished: Path, t
 
 
 def test_branches_that_were_never_grown_are_counted_as_undetermined(finished: Path, tmp_path: Path):
-    done = espalier("rescore", finished, "--set", "search=full_node", "--out", tmp_path / "full")
-    assert done.returncode == 0, done.stderr
+    done = good("rescore", finished, "--set", "search=full_node", "--out", tmp_path / "full")
     summary = json.loads((tmp_path / "full" / "summary.json").read_text())
     assert summary["open"] > 0
     assert f"undetermined: {summary['open']} questions" in done.stdout
@@ -73,8 +71,7 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, files: Path,
     again = esp.rescore(older, {"margin": 0.9}, out=tmp_path / "again")
     assert again.summary["undetermined"] == 0
     assert (tmp_path / "again" / "answers.jsonl").read_bytes() == (finished / "answers.jsonl").read_bytes()
-    same = espalier("expand", *inputs(files), "--limit", 8, "--seed", 3, "--out", older)
-    assert same.returncode == 0, same.stderr
+    good("expand", *inputs(files), "--limit", 8, "--seed", 3, "--out", older)
     del record["model"]["name"]
     (older / "run.json").write_text(json.dumps(record))
     with pytest.raises(esp.errors.InputError, match=r"field 'model\.name': is missing"):
@@ -85,8 +82,7 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, files: Path,
 def test_a_server_that_is_gone_is_not_missed(files: Path, tmp_path: Path):
     with ModelServer(lambda request: completion(sensible(request))) as server:
         model = ["--model", server.url, "--model-name", "m"]
-        run = espalier("expand", *inputs(files), "--limit", 3, *model, "--out", tmp_path / "run")
-        assert run.returncode == 0, run.stderr
+        good("expand", *inputs(files), "--limit", 3, *model, "--out", tmp_path / "run")
     again = esp.rescore(tmp_path / "run", {"reward": "em"}, out=tmp_path / "em")
     assert again.summary["undetermined"] == 0 and again.summary["calls"] > 0
     assert again.summary["simulated"] is False
@@ -96,16 +92,12 @@ def test_a_server_that_is_gone_is_not_missed(files: Path, tmp_path: Path):
     ("change", "message"), [("reward=best", "option 'reward' is best"), ("rewar=em", "did you mean 'reward'?")]
 )
 def test_a_bad_option_is_refused_by_name(finished: Path, tmp_path: Path, change: str, message: str):
-    refused = espalier("rescore", finished, "--set", change, "--out", tmp_path / "x")
-    assert refused.returncode == 2 and message in refused.stderr
+    assert message in refused(2, "rescore", finished, "--set", change, "--out", tmp_path / "x")
 
 
 def test_a_folder_without_a_run_or_its_journal_is_named(files: Path, tmp_path: Path):
-    refused = espalier("rescore", tmp_path / "none", "--out", tmp_path / "x")
-    assert refused.returncode == 3 and "none/run.json" in refused.stderr
-    assert espalier("expand", *inputs(files), "--out", tmp_path / "run", "--limit", 1, "--no-journal").returncode == 0
-    refused = espalier("rescore", tmp_path / "run", "--out", tmp_path / "x")
-    assert refused.returncode == 3 and "journal.sqlite" in refused.stderr
+    assert "none/run.json" in refused(3, "rescore", tmp_path / "none", "--out", tmp_path / "x")
+    good("expand", *inputs(files), "--out", tmp_path / "run", "--limit", 1, "--no-journal")
+    assert "journal.sqlite" in refused(3, "rescore", tmp_path / "run", "--out", tmp_path / "x")
     (tmp_path / "run" / "run.json").write_text("{}")
-    refused = espalier("rescore", tmp_path / "run", "--out", tmp_path / "x")
-    assert refused.returncode == 3 and "is no record of a run" in refused.stderr
+    assert "is no record of a run" in refused(3, "rescore", tmp_path / "run", "--out", tmp_path / "x")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 import signal
 import socket
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import espalier as esp
@@ -18,6 +17,7 @@ from conftest import (
     completion,
     contents,
     espalier,
+    good,
     inputs,
     needs_http,
     needs_journal,
@@ -25,16 +25,9 @@ from conftest import (
     sensible,
     start,
 )
+from killing import everything, kill_until_done
 
 pytestmark = needs_journal
-
-
-def journal_bytes(folder: Path) -> int:
-    total = 0
-    for path in folder.glob("journal.sqlite*"):
-        with suppress(FileNotFoundError):  # SQLite's files beside it come and go
-            total += path.stat().st_size
-    return total
 
 
 def kept(folder: Path) -> int:
@@ -46,28 +39,20 @@ def kept(folder: Path) -> int:
         return 0
 
 
-def test_a_run_killed_at_ten_random_moments_ends_with_the_same_bytes(tmp_path: Path):
-    esp.write_world(tmp_path / "world", passages=500, questions=120, seed=9)
-    command = ["expand", *inputs(tmp_path / "world"), "--set", "n=6"]
-    assert espalier(*command, "--out", tmp_path / "whole").returncode == 0
-    moments = random.Random(7)
-    killed = 0
-    for _ in range(10):
-        enough = journal_bytes(tmp_path / "killed") + moments.randrange(1, 150) * 4096
-        with start(*command, "--out", tmp_path / "killed", "--in-flight", moments.choice([1, 7, 64])) as process:
-            while process.poll() is None and journal_bytes(tmp_path / "killed") < enough:
-                time.sleep(0.002)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            killed += process.returncode == -signal.SIGKILL
-        if (tmp_path / "killed" / "trees.jsonl").exists():  # whole or not at all
-            assert (tmp_path / "killed" / "trees.jsonl").read_bytes() == (
-                tmp_path / "whole" / "trees.jsonl"
-            ).read_bytes()
-    assert killed > 0
-    done = espalier(*command, "--out", tmp_path / "killed")
-    assert done.returncode == 0, done.stderr
+@needs_http
+def test_a_killed_run_ends_in_the_same_bytes_and_pays_again_only_for_what_was_in_flight(files: Path, tmp_path: Path):
+    with ModelServer(everything) as server:
+        retriever = ["--retriever", server.url.replace("/v1", "/retrieve"), "--retriever-name", "canned"]
+        command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", *retriever]
+        good(*command, "--model", server.url, "--out", tmp_path / "whole")
+        asked = len(server.requests)
+        tally = kill_until_done(command, tmp_path / "killed", server, kills=10, every=asked // 14, seed=3, in_flight=8)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert tally.kills >= 8
+    assert tally.twice_in_one_life == 0
+    assert tally.most_again <= 2 * 8  # eight at the model, eight at the retriever
+    with closing(sqlite3.connect(tmp_path / "killed" / "journal.sqlite")) as journal:
+        assert journal.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 @needs_http
@@ -81,7 +66,7 @@ def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: P
 
     command = ["expand", *inputs(files), "--limit", 4, "--model-name", "m"]
     with ModelServer(lambda request: completion(sensible(request))) as steady:
-        assert espalier(*command, "--model", steady.url, "--out", tmp_path / "whole").returncode == 0
+        good(*command, "--model", steady.url, "--out", tmp_path / "whole")
         asked = len(steady.requests)
         with ModelServer(hangs_after_30) as flaky:
             with start(*command, "--model", flaky.url, "--out", tmp_path / "stopped") as process:
@@ -92,8 +77,7 @@ def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: P
             assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
         assert not (tmp_path / "stopped" / "trees.jsonl").exists()
         steady.requests.clear()
-        done = espalier(*command, "--model", steady.url, "--out", tmp_path / "stopped")
-        assert done.returncode == 0, done.stderr
+        good(*command, "--model", steady.url, "--out", tmp_path / "stopped")
         assert len(steady.requests) == asked - 30  # what had arrived is not asked for again
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
@@ -177,8 +161,6 @@ def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path:
 @needs_http
 def test_the_key_goes_to_the_server_and_nowhere_else(files: Path, tmp_path: Path, server: ModelServer, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    done = espalier(
-        "expand", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m", "--out", tmp_path
-    )
-    assert done.returncode == 0 and "sk-very-secret" not in done.stdout + done.stderr
+    done = good("expand", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m", "--out", tmp_path)
+    assert "sk-very-secret" not in done.stdout + done.stderr
     assert not [path for path in tmp_path.iterdir() if b"sk-very-secret" in path.read_bytes()]

@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import threading
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from conftest import JOURNAL, ModelServer, completion, needs_http, needs_journal, rows, sensible, start
 from espalier.serve import answers, searches
 from espalier.serve.answers import Offer
-from serving import Client, door, refused, served, until
+from serving import Client, Test, against, door, refused, until
 
 OFFER = Offer(name="m", seed=1, traces=None, max_question=200, searches=8, time_limit=50)
 
@@ -42,15 +41,9 @@ def chat(question: str, **more: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": question}], **more}
 
 
-def check(test: Callable[[Client], Awaitable[None]], settings: dict[str, Any], *, at: Any = None, **other: Any) -> None:
-    """Runs a test against a server of its own."""
-
-    async def run() -> None:
-        offer = replace(OFFER, **other)
-        async with served(lambda listening: answers.serve(settings, offer, at or door(), listening)) as client:
-            await test(client)
-
-    asyncio.run(run())
+def check(test: Test, settings: dict[str, Any], *, at: Any = None, **other: Any) -> None:
+    offer = replace(OFFER, **other)
+    against(lambda listening: answers.serve(settings, offer, at or door(), listening), test)
 
 
 def end_of(tree: esp.Tree) -> esp.Node:

@@ -11,7 +11,7 @@ import espalier as esp
 import pytest
 from espalier.serve import connections, host, retriever
 from espalier.serve.retriever import Limits
-from serving import Client, door, served, until
+from serving import Client, against, door, until
 
 LIMITS = Limits(topk=3, max_topk=50, max_queries=4, max_query=40, max_results=100, queue=2000, batch=8, time_limit=20)
 WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -27,16 +27,15 @@ def passages(queries: Sequence[esp.Query]) -> list[list[esp.Passage]]:
 def check(test: Callable[[Client, Slow], Awaitable[None]], *, header: float = 60) -> None:
     """Runs a test against a server of its own."""
 
-    async def run() -> None:
-        at = door(header_seconds=header, seconds=60)
-        async with served(lambda listening: retriever.serve(passages, at, LIMITS, listening)) as client:
-            slow = Slow(client)
-            try:
-                await test(client, slow)
-            finally:
-                slow.close()
+    async def run(client: Client) -> None:
+        slow = Slow(client)
+        try:
+            await test(client, slow)
+        finally:
+            slow.close()
 
-    asyncio.run(run())
+    at = door(header_seconds=header, seconds=60)
+    against(lambda listening: retriever.serve(passages, at, LIMITS, listening), run)
 
 
 class Clock:

@@ -7,7 +7,7 @@ import gzip
 import json
 import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import espalier as esp
@@ -16,7 +16,7 @@ from conftest import needs_http, start
 from espalier.serve import retriever
 from espalier.serve.batcher import Ask, Batcher
 from espalier.serve.retriever import Limits
-from serving import Client, door, refused, served, until
+from serving import Client, Test, against, door, refused, until
 
 HOSTILE = esp.Passage(
     "d\u2028 1", 'A "quoted"\ttitle', "first line\n</script><answer>no</answer> \u0000 \U0001f600", 2.5
@@ -33,16 +33,8 @@ def passages(queries: Sequence[esp.Query]) -> list[list[esp.Passage]]:
     return [[esp.Passage("p", "T", f"{q.text} {q.k}", 1.5)] if q.text else [] for q in queries]
 
 
-def check(test: Callable[[Client], Awaitable[None]], search: Any = passages, *, at: Any = None, **other: Any) -> None:
-    """Runs a test against a server of its own."""
-
-    async def run() -> None:
-        async with served(
-            lambda listening: retriever.serve(search, at or door(), limits(**other), listening)
-        ) as client:
-            await test(client)
-
-    asyncio.run(run())
+def check(test: Test, search: Any = passages, *, at: Any = None, **other: Any) -> None:
+    against(lambda listening: retriever.serve(search, at or door(), limits(**other), listening), test)
 
 
 class Held:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from espalier.serve import values
 from espalier.serve.values import Limits
-from serving import Client, door, refused, served
+from serving import Client, Test, against, door, refused
 
 
 def lengths(texts: Sequence[Any]) -> list[tuple[float, ...]]:
@@ -23,14 +22,11 @@ def rewards(texts: Sequence[Any]) -> list[tuple[float, ...]]:
     return [(float(len(text)),) for text in texts]
 
 
-def check(test: Callable[[Client], Awaitable[None]], model: Any = lengths, **other: int) -> None:
-    limits = Limits(**{**dict(max_texts=3, max_text=20, queue=10, batch=8, time_limit=20), **other})
+LIMITS = Limits(max_texts=3, max_text=20, queue=10, batch=8, time_limit=20)
 
-    async def run() -> None:
-        async with served(lambda listening: values.serve(model, model is rewards, door(), limits, listening)) as client:
-            await test(client)
 
-    asyncio.run(run())
+def check(test: Test, model: Any = lengths) -> None:
+    against(lambda listening: values.serve(model, model is rewards, door(), LIMITS, listening), test)
 
 
 def test_the_value_interface():

@@ -8,7 +8,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, needs_journal, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, sensible
 
 pytestmark = needs_http
 
@@ -58,10 +58,10 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
     with ModelServer(lambda request: completion(sensible(request)), owner="sglang") as server:
         model = ["--model", server.url, "--model-name", "m"]
         command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
-        assert espalier(*command).returncode == 0
+        good(*command)
         assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "sglang"}
         assert server.questions == ["/v1/models"]
-        assert espalier(*command, "--overwrite", "--set", "T_max=3").returncode == 0
+        good(*command, "--overwrite", "--set", "T_max=3")
     assert server.questions == ["/v1/models"]
 
 
@@ -75,11 +75,11 @@ def test_a_run_keeps_which_limit_its_gateway_wants(files: Path, tmp_path: Path):
     with ModelServer(respond) as server:
         model = ["--model", server.url, "--model-name", "m"]
         command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
-        assert espalier(*command).returncode == 0
+        good(*command)
         assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "gateway"}
         assert any("max_tokens" in request for request in server.requests)
         server.requests.clear()
-        assert espalier(*command, "--overwrite", "--seed", 5).returncode == 0
+        good(*command, "--overwrite", "--seed", 5)
     assert server.requests and not any("max_tokens" in request for request in server.requests)
 
 
@@ -90,7 +90,7 @@ def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("options", "refused"),
+    ("options", "reason"),
     [
         (["--thinking", 50, "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
         (["--constrain", "always", "--server", "other"], "'other' cannot be asked for a grammar"),
@@ -102,12 +102,11 @@ def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
     ],
 )
 def test_what_a_server_cannot_be_asked_is_refused_at_the_start(
-    options: list[Any], refused: str, files: Path, tmp_path: Path
+    options: list[Any], reason: str, files: Path, tmp_path: Path
 ):
     nowhere = ["--model", "http://127.0.0.1:9/v1", "--model-name", "m", "--out", tmp_path / "out"]
     for more in ([], ["--dry-run"]):
-        done = espalier("expand", *inputs(files), *nowhere, *options, *more)
-        assert done.returncode == 2 and refused in done.stderr
+        assert reason in refused(2, "expand", *inputs(files), *nowhere, *options, *more)
     assert not (tmp_path / "out").exists()
 
 
