@@ -16,6 +16,15 @@ SEARCHES = [
     Mcts(Rollout(ExactMatch(), n=2), select=Uct(w=1.0), simulations=8, width=2, window=4),
     Beam(Rollout(Agreement(), n=2), beam=2, width=2, max_depth=3),
 ]
+OPTIONS = [  # of tree search
+    {"select": Uct(first_play="parent", normalise="tree")},
+    {"select": Puct(c=1.0, first_play="reduced", unvisited=0.2, normalise="siblings"), "prior": "counts"},
+    {"window": 4, "collision": "evaluate", "solve": True},
+    {"expand": "one", "widen_k": 1.0, "widen_alpha": 0.6},
+    {"graft": True},
+    {"values": "each"},
+    {"values": "leaf", "select": Puct(visits="children")},
+]
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.method)
@@ -27,6 +36,16 @@ def test_each_search_grows_a_tree_a_question_in_order(search, world, simulated, 
         assert tree.options == json.loads(search.options)
         assert len(tree) == len(tree.nodes) > 1
         assert esp.answer_row(tree)["answer"] == esp.best_answer(tree)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
+def test_each_option_of_tree_search_is_taken_and_noted(options, world, simulated, bm25):
+    search = Mcts(Rollout(F1(), n=2), simulations=10, width=3, **options)
+    noted = json.loads(search.options)
+    assert all(noted[name] == value for name, value in options.items() if name != "select")
+    tree = esp.run(search, world.questions[:1], model=simulated, retriever=bm25)[0]
+    assert tree.root.visits == 10 or "solve" in options
+    assert tree.to_json() == esp.run(search, world.questions[:1], model=simulated, retriever=bm25)[0].to_json()
 
 
 def test_a_tree_prints_one_line_a_node(world, simulated, bm25):
@@ -53,26 +72,6 @@ def test_nodes_know_their_parents_children_and_worth(world, simulated, bm25):
         assert (node.reason is None) == (node.status != "pruned")
         assert 0 <= node.value <= 1 and 0 < node.prior <= 1.001
     assert tree.root.visits == sum(child.visits for child in tree.root.children)
-
-
-def test_seed_decides_and_batches_do_not(world, simulated, bm25):
-    def grow(**how):
-        return [
-            tree.to_json() for tree in esp.run(SEARCHES[0], world.questions, model=simulated, retriever=bm25, **how)
-        ]
-
-    first = grow()
-    assert grow(in_flight=1) == grow(in_flight=7, open_questions=1) == first
-    assert grow(seed=2) != first
-
-
-def test_trees_read_back_are_equal(world, simulated, bm25, tmp_path: Path):
-    trees = esp.run(SEARCHES[0], world.questions[:3], model=simulated, retriever=bm25)
-    esp.write_jsonl(tmp_path / "trees.jsonl", trees)
-    back = esp.read_trees(tmp_path / "trees.jsonl")
-    assert [tree.to_dict() for tree in back] == [tree.to_dict() for tree in trees]
-    assert esp.sft_rows(back) == esp.sft_rows(trees)
-    assert esp.dpo_pairs(back) == esp.dpo_pairs(trees)
 
 
 def test_training_rows_have_the_shape_that_trainers_read(world, simulated, bm25):
@@ -164,6 +163,13 @@ def test_a_journal_is_asked_before_the_model(world, simulated, bm25, tmp_path: P
         (lambda: Mcts(Rollout(F1()), expand="some"), "'expand' is some"),
         (lambda: Beam(Rollout(F1()), beam=0), "'beam' is 0"),
         (lambda: Puct(c=-1), "'c' is -1"),
+        (lambda: Uct(first_play="late"), "'first_play' is late, allowed: infinite, parent, constant, reduced, prior"),
+        (lambda: Puct(visits="all"), "'visits' is all, allowed: parent, children"),
+        (lambda: Puct(normalise="all"), "'normalise' is all, allowed: none, tree, siblings"),
+        (lambda: Mcts(Rollout(F1()), prior="x"), "'prior' is x"),
+        (lambda: Mcts(Rollout(F1()), collision="x"), "'collision' is x, allowed: wait, evaluate"),
+        (lambda: Mcts(Rollout(F1()), values="x"), "'values' is x, allowed: first, each, leaf, alike, all"),
+        (lambda: Mcts(Rollout(F1()), widen_k=1.0), "'widen_k' is 1"),
         (lambda: F1("comon"), "comon"),
         (lambda: esp.Bm25([], k1=-1), "'k1' is -1"),
         (lambda: esp.Bm25([], analyzer="simpel"), "simple"),

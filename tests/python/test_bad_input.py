@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_http, refused, rows
+from conftest import ModelServer, completion, espalier, inputs, needs_http, refused, rows
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
@@ -19,64 +19,26 @@ def lines(*objects: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("questions", "where"),
+    ("name", "content", "where"),
     [
-        (None, "questions.jsonl: cannot be read"),
-        (b"", "questions.jsonl: is empty"),
-        (b"\n \n", "questions.jsonl: is empty"),
-        (lines(QUESTION, b"{oops"), "questions.jsonl:2: is not JSON"),
-        (lines(QUESTION, [1]), "questions.jsonl:2: is not a JSON object"),
-        (lines({"id": "q1", "golden_answers": ["A"]}), "questions.jsonl:1: field 'question': is missing"),
-        (lines({"question": "Who?", "golden_answers": ["A"]}), "questions.jsonl:1: field 'id': is missing"),
-        (lines({"id": "q1", "question": "Who?"}), "questions.jsonl:1: field 'golden_answers': is missing"),
-        (lines({**QUESTION, "golden_answers": []}), "questions.jsonl:1: field 'golden_answers': is empty"),
-        (lines({**QUESTION, "golden_answers": [3]}), "questions.jsonl:1: field 'golden_answers'"),
-        (lines({**QUESTION, "question": 5}), "questions.jsonl:1: field 'question': is not a text"),
-        (lines(QUESTION, QUESTION), "questions.jsonl:2: field 'id': 'q1'"),
-        (
-            lines(QUESTION, b'{"id": "q2", "question": "\xff\xfe", "golden_answers": ["A"]}'),
-            "questions.jsonl:2: holds bytes that are not UTF-8",
-        ),
+        ("questions", None, ": cannot be read"),
+        ("questions", lines(QUESTION, b"{oops"), ":2: is not JSON"),
+        ("questions", lines(QUESTION, {**QUESTION, "id": "q2", "question": 5}), ":2: field 'question': is not a text"),
+        ("corpus", None, ": cannot be read"),
+        ("corpus", lines(PASSAGE, PASSAGE), ":2: field 'id': 'p1'"),
     ],
 )
-def test_bad_questions_are_named_by_file_line_and_field(tmp_path: Path, questions: bytes | None, where: str):
-    if questions is not None:
-        (tmp_path / "questions.jsonl").write_bytes(questions)
-    (tmp_path / "corpus.jsonl").write_bytes(lines(PASSAGE))
+def test_bad_files_are_named_by_line_and_field(tmp_path: Path, name: str, content: bytes | None, where: str):
+    for file, good in (("questions", lines(QUESTION)), ("corpus", lines(PASSAGE))):
+        if file != name or content is not None:
+            (tmp_path / f"{file}.jsonl").write_bytes(content if file == name and content else good)
     done = espalier("expand", *inputs(tmp_path), "--out", tmp_path / "out")
-    assert done.returncode == 3 and where in done.stderr, done.stderr
+    assert done.returncode == 3 and f"{name}.jsonl{where}" in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1 and done.stdout == ""
     assert not (tmp_path / "out" / "trees.jsonl").exists()
-    with pytest.raises(esp.errors.InputError):
-        esp.read_questions(tmp_path / "questions.jsonl", require_gold=True)
-
-
-@pytest.mark.parametrize(
-    ("corpus", "where"),
-    [
-        (None, "corpus.jsonl: cannot be read"),
-        (b"", "corpus.jsonl: is empty"),
-        (lines(PASSAGE, b"<html>"), "corpus.jsonl:2: is not JSON"),
-        (lines({"id": "p1", "title": "T"}), "corpus.jsonl:1: field 'contents': is missing"),
-        (lines(PASSAGE, PASSAGE), "corpus.jsonl:2: field 'id': 'p1'"),
-    ],
-)
-def test_a_bad_corpus_is_named_by_file_line_and_field(tmp_path: Path, corpus: bytes | None, where: str):
-    (tmp_path / "questions.jsonl").write_bytes(lines(QUESTION))
-    if corpus is not None:
-        (tmp_path / "corpus.jsonl").write_bytes(corpus)
-    done = espalier("expand", *inputs(tmp_path), "--out", tmp_path / "out")
-    assert done.returncode == 3 and where in done.stderr, done.stderr
-    assert not (tmp_path / "out" / "trees.jsonl").exists()
-
-
-def test_a_question_of_ten_megabytes_goes_through(tmp_path: Path):
-    long = {**QUESTION, "question": "Who? " + "x" * 10_000_000}
-    (tmp_path / "questions.jsonl").write_bytes(lines(QUESTION | {"id": "q0"}, long))
-    (tmp_path / "corpus.jsonl").write_bytes(lines(PASSAGE))
-    small = ["--set", "k=1", "--set", "n=1", "--set", "T_max=1", "--set", "rollout_rounds=1"]
-    good("expand", *inputs(tmp_path), "--out", tmp_path / "out", *small, "--no-journal")
-    assert [row["status"] for row in rows(tmp_path / "out" / "answers.jsonl")] == ["done", "done"]
+    if name == "questions":
+        with pytest.raises(esp.errors.InputError):
+            esp.read_questions(tmp_path / "questions.jsonl", require_gold=True)
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc").is_dir(), reason="needs a place where nobody can write")
@@ -99,9 +61,7 @@ def test_prompts_that_lack_a_slot_or_have_a_wrong_name_are_named(files: Path, tm
 
 
 @needs_http
-@pytest.mark.parametrize(
-    "text", ["no tag at all", "<step>another method</step><conclude>42</conclude>", "", "<answer>unclosed"]
-)
+@pytest.mark.parametrize("text", ["<step>another method</step><conclude>42</conclude>", ""])
 def test_a_completion_without_its_tags_is_a_recorded_failure(files: Path, tmp_path: Path, text: str):
     with ModelServer(lambda request: completion(text)) as server:
         done = espalier(

@@ -303,26 +303,6 @@ def test_methods_share_a_journal_and_questions_left_open_are_gone_on_with(files:
     assert not list((tmp_path / "out" / "runs").rglob("journal.sqlite"))
 
 
-@needs_http
-def test_no_request_holds_a_gold_answer(files: Path, tmp_path: Path):
-    """Gold that neither the corpus nor the questions hold can come from nowhere but the file's own field."""
-    marked = tmp_path / "marked.jsonl"
-    with marked.open("w") as file:
-        for number, row in enumerate(rows(files / "questions.jsonl")):
-            step = {"question": "q", "answer": f"Qzgoldchain{number}", "support_title": f"Qzgoldtitle{number}"}
-            meta = {**row["metadata"], "decomposition": [step], "supporting_titles": [f"Qzgoldtitle{number}"]}
-            file.write(json.dumps({**row, "golden_answers": [f"Qzgold{number}"], "metadata": meta}) + "\n")
-    with ModelServer(lambda request: completion(sensible(request))) as server:
-        more = settings(files, tmp_path / "out", questions=marked, limit=3, model=server.url, model_name="m")
-        result = evaluate("all", **more, set={"max_calls": 40})
-        assert server.requests and "qzgold" not in json.dumps(server.requests).lower()
-    assert {run["em"] for run in result["runs"] if run["status"] == "done"} == {0.0}
-    for run in result["runs"]:
-        trees = tmp_path / "out" / "runs" / run["name"] / "trees.jsonl"
-        if run["status"] == "done":
-            assert "qzgold" not in trees.read_text().lower(), run["name"]
-
-
 # ---- budgets
 
 

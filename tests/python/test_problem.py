@@ -480,19 +480,12 @@ def innermost(*arguments):
     raise KeyError("no such thing")
 
 
-@pytest.mark.parametrize("name", ["kinds", "propose", "step", "value"])
-def test_an_exception_of_a_problem_keeps_its_traceback(name):
-    problem, value = with_part(name, lambda *arguments: innermost())
+@pytest.mark.parametrize("name", ["kinds", "propose", "step", "value", "selection", "backup"])
+def test_an_exception_of_a_part_keeps_its_traceback(name):
+    policy = {name: innermost} if name in ("selection", "backup") else {}
+    problem, value = with_part("unused" if policy else name, lambda *arguments: innermost())
     with pytest.raises(KeyError) as caught:
-        mcts(problem, [None], value, window=4)
-    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
-
-
-@pytest.mark.parametrize("name", ["selection", "backup"])
-def test_an_exception_of_a_policy_keeps_its_traceback(name):
-    bandit = Bandit([0.1, 0.2])
-    with pytest.raises(KeyError) as caught:
-        mcts(bandit, [None], bandit.value, **{name: innermost}, window=4)
+        mcts(problem, [None], value, **policy, window=4)
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import espalier as esp
 import numpy as np
 import pytest
+from conftest import ModelServer
 
 PASSAGES = [
     esp.Passage("a", "Paris", "capital of France"),
@@ -27,35 +25,9 @@ def letters(requests: list[esp.parts.EncodeRequest]) -> np.ndarray:
     return np.array(rows, dtype="float32")
 
 
-@contextmanager
-def server(reply: Callable[[str, Any], Any]) -> Iterator[str]:
-    """Answers each message with reply(path, body)."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            self.send(reply(self.path, json.loads(body)))
-
-        def do_GET(self) -> None:
-            self.send(reply(self.path, None))
-
-        def send(self, value: Any) -> None:
-            text = json.dumps(value).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}"
-    finally:
-        running.shutdown()
-        running.server_close()
+def server(reply: Callable[[Any], Any]) -> ModelServer:
+    """Answers each message with reply(body)."""
+    return ModelServer(lambda body: (200, json.dumps(reply(body)).encode()))
 
 
 def ids(retriever: esp.parts.Retriever, text: str, k: int = 3) -> list[str]:
@@ -135,12 +107,11 @@ def test_a_function_reranks() -> None:
 
 
 def test_a_server_reranks_inside_a_hybrid() -> None:
-    def reply(path: str, body: Any) -> Any:
-        assert path == "/v1/rerank"
+    def reply(body: Any) -> Any:
         return {"results": [{"index": i, "relevance_score": i} for i in range(len(body["documents"]))]}
 
-    with server(reply) as url:
-        reranker = esp.HttpReranker(f"{url}/v1/rerank", "m")
+    with server(reply) as running:
+        reranker = esp.HttpReranker(f"{running.url}/rerank", "m")
         assert reranker([esp.parts.RerankRequest("q", ["x", "y"])]) == [[0.0, 1.0]]
         reranked = esp.Reranked(esp.Bm25(PASSAGES), reranker, depth=2)
         last = esp.Bm25(PASSAGES)([esp.Query("capital", 2)])[0][-1].id
@@ -148,19 +119,16 @@ def test_a_server_reranks_inside_a_hybrid() -> None:
 
 
 def test_encoders_know_profiles_by_name() -> None:
-    sent: list[Any] = []
-
-    def reply(path: str, body: Any) -> Any:
-        sent.append(body)
-        if path == "/tokenize":
+    def reply(body: Any) -> Any:
+        if "content" in body:  # at /tokenize
             return {"tokens": list(range(9))}
         return {"data": [{"index": i, "embedding": [3.0, 4.0]} for i in range(len(body["input"]))]}
 
-    with server(reply) as url:
-        encoder = esp.HttpEncoder(f"{url}/v1", "m", profile="e5")
+    with server(reply) as running:
+        encoder, sent = esp.HttpEncoder(running.url, "m", profile="e5"), running.requests
         assert encoder([esp.parts.EncodeRequest("who", "query")]) == [pytest.approx([0.6, 0.8])]
         assert sent[-1]["input"] == ["query: who"]
-        cut = esp.HttpEncoder(f"{url}/v1", "m", profile="minilm", max_tokens=4, normalise=False, cut="llamacpp")
+        cut = esp.HttpEncoder(running.url, "m", profile="minilm", max_tokens=4, normalise=False, cut="llamacpp")
         assert cut([esp.parts.EncodeRequest("a long text", "passage")]) == [[3.0, 4.0]]
         assert sent[-1]["input"] == [[0, 1, 2, 8]]
     with pytest.raises(ValueError, match="profile"):
@@ -170,25 +138,19 @@ def test_encoders_know_profiles_by_name() -> None:
 
 
 def test_scorers_read_numbers() -> None:
-    def reply(path: str, body: Any) -> Any:
+    def reply(body: Any) -> Any:
         return {"data": [{"index": i, "probs": [0.5, -1.0]} for i in range(len(body["input"]))]}
 
-    with server(reply) as url:
-        assert esp.parts.HttpScorer(f"{url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+    with server(reply) as running:
+        assert esp.parts.HttpScorer(f"{running.url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [
+            [0.5, -1.0]
+        ]
     with pytest.raises(ValueError, match="classify"):
         esp.parts.HttpScorer("http://127.0.0.1:1/other", "m")
 
 
-def test_pyserini_is_asked_by_get() -> None:
-    paths: list[str] = []
-
-    def reply(path: str, body: Any) -> Any:
-        paths.append(path)
-        return {"candidates": [{"docid": "d1", "score": 2.5, "doc": {"contents": "T\nx"}}]}
-
-    with server(reply) as url:
-        found = esp.HttpRetriever(f"{url}/v1/wiki/search", api="pyserini")([esp.Query("a b", 1)])[0]
-    assert found == [esp.Passage("d1", "T", "x", 2.5)]
-    assert paths == ["/v1/wiki/search?query=a%20b&hits=1"]
+def test_retrievers_know_their_interfaces_by_name() -> None:
+    for api in ("pyserini", "elasticsearch"):
+        assert esp.HttpRetriever("http://127.0.0.1:1/search", api=api)
     with pytest.raises(ValueError, match="api"):
         esp.HttpRetriever("http://127.0.0.1:1", api="gopher")
