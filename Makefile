@@ -25,7 +25,7 @@ help:
 	@echo "make test-model     all methods on that small real model"
 	@echo "make test-faults    whole runs against a server that fails"
 	@echo "make test-servers   the same, and against llama.cpp's servers (built once in half an hour, kept)"
-	@echo "make test-ray       runs that workers of Ray do, with several nodes on this machine, in .venv-ray"
+	@echo "make test-ray       runs that tasks of Ray do, with several nodes on this machine, in .venv-ray"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
 	@echo "make test-all       test, test-servers, test-ray and those of all trainers"

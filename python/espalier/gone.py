@@ -18,7 +18,10 @@ COMMANDS = {
     "journal verify": "a run checks each record that it reads, and `sqlite3 FILE 'PRAGMA integrity_check'` the file",
 }
 """Lines by their first words."""
-OPTIONS: dict[str, str] = {}
+OPTIONS = {
+    "storage": "--shards-to ADDRESS (`shards_to`) gets finished shards",
+    "workers": "Ray does as many shards at once as it has processors",
+}
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
 NAMES: dict[str, str] = {}
 """Names of the module `espalier`."""

@@ -92,7 +92,7 @@ def test_the_options_of_a_run_are_in_groups_below_a_short_usage():
         assert shown.startswith(f"usage: espalier {command} {usage}\n")
         assert all(f"\n{group}:\n" in shown for group in ("search", "model", "retriever", "servers", "execution"))
     shown = LEAVES["espalier expand"].format_help()
-    assert all(f"\n{group}:\n" in shown for group in ("journal", "output", "tracking", "workers of Ray"))
+    assert all(f"\n{group}:\n" in shown for group in ("journal", "output", "tracking", "tasks of Ray"))
 
 
 def test_the_table_of_options_is_narrow_and_its_json_whole(capsys: pytest.CaptureFixture[str]):

@@ -1,5 +1,4 @@
-"""A run by workers of Ray whose workers, nodes and driver are killed at random moments. Shared with
-benchmarks/ray_kills.py."""
+"""A run by tasks of Ray whose workers, nodes and driver are killed at random moments."""
 
 from __future__ import annotations
 
@@ -9,11 +8,9 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from cluster import SMALL, Counted, owners
+from cluster import SMALL, Counted, workers
 from conftest import start
 from ray.cluster_utils import Cluster
 
@@ -35,7 +32,6 @@ class Strikes:
 def strike(
     cluster: Cluster,
     line: Sequence[object],
-    work: Path,
     counted: Counted,
     kills: Mapping[str, int],
     *,
@@ -43,8 +39,7 @@ def strike(
     seed: int,
 ) -> Strikes:
     """Does the command of a line, and starts it again until no driver is killed any more. After about `every` requests
-    each it kills a "worker", a "node" or the "driver", so many as `kills` says, in an order that follows from the seed.
-    `work`: the folder of the shards."""
+    each it kills a "worker", a "node" or the "driver", so many as `kills` says, in an order that the seed decides."""
     moments = random.Random(seed)
     left = sorted(Counter(kills).elements())
     moments.shuffle(left)
@@ -53,8 +48,7 @@ def strike(
     """Nodes that are still to be replaced."""
 
     def worker() -> bool:
-        alive = [number for number in owners(work) if working(number)]
-        if alive:
+        if alive := workers():
             os.kill(moments.choice(alive), signal.SIGKILL)
         return bool(alive)
 
@@ -92,10 +86,3 @@ def strike(
         struck.returncode = process.returncode
         if struck.returncode != -signal.SIGKILL:
             return struck
-
-
-def working(number: int) -> bool:
-    """Whether this process is a worker of Ray: a lease may name one that is long gone."""
-    with suppress(OSError):
-        return b"ray::" in Path(f"/proc/{number}/cmdline").read_bytes()
-    return False

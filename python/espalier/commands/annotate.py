@@ -11,17 +11,15 @@ from typing import Any
 from ..runs.annotate import CONSTRAIN, PURPOSES, annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable, readable_share
-from .shared.ray import add_ray_options, job_of
 from .shared.run_options import add_setting
 from .shared.task import tell_end
-from .shared.track import add_track_option
+from .shared.track import add_track_option, tracked
 
 SUMMARY = "Add what a model says to a recorded run's trees, and harvest its data again."
 EXAMPLES = (
     "espalier annotate out/prorag --with judge --out out/judged",
     "espalier annotate out/airrag --with embedding=gguf:e5.gguf",
     "espalier annotate out/prorag --constrain always --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct",
-    "espalier annotate out/prorag --with judge=http://localhost:8000/v1,NAME --ray auto --workers 8",
 )
 EXECUTION = ("journal_file", "in_flight", "contact", "ca_file", "api_key_file")
 
@@ -45,7 +43,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name in EXECUTION[1:]:
         add_setting(parser, name)
     add_track_option(parser)
-    add_ray_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -56,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
     execution = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
-    job = job_of(arguments)
+    job = tracked(arguments.track)
     with shown_as(quiet=arguments.json) as view:
         result = job(
             "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view

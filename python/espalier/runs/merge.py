@@ -39,21 +39,17 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
     if (target / "run.json").exists():
         return recognised(found[0], target)
     with working(target, "espalier merge") as new:
+        for name in found[0].files:
+            write_rows(found, name, new / name)
+        write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
-        write_merged(found, new, shared)
-        if journal and not shared and journaled(found):
-            copy_journals(found, new / "journal.sqlite", new)
-            copy_stops(found, new / "stops")
-        check_unchanged(found)
+        _core.complete_merge([str(shard.folder) for shard in found], str(new), shared)
+        if journal and not shared and all(shard.journal.exists() for shard in found):
+            copy_journals(found, new)
+        for shard in found:
+            if record_of(shard.folder) != shard.record:
+                raise InputError(f"{shard.folder}: was changed while it was merged")
     return RunResult(target, read_object(target / "summary.json"), 0, False)
-
-
-def write_merged(shards: Sequence[Shard], new: Path, journal: str) -> None:
-    """Writes the files of the whole run into a folder. `journal`: where its journal is, '' = in the folder."""
-    for name in shards[0].files:
-        write_rows(shards, name, new / name)
-    write_text(new / "accounts.json", json.dumps(accounts(shards)) + "\n")
-    _core.complete_merge([str(shard.folder) for shard in shards], str(new), journal)
 
 
 def recognised(shard: Shard, target: Path) -> RunResult:
@@ -120,28 +116,12 @@ def shared_journal(shards: Sequence[Shard]) -> str:
     return files.pop() if len(files) == 1 else ""
 
 
-def check_unchanged(shards: Sequence[Shard]) -> None:
-    """Raises InputError for a shard that was changed since it was read."""
-    for shard in shards:
-        if record_of(shard.folder) != shard.record:
-            raise InputError(f"{shard.folder}: was changed while it was merged")
-
-
-def journaled(shards: Sequence[Shard]) -> bool:
-    """Whether all of them have a journal of their own."""
-    return all(shard.journal.exists() for shard in shards)
-
-
-def copy_journals(shards: Sequence[Shard], journal: Path, run: Path) -> None:
-    """Adds the records of the shards' own journals to one, as paid by the run in the folder `run`."""
+def copy_journals(shards: Sequence[Shard], run: Path) -> None:
+    """Writes one journal with the records of the shards' own, as paid by the run in a folder, and all stops by the
+    clock."""
     identity = read_object(run / "run.json")["identity"]
-    for shard in shards:
-        _core.copy_journal(str(shard.journal), str(journal), identity)
-
-
-def copy_stops(shards: Sequence[Shard], target: Path) -> None:
-    """Writes the stops by the clock of all shards."""
-    with target.open("wb") as stops:
+    with (run / "stops").open("wb") as stops:
         for shard in shards:
+            _core.copy_journal(str(shard.journal), str(run / "journal.sqlite"), identity)
             with suppress(FileNotFoundError):
                 stops.write(shard.stops.read_bytes())

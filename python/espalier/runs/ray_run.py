@@ -1,4 +1,4 @@
-"""A run, or an annotation of one, that is spread over the workers of a Ray cluster, and merged."""
+"""A run whose shards are tasks of a Ray cluster, and merged."""
 
 from __future__ import annotations
 
@@ -6,206 +6,225 @@ import json
 import os
 import re
 import socket
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Literal, NamedTuple, overload
+from tempfile import TemporaryDirectory
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
+from uuid import uuid4
 
 from .. import _core
 from .._core import Progress
 from ..errors import Error, InputError, MissingPart
-from ..io.files import read_object, record_of, working, write_text
-from .annotate import annotation
+from ..io.files import read_object, record_of, write_text
 from .job import RunResult, check, run_job
-from .merge import check_unchanged, copy_journals, journaled, merge, write_merged
-from .progress import ProgressView, warning
-from .ray_driver import Driver
-from .ray_units import Unit, read_units, settled
-from .shards import read_shards
-from .storage import Storage
+from .merge import merge
+from .progress import log
+from .shards import read_shard
 
-TASKS = ("expand", "answer", "annotate", "eval")
-OWN = {
-    "shard": "each worker sets it",
-    "journal_file": "each shard has a journal of its own",
-    "overwrite": "name another folder",
-}
-"""Settings of a run that cannot be spread, with the reason."""
-EACH = 4
-"""Shards for each worker, where nothing is said."""
-FETCHES = 8
-"""Shards that are fetched from the storage at once."""
+OWN = ("shard", "journal_file", "overwrite")
+"""Settings that each task has of its own."""
+CARRIED = re.compile(r"OPENAI_API_KEY|SSL_CERT_FILE|(http|https|all|no)_proxy|FSSPEC_.*", re.I)
+"""Variables of the driver's environment that a task needs: its own is that of its node."""
 
 
-class Crew(NamedTuple):
-    """The workers of a run."""
-
-    address: str = "auto"
-    workers: int | None = None
-    """None = one for each processor of the cluster."""
-    shards: int | None = None
-    """None = EACH for each worker, or those that the folder has."""
-    gpus: float = 0
-    """Of each worker."""
-    storage: str | os.PathLike[str] | None = None
-    """A folder or an address of fsspec. None = the shards are in the folder of the run."""
-
-    def check(self) -> None:
-        """Raises ValueError."""
-        for name, number in (("workers", self.workers), ("shards", self.shards)):
-            if number is not None and number < 1:
-                raise ValueError(f"option '{name}' is {number}, allowed: 1 or more")
-        if self.gpus < 0:
-            raise ValueError(f"option 'gpus' is {self.gpus:g}, allowed: 0 or more")
-
-
-@overload
-def ray_run(task: Literal["eval"], **settings: Any) -> dict[str, Any]: ...
-@overload
-def ray_run(task: Literal["expand", "answer", "annotate"], **settings: Any) -> RunResult: ...
 def ray_run(
     task: str,
     *,
     address: str = "auto",
-    workers: int | None = None,
     shards: int | None = None,
     gpus: float = 0,
-    storage: str | os.PathLike[str] | None = None,
+    shards_to: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **settings: Any,
-) -> RunResult | dict[str, Any]:
-    """Does `expand`, `answer`, `annotate` or `eval` in shards, by workers of a Ray cluster, and merges the shards into
-    the folder `out`.
+) -> RunResult:
+    """Does `expand` or `answer` in shards, as tasks of a Ray cluster, and merges the shards into the folder `out`.
 
     `address` is "auto" (the cluster of this machine or of RAY_ADDRESS), "local" (a new one in this machine),
-    "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `workers` = None: one
-    for each processor of the cluster. `shards` = None: four for each worker, or those that the folder has. `gpus`: how
-    many a worker gets, for a model that runs in its process. `storage` is a folder, or an address of fsspec such as
-    "s3://bucket/runs": workers do shards on their nodes' own disks then, and copy them there. `settings` are those of
-    the task, for each worker, such as `run` and `with_` of `annotate`, or `methods` of `eval`, which returns what
-    `evaluate` does.
+    "HOST:PORT" or "ray://HOST:PORT". A program that is connected to Ray stays connected as it is. `shards` = None: four
+    for each processor of the cluster, or those that the folder has. `gpus`: how many a task gets, for a model that runs
+    in its process. `settings` are those of the task.
 
-    `out` must be the same folder on all nodes. Call it again with the same settings to continue a run that was stopped.
-    Raises Error if shards are not finished, which says why the first is not; MissingPart without Ray.
+    `out` must be the same folder on all nodes, unless `shards_to` is an address of fsspec such as "s3://bucket/run":
+    tasks do shards on their nodes' own disks then, and copy finished ones there. Call it again with the same settings
+    to continue a run that was stopped. Raises Error if shards are not finished, MissingPart without Ray.
     """
-    if task not in TASKS:
-        raise ValueError(f"'{task}' cannot be spread by Ray, allowed: {', '.join(TASKS)}")
+    if task not in ("expand", "answer"):
+        raise ValueError(f"'{task}' cannot be spread by Ray, allowed: expand, answer")
     refuse(settings)
-    crew = Crew(address, workers, shards, gpus, storage)
-    if task == "eval":
-        from ..eval.evaluation import write_evaluation
-        from ..eval.plan import make_plan  # numpy is not for every run
-
-        if "methods" not in settings:
-            raise ValueError("option 'methods' is missing: the methods of the evaluation")
-        own = {name: settings.pop(name) for name in ("budget", "baseline", "sweep") if name in settings}
-        plan = make_plan(settings.pop("methods"), settings, **own)
-
-        def job(task: str, run: Mapping[str, Any], view: Callable[[Progress], None] | None = None) -> RunResult:
-            return spread(task, run, progress or view, crew=crew)
-
-        return write_evaluation(plan, job)
-    chosen = annotation(**settings) if task == "annotate" else settings
-    return spread(task, chosen, warning(progress), crew=crew)
+    if shards is not None and shards < 1:
+        raise ValueError(f"option 'shards' is {shards}, allowed: 1 or more")
+    check(task, {**settings, "shard": "1/2"})
+    out = Path(settings["out"])
+    held = _core.WorkFolder(out, f"espalier {task} --ray")
+    try:
+        if done := (out / "run.json").exists():
+            if "outputs" not in record_of(out):
+                raise InputError(f"{out}: holds a run that was begun without Ray: name another folder")
+        else:
+            with connected(address) as ray:
+                to = None if shards_to is None else os.fspath(shards_to)
+                folders = do_shards(ray, task, settings, shards, gpus, to, progress)
+    finally:
+        held.release()
+    return run_job(task, settings, progress) if done else merge(folders, out=out)  # merged before: it is recognised
 
 
 def refuse(settings: Mapping[str, Any]) -> None:
     """Raises ValueError for a setting that cannot be spread."""
-    for name, reason in OWN.items():
+    for name in OWN:
         if settings.get(name):
-            raise ValueError(f"option '{name}' is not allowed with Ray: {reason}")
-
-
-def spread(
-    task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None, *, crew: Crew
-) -> RunResult:
-    """What `ray_run` does. Troubles are told to `progress` alone."""
-    crew.check()
-    check(task, settings)
-    if task == "annotate":
-        return spread_annotation(settings, progress, crew)
-    out = Path(settings["out"])
-    own = without_journal(settings)  # that of an evaluation
-    held = _core.WorkFolder(out, f"espalier {task} --ray")
-    try:
-        if not (out / "run.json").exists():
-            folders = do_shards(task, own, out / "shards", progress, crew)
-    finally:
-        held.release()
-    if not (out / "run.json").exists():
-        return merge(folders, out=out)
-    if "outputs" not in record_of(out):
-        raise InputError(f"{out}: holds a run that was begun without Ray: go on without it, or name another folder")
-    return run_job(task, own, progress)  # merged before: it is recognised, or refused by name
-
-
-def spread_annotation(
-    settings: Mapping[str, Any], progress: Callable[[Progress], None] | None, crew: Crew
-) -> RunResult:
-    """Annotates a run's trees, those of each shard in a folder and with a journal of its own. The journal of the run
-    gets all answers. Shards that were finished are done again, from their journals."""
-    out, run = Path(settings["out"]), Path(settings["trees"]).parent
-    if settings["shard"]:
-        raise InputError(f"{run}: is a shard: annotate it without Ray, or the merged run")
-    within = out.exists() and out.samefile(run)
-    if not within and (out / "run.json").exists() and not (out / "annotation/shards.json").exists():
-        raise InputError(f"{out}: holds a run that no workers of Ray annotated: name another folder")
-    each = without_journal(settings) | {"overwrite": within}
-    with working(out, "espalier annotate --ray") as new:
-        shards = read_shards(do_shards("annotate", each, out / "annotation", progress, crew))
-        write_merged(shards, new, settings["journal_file"])
-        if journaled(shards):
-            copy_journals(shards, Path(settings["journal_file"]), new)
-        check_unchanged(shards)
-        if within:
-            keep_record(run, new)
-    return RunResult(out, read_object(out / "summary.json"), 0, False)
-
-
-def without_journal(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings for shards, each of which has a journal of its own."""
-    return {name: value for name, value in settings.items() if name != "journal_file"}
-
-
-def keep_record(run: Path, new: Path) -> None:
-    """Gives the annotated files of a run its own run.json, so that its command still knows it."""
-    record, annotated = record_of(run), read_object(new / "run.json")
-    outputs = record["outputs"] | annotated["outputs"]
-    write_text(new / "run.json", json.dumps({"annotated": True} | record | {"outputs": outputs}) + "\n")
+            raise ValueError(f"option '{name}' is not allowed with Ray: each shard has its own")
 
 
 def do_shards(
-    task: str, settings: Mapping[str, Any], folder: Path, progress: Callable[[Progress], None] | None, crew: Crew
+    ray: ModuleType,
+    task: str,
+    settings: Mapping[str, Any],
+    wanted: int | None,
+    gpus: float,
+    to: str | None,
+    progress: Callable[[Progress], None] | None,
 ) -> list[Path]:
-    """Has all shards done, each in a folder within `folder` or in the storage, and returns their folders. Raises Error
-    if some are not finished."""
-    place = (os.fspath(crew.storage), "/".join(folder.resolve().parts[-2:])) if crew.storage else None
-    storage = Storage(*place) if place else None
-    parts = settled(folder, crew.shards, storage)
-    file, limit = os.fspath(settings["questions"]), settings.get("limit") or 0
-    questions = len(_core.read_questions(file, limit, task == "expand"))
-    with connected(crew.address) as ray:
-        workers = crew.workers or capacity(ray, crew.gpus)
-        units = read_units(folder, parts or crew.shards or EACH * workers, task == "annotate", storage)
-        driver = Driver(ray, task, settings, units, questions, progress or ProgressView(), place)
-        driver.drive(workers, crew.gpus)
-    complain(units, driver.why)
-    if storage is None:
-        return [unit.folder for unit in units]
-    with ThreadPoolExecutor(FETCHES) as threads:
-        return list(threads.map(storage.bring, (unit.part for unit in units), (unit.folder for unit in units)))
+    """Has all shards done and returns their folders. Raises Error if some are not finished."""
+    work = Path(settings["out"]) / "shards"
+    noted = read_object(work / "shards.json")["shards"] if (work / "shards.json").exists() else None
+    if noted and wanted not in (None, noted):
+        raise InputError(f"{work}: holds a run in {noted} shards, not {wanted} (option 'shards')")
+    has = ray.cluster_resources()
+    places = has.get("GPU", 0) / gpus if gpus else has.get("CPU", 1)
+    count = noted or wanted or 4 * max(1, int(places))
+    work.mkdir(exist_ok=True)
+    write_text(work / "shards.json", json.dumps({"shards": count}) + "\n")
+    folders = {part: work / f"shard-{part}" for part in range(1, count + 1)}
+    each = {part: {**settings, "shard": f"{part}/{count}", "out": str(folders[part])} for part in folders}
+    carried = {name: value for name, value in os.environ.items() if CARRIED.fullmatch(name)}
+    of_driver = (str(Path.cwd()), carried, _core.build_info()["version"], to)
+    questions = len(_core.read_questions(str(settings["questions"]), settings.get("limit") or 0, task == "expand"))
+    start, figures = time.monotonic(), Counter[str]()
+    why: dict[int, str] = {}
+    """Why shards are not finished."""
+
+    def tell(summary: Mapping[str, Any]) -> None:
+        figures["questions_done"] += summary["questions"]
+        figures["calls"] += summary["calls"]
+        figures["tokens"] += summary["prompt_tokens"] + summary["completion_tokens"]
+        if progress is not None:  # as a run tells its own
+            rest = {"best_reward": 0.0, "seconds": time.monotonic() - start, "trouble": "", "probes": None}
+            progress(cast(Progress, SimpleNamespace(questions=questions, **figures, **rest)))
+
+    def run(parts: Sequence[int]) -> None:
+        begin = ray.remote(do_shard).options(num_gpus=gpus, max_retries=10, scheduling_strategy="SPREAD")
+        pending = {begin.remote(task, each[part], *of_driver): part for part in parts}
+        try:
+            while pending:
+                (ref,), _ = ray.wait(list(pending), num_returns=1)
+                part = pending.pop(ref)
+                try:
+                    result: RunResult = ray.get(ref)
+                    tell(result.summary)
+                    said = result.why_open
+                except ray.exceptions.RayTaskError as error:
+                    said = str(error.cause) or type(error.cause).__name__
+                except ray.exceptions.RayError as error:
+                    said = f"its worker was lost: {error}"
+                if said:
+                    why[part] = " ".join(said.split())
+                    log.warning("%s: is not finished: %s", folders[part], why[part])
+        finally:
+            for ref in pending:
+                ray.cancel(ref, force=True)
+
+    finished = [part for part, folder in folders.items() if is_finished(folder, to)]
+    for part in finished:
+        tell(read_object(folders[part] / "summary.json"))
+    begun = [part for part in folders if part not in finished and (folders[part] / "run.json").exists()]
+    fresh = [part for part in folders if part not in [*finished, *begun]]
+    if finished:
+        run_job(task, each[finished[0]])  # it asks nothing, and refuses other options
+    elif begun:
+        run(begun)  # they refuse other options before anything new is begun
+        begun = []
+    if why:
+        why |= dict.fromkeys(fresh, "it was not begun")
+    else:
+        run([*begun, *fresh])
+    if why:
+        left = f"{len(why)} of {count} shards are not finished; run again to go on; the first"
+        raise Error(f"{left}: {folders[min(why)]}: {why[min(why)]}")
+    if missing := [folder for folder in folders.values() if not is_finished(folder, to)]:
+        raise Error(f"{missing[0]}: a task finished it, and this machine does not find it")
+    return list(folders.values())
 
 
-def complain(units: Sequence[Unit], why: str) -> None:
-    """Raises Error if shards are not finished. `why`: what is known where a shard itself does not say it."""
-    if left := [unit for unit in units if not unit.finished]:
-        why = left[0].why or why or "no worker came to it"
-        raise Error(
-            f"{len(left)} of {len(units)} shards are not finished; run again to go on; "
-            f"the first: {left[0].folder}: {' '.join(why.split())}"
-        )
+def do_shard(
+    task: str, settings: Mapping[str, Any], folder: str, environment: Mapping[str, str], version: str, to: str | None
+) -> RunResult:
+    """Does a shard, as a task of Ray that works where the driver does. It goes on where an earlier one was stopped."""
+    if (own := _core.build_info()["version"]) != version:
+        raise Error(f"{socket.gethostname()} has Espalier {own}, not {version}")
+    os.chdir(folder)
+    os.environ.update(environment)
+    if to is None:
+        return run_alone(task, settings)
+    with TemporaryDirectory(prefix="espalier-") as disk:
+        shard = Path(disk) / Path(settings["out"]).name
+        result = run_alone(task, {**settings, "out": str(shard)})
+        if not result.open:
+            keep(shard, to)
+    return result
+
+
+def run_alone(task: str, settings: Mapping[str, Any]) -> RunResult:
+    """Waits a minute for a task that Ray has lost, and that may live a little longer in the folder."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return run_job(task, settings)
+        except InputError as error:
+            if "this folder is in use" not in str(error) or time.monotonic() > end:
+                raise
+        time.sleep(0.5)
+
+
+def files_at(address: str) -> tuple[Any, str]:
+    """The files at an address of fsspec, and the path there."""
+    try:
+        from fsspec.core import url_to_fs
+
+        files, root = url_to_fs(address)
+    except ImportError as error:
+        raise MissingPart(f"option 'shards-to' needs a package that is missing: {error}") from None
+    return files, root.rstrip("/")
+
+
+def keep(folder: Path, address: str) -> None:
+    """Copies a finished shard. The file that ends in .whole comes last, so nobody reads half a copy, and two copies of
+    one shard do not mix."""
+    files, root = files_at(address)
+    copy = f"{root}/{folder.name}-{uuid4().hex}"
+    files.makedirs(copy, exist_ok=True)
+    files.put([str(file) for file in folder.iterdir()], f"{copy}/")
+    files.touch(f"{copy}.whole")
+
+
+def is_finished(folder: Path, to: str | None) -> bool:
+    """Whether a shard is. It is fetched where a copy is to be had."""
+    if to is not None and not folder.exists():
+        files, root = files_at(to)
+        files.invalidate_cache()
+        for whole in sorted(files.glob(f"{root}/{folder.name}-*.whole"))[:1]:
+            with TemporaryDirectory(dir=folder.parent) as part:
+                files.get(f"{whole.removesuffix('.whole')}/", f"{part}/{folder.name}/", recursive=True)
+                (Path(part) / folder.name).rename(folder)
+    try:
+        read_shard(folder)
+    except (InputError, OSError):
+        return False
+    return True
 
 
 @contextmanager
@@ -218,20 +237,13 @@ def connected(address: str) -> Iterator[ModuleType]:
     if ray.is_initialized():
         yield ray
         return
-    own = {"include_dashboard": False, "object_store_memory": 100 << 20} if address == "local" else {}
     try:
         if found := re.fullmatch(r"(?:ray://)?(\S+):(\d+)", address):  # Ray itself tries for minutes
             socket.create_connection((found[1], int(found[2])), timeout=10).close()
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # of many kinds, among them another version of Ray or of Python
         raise Error(f"option 'ray': {address}: {' '.join(str(error).split())}") from None
     try:
         yield ray
     finally:
         ray.shutdown()
-
-
-def capacity(ray: ModuleType, gpus: float) -> int:
-    """How many workers the cluster has room for now."""
-    has = ray.cluster_resources()
-    return max(1, int(has.get("GPU", 0) / gpus if gpus else has.get("CPU", 1)))

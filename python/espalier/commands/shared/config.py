@@ -19,7 +19,7 @@ MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
 NOT_KEPT = (
     *("help", "config", "json", "dry-run", "like", "overwrite", "replay", "track"),
-    *("ray", "workers", "shards", "gpus", "storage"),
+    *("ray", "shards", "gpus", "shards-to"),
 )
 """What does not belong to the run that a file describes."""
 
