@@ -32,28 +32,9 @@ for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
 
 PARTS = esp.doctor.build_info()["parts"]
 JOURNAL = PARTS["journal"] is None
-if PARTS["json"] is not None:  # nothing can be read: what holds all the same stands in test_parts.py
-    collect_ignore = [
-        "test_annotate.py",
-        "test_api.py",
-        "test_bad_input.py",
-        "test_cli.py",
-        "test_cli_config.py",
-        "test_cli_dry_run.py",
-        "test_doctor.py",
-        "test_datasets.py",
-        "test_eval.py",
-        "test_export.py",
-        "test_hostile.py",
-        "test_index.py",
-        "test_journal.py",
-        "test_notebook.py",
-        "test_resume.py",
-        "test_shards.py",
-        "test_tables.py",
-        "test_tracking.py",
-    ]
-
+if PARTS["json"] is not None:  # nothing can be read
+    held = {"test_parts.py", "test_problem.py"}  # all the same
+    collect_ignore = [file.name for file in Path(__file__).parent.glob("test_*.py") if file.name not in held]
 if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
     collect_ignore_glob = ["test_serve_*.py"]
 
@@ -89,6 +70,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     esp.write_world(folder, passages=300, questions=12, seed=5)
     return folder
+
+
+@pytest.fixture(scope="session")
+def data(files: Path) -> dict[str, Any]:
+    """These two as keywords of a run."""
+    return {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
 
 
 def inputs(folder: Path) -> list[str]:

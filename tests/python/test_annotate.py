@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import espalier as esp
 import pytest
@@ -142,8 +143,7 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
 
 
 @needs_http
-def test_a_function_may_annotate_a_run_whose_own_model_thinks(files: Path, tmp_path: Path):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, Any], tmp_path: Path):
     small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none"}}
     with ModelServer(lambda request: completion(sensible(request)), owner="vllm") as server:
         thinking = {"model": server.url, "model_name": "m", "constrain": "off", "thinking": "off"}
@@ -163,8 +163,7 @@ def test_a_function_may_annotate_a_run_whose_own_model_thinks(files: Path, tmp_p
 @pytest.mark.parametrize(
     ("given", "grammars"), [({"constrain": "always"}, True), ({"constrain": "off"}, False), ({}, False)]
 )
-def test_replies_may_follow_a_grammar(files: Path, tmp_path: Path, given: dict[str, str], grammars: bool):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+def test_replies_may_follow_a_grammar(data: dict[str, Any], tmp_path: Path, given: dict[str, str], grammars: bool):
     esp.expand(**data, method="prorag", limit=1, out=tmp_path / "run", set={"simulations": 4, "annotate": "none"})
     with ModelServer(lambda request: completion("<score> 0.5 </score>"), owner="vllm") as server:
         esp.annotate(tmp_path / "run", {"prm": (server.url, "m")}, out=tmp_path / "out", **given)
@@ -174,8 +173,7 @@ def test_replies_may_follow_a_grammar(files: Path, tmp_path: Path, given: dict[s
         esp.annotate(tmp_path / "run", {"prm": None}, constrain="auto")
 
 
-def test_further_options_stand_beside_those_of_the_run(files: Path, tmp_path: Path):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+def test_further_options_stand_beside_those_of_the_run(data: dict[str, Any], tmp_path: Path):
     own = {"simulations": 4, "annotate": "none"}
     esp.expand(**data, method="prorag", limit=1, out=tmp_path / "run", set=own)
     esp.annotate(tmp_path / "run", {"judge": None}, out=tmp_path / "out", set={"temperature": 0.9})
@@ -183,9 +181,8 @@ def test_further_options_stand_beside_those_of_the_run(files: Path, tmp_path: Pa
     assert options["simulations"] == 4 and options["temperature"] == 0.9
 
 
-def test_rollouts_that_were_left_out_are_drawn_later(files: Path, tmp_path: Path):
+def test_rollouts_that_were_left_out_are_drawn_later(data: dict[str, Any], tmp_path: Path):
     """The trees and pairs are then those of a search that drew them all, for the same calls."""
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     rates = {"sim.malformed": 0.15, "resample": 0}
     for name, curtail in (("whole", "none"), ("run", "exact")):
         esp.expand(**data, out=tmp_path / name, limit=8, set={**rates, "curtail": curtail})

@@ -196,27 +196,14 @@ def test_a_search_that_looks_up_says_that_it_needs_a_retriever(world, simulated)
         esp.run(SEARCHES[0], world.questions, model=simulated)
 
 
-def test_dense_and_faiss_find_the_nearest_rows(tmp_path: Path):
+def test_faiss_finds_the_nearest_rows():
     numpy = pytest.importorskip("numpy")
+    if esp.doctor.build_info()["parts"]["faiss"] is not None:
+        pytest.skip("built without faiss")
     passages = [esp.Passage(f"p{i}", f"title {i}", "text") for i in range(4)]
-    vectors = numpy.eye(4, dtype="float32")
-
-    def encoder(requests):
-        return numpy.array([[0.1, 0.2, 0.9, 0.3]] * len(requests))
-
-    parts = esp.doctor.build_info()["parts"]
-    found = [
-        esp.Dense(passages, encoder, vectors=vectors)([esp.Query("?", 2)])[0],
-        esp.Dense(passages, encoder, vectors=vectors.tolist())([esp.Query("?", 2)])[0],
-    ]
-    if parts["faiss"] is None:
-        built = esp.Faiss(
-            passages, lambda requests: vectors[: len(requests)] if len(requests) == 4 else encoder(requests)
-        )
-        found.append(built([esp.Query("?", 2)])[0])
-    for hits in found:
-        assert [hit.id for hit in hits] == ["p2", "p3"]
-        assert hits[0].score == pytest.approx(0.9)
+    vectors, asked = numpy.eye(4, dtype="float32"), numpy.array([[0.1, 0.2, 0.9, 0.3]])
+    [hits] = esp.Faiss(passages, lambda requests: vectors if len(requests) == 4 else asked)([esp.Query("?", 2)])
+    assert [hit.id for hit in hits] == ["p2", "p3"] and hits[0].score == pytest.approx(0.9)
 
 
 def test_faiss_names_the_package_where_there_is_none(tmp_path: Path, monkeypatch):

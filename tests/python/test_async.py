@@ -407,16 +407,9 @@ def test_cancelling_stops_batches_too(world, simulated, bm25, batches):
 
 @needs_http
 @needs_journal
-def test_a_cancelled_expand_goes_on_where_it_was_stopped(files, server, tmp_path):
-    settings = {
-        "questions": files / "questions.jsonl",
-        "corpus": files / "corpus.jsonl",
-        "model": server.url,
-        "model_name": "m",
-        "limit": 4,
-        "in_flight": 2,
-        "set": {"k": 2, "n": 1, "T_max": 2},
-    }
+def test_a_cancelled_expand_goes_on_where_it_was_stopped(data, server, tmp_path):
+    settings = {**data, "model": server.url, "model_name": "m", "limit": 4, "in_flight": 2}
+    settings["set"] = {"k": 2, "n": 1, "T_max": 2}
     assert asyncio.run(esp.aio.expand(out=tmp_path / "whole", **settings)).open == 0
     all_asked = len(server.requests)
     server.requests.clear()

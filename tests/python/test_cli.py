@@ -12,7 +12,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import FILES, JOURNAL, contents, espalier, in_own_process, inputs, needs_journal, refused, rows
+from conftest import FILES, JOURNAL, contents, espalier, good, in_own_process, inputs, needs_journal, rows
 
 
 @pytest.fixture(scope="module")
@@ -51,31 +51,16 @@ def test_the_trees_can_be_read_and_give_the_same_rows(finished: Path):
     assert esp.dpo_pairs(trees) == rows(finished / "dpo.jsonl")
 
 
-@pytest.mark.parametrize("in_flight", [1, 7])
-def test_what_is_in_flight_changes_no_byte(finished: Path, files: Path, tmp_path: Path, in_flight: int):
-    done = espalier(
-        "expand", *inputs(files), "--out", tmp_path, "--in-flight", in_flight, "--open-questions", in_flight
-    )
-    assert done.returncode == 0, done.stderr
-    assert contents(tmp_path) == contents(finished)
-
-
-def test_python_and_the_command_line_write_the_same_bytes(finished: Path, files: Path, tmp_path: Path):
+def test_python_and_the_command_line_write_the_same_bytes(finished: Path, data: dict[str, Path], tmp_path: Path):
     told = []
-    result = esp.expand(
-        questions=files / "questions.jsonl",
-        corpus=files / "corpus.jsonl",
-        out=tmp_path,
-        in_flight=7,
-        progress=told.append,
-    )
+    result = esp.expand(**data, out=tmp_path, in_flight=7, progress=told.append)
     assert contents(tmp_path) == contents(finished)
     assert result.open == 0 and not result.recognised and result.out == tmp_path
     assert told[-1].questions_done == told[-1].questions == 12 and told[-1].calls == result.summary["calls"]
 
 
-def test_without_a_journal_the_files_are_the_same(finished: Path, files: Path, tmp_path: Path):
-    assert espalier("expand", *inputs(files), "--out", tmp_path, "--no-journal").returncode == 0
+def test_without_a_journal_and_one_after_the_other_the_files_are_the_same(finished: Path, files: Path, tmp_path: Path):
+    good("expand", *inputs(files), "--out", tmp_path, "--no-journal", "--in-flight", 1, "--open-questions", 1)
     assert not (tmp_path / "journal.sqlite").exists()
     assert contents(tmp_path) == contents(finished)
 
@@ -160,13 +145,6 @@ def test_json_prints_the_summary(files: Path, tmp_path: Path):
     assert done.stderr == ""
 
 
-def test_a_dry_run_checks_and_runs_nothing(files: Path, tmp_path: Path):
-    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--dry-run")
-    assert done.returncode == 0 and "12 questions, 300 passages" in done.stdout
-    assert not (tmp_path / "out").exists()
-    assert "'k' is 0" in refused(2, "expand", *inputs(files), "--out", tmp_path / "out", "--dry-run", "--set", "k=0")
-
-
 def test_worlds_are_equal_for_equal_seeds_and_have_gold_chains(tmp_path: Path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         made = espalier("world", "--out", tmp_path / name, "--passages", 120, "--questions", 5, "--seed", seed)
@@ -183,16 +161,6 @@ def test_worlds_are_equal_for_equal_seeds_and_have_gold_chains(tmp_path: Path):
             assert document["title"] == step["support_title"] in meta["supporting_titles"]
             assert document["contents"].startswith(step["support_title"] + "\n")
             assert step["support_doc_id"] in meta["gold_doc_ids"]
-
-
-def test_options_lists_every_option_with_default_range_and_meaning():
-    shown = espalier("options", "--method", "decex")
-    assert shown.returncode == 0
-    for name in ("k", "threshold", "search", "documents", "temperature", "margin"):
-        assert any(line.split()[0] == name for line in shown.stdout.splitlines()), name
-    listed = json.loads(espalier("options", "--json").stdout)
-    k = next(row for row in listed if row["option"] == "k")
-    assert k["default"] == 3 and k["allowed"] == "1 or more" and k["explanation"]
 
 
 def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monkeypatch):
@@ -238,12 +206,6 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(capsys, monkeypatch, t
     err = capsys.readouterr().err
     assert code == 2 and message in err and len(err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_help_documents_the_exit_codes():
-    shown = espalier("--help").stdout
-    assert "exit codes:" in shown and "130" in shown
-    assert espalier("world", "--help").stdout.endswith("exit codes: espalier --help\n")
 
 
 def test_debug_shows_the_traceback(monkeypatch):

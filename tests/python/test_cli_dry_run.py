@@ -37,7 +37,9 @@ def test_one_call_a_question_is_estimated_as_such(capsys, files: Path, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_budget_bounds_the_estimate(capsys, files: Path, tmp_path: Path):
+def test_options_are_checked_and_a_budget_bounds_the_estimate(capsys, files: Path, tmp_path: Path):
+    assert cli.main(["expand", *inputs(files), "--out", str(tmp_path / "out"), "--dry-run", "--set", "k=0"]) == 2
+    assert "'k' is 0" in capsys.readouterr().err
     said = dry(capsys, "expand", *inputs(files), "--out", tmp_path / "out", "--set", "max_calls=2")
     free = dry(capsys, "expand", *inputs(files), "--out", tmp_path / "out")
     calls = [row["estimate"]["by_purpose"]["all"]["calls"] for row in (said, free)]

@@ -103,8 +103,10 @@ def test_the_table_of_options_is_narrow_and_its_json_whole(capsys: pytest.Captur
     assert "unknown; n/a; unanswer…  " in refusals and not any(row.startswith("sampling.") for row in rows)
     assert purposes.startswith("sampling.PURPOSE.NAME ") and "max_tokens" in purposes and "rollout" in purposes
     assert main(["options", "--json"]) == 0
-    options = {row["option"]: row["default"] for row in json.loads(capsys.readouterr().out)}
-    assert len(options["refusals"]) > 100 and "sampling.rollout.top_k" in options
+    options = {row["option"]: row for row in json.loads(capsys.readouterr().out)}
+    assert len(options["refusals"]["default"]) > 100 and "sampling.rollout.top_k" in options
+    k = options["k"]
+    assert (k["default"], k["allowed"]) == (3, "1 or more") and k["explanation"]
 
 
 def test_the_table_of_exit_codes_says_the_same_as_the_help():

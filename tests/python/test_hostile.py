@@ -44,6 +44,8 @@ def test_no_method_takes_a_document_for_the_model_or_shows_a_gold_answer(name: s
         search = esp.Method(name, answer=job == "answer", set={k: v for k, v in SMALL.items() if k in options})
         model = lambda asked, shown=shown: shown.extend(asked) or knows(asked)  # noqa: E731
         trees = esp.run(search, questions, model=model, retriever=retriever)
+        assert all(tree.method == name and tree.oracle is (job == "expand") for tree in trees)
+        assert job == "answer" or all(isinstance(row, dict) for rows_ in search.rows(trees).values() for row in rows_)
         answers = [node.state.answer for tree in trees for node in tree.nodes if node.state.answer]
         texts = [prompt.text for prompt in shown]
         assert not queries or any("PWNED" in text for text in texts)

@@ -127,7 +127,7 @@ def test_the_header_says_how_an_encoder_pools(written: int, pooling: str, file: 
     assert LlamaEngine(file).pooling == ""
 
 
-def test_a_file_without_embeddings_is_named(file: Path, files: Path, tmp_path: Path):
+def test_a_file_without_embeddings_is_named(file: Path, data: dict[str, Path], tmp_path: Path):
     with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings by itself: its header names no pooling"):
         LlamaEngine(file, encodes=True)
     with pytest.raises(ValueError, match=r"option 'pooling': most is not allowed, must be mean, cls or last"):
@@ -135,7 +135,7 @@ def test_a_file_without_embeddings_is_named(file: Path, files: Path, tmp_path: P
     file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.pooling_type", 4)))
     with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings: it is a reranker"):
         LlamaEngine(file, encodes=True, pooling="mean")
-    asked = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl", "out": tmp_path / "out"}
+    asked = {**data, "out": tmp_path / "out"}
     with pytest.raises(InputError, match="it is a reranker"):
         esp.answer(**asked, encoder=f"gguf:{file}")
     with pytest.raises(ValueError, match="setting 'encoder' cannot be hf:folder"):
@@ -221,21 +221,14 @@ def test_a_dry_run_names_a_missing_library_and_reads_a_folder(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])
-def test_a_run_names_what_is_missing(model: str, files: Path, tmp_path: Path):
+def test_a_run_names_what_is_missing(model: str, data: dict[str, Path], tmp_path: Path):
     with pytest.raises(InputError, match="nowhere"):
-        esp.answer(
-            questions=files / "questions.jsonl", corpus=files / "corpus.jsonl", model=model, out=tmp_path / "out"
-        )
+        esp.answer(**data, model=model, out=tmp_path / "out")
 
 
-def test_the_files_content_is_the_models_identity(file: Path, files: Path, tmp_path: Path):
-    asked: dict[str, Any] = {
-        "questions": files / "questions.jsonl",
-        "corpus": files / "corpus.jsonl",
-        "out": tmp_path / "out",
-    }
+def test_the_files_content_is_the_models_identity(file: Path, data: dict[str, Path], tmp_path: Path):
     with pytest.raises(ValueError, match="model-revision"):
-        esp.answer(**asked, model=f"gguf:{file}", model_revision="mine")
+        esp.answer(**data, out=tmp_path / "out", model=f"gguf:{file}", model_revision="mine")
     same = file.with_name("other")
     same.mkdir()
     (same / file.name).write_bytes(file.read_bytes())
@@ -269,7 +262,7 @@ def test_a_model_that_is_gone_is_known_by_the_record_beside_the_journal(tmp_path
 
 
 def test_thinking_reaches_the_server_of_a_file(
-    file: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, data: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     class Told(Exception):
         pass
@@ -279,13 +272,7 @@ def test_thinking_reaches_the_server_of_a_file(
 
     monkeypatch.setattr(_given._core, "OpenAi", part)
     with pytest.raises(Told, match="off"):
-        esp.answer(
-            questions=files / "questions.jsonl",
-            corpus=files / "corpus.jsonl",
-            out=tmp_path / "out",
-            model=f"gguf:{file}",
-            thinking="off",
-        )
+        esp.answer(**data, out=tmp_path / "out", model=f"gguf:{file}", thinking="off")
 
 
 class Template:

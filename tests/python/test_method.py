@@ -18,20 +18,6 @@ def small(name: str) -> dict[str, object]:
     return {option: value for option, value in SMALL.items() if option in known}
 
 
-@pytest.mark.parametrize("name", _core.method_names())
-def test_every_method_grows_and_answers_with_functions_as_backends(name, world, simulated, bm25):
-    questions = world.questions[:3]
-    for answer in (False, True):
-        search = esp.Method(name, answer=answer, set=small(name))
-        trees = esp.run(search, questions, model=lambda p: simulated(p), retriever=lambda q: bm25(q))
-        assert len(trees) == 3
-        assert all(tree.method == name for tree in trees)
-        assert all(tree.oracle is tree.to_dict()["oracle"] is not answer for tree in trees)
-        if not answer:
-            rows = search.rows(trees)
-            assert all(isinstance(row, dict) for file in rows.values() for row in file)
-
-
 STOCK = (
     "step by step.",
     "First I check",

@@ -22,19 +22,13 @@ OFFER = Offer(name="m", seed=1, traces=None, max_question=200, searches=8, time_
 
 
 def simulated(files: Path, **other: Any) -> dict[str, Any]:
-    named = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl"}
+    named = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     return {"method": "decex", "model": "simulated", "set": {}, **named, **other}
 
 
 def remote(server: ModelServer, files: Path, **other: Any) -> dict[str, Any]:
-    return {
-        "method": "decex",
-        "model": server.url,
-        "model_name": "x",
-        "corpus": files / "corpus.jsonl",
-        "set": {},
-        **other,
-    }
+    at = {"model": server.url, "model_name": "x", "corpus": files / "corpus.jsonl"}
+    return {"method": "decex", **at, "set": {}, **other}
 
 
 def chat(question: str, **more: Any) -> dict[str, Any]:

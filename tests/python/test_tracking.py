@@ -60,14 +60,8 @@ def test_what_a_sink_raises_stops_the_run():
         tracking.Tracker(full)(at(1))
 
 
-def test_lines_of_a_run(files, tmp_path):
-    settings = {
-        "questions": files / "questions.jsonl",
-        "corpus": files / "corpus.jsonl",
-        "limit": 3,
-        "journal": JOURNAL,
-    }
-    settings["set"] = {"k": 2, "n": 1, "T_max": 2}
+def test_lines_of_a_run(data, tmp_path):
+    settings = {**data, "limit": 3, "journal": JOURNAL, "set": {"k": 2, "n": 1, "T_max": 2}}
     log = tmp_path / "progress.jsonl"
     esp.expand(out=tmp_path / "run", model="simulated", progress=tracking.Tracker(tracking.jsonl(log)), **settings)
     esp.expand(out=tmp_path / "other", model="simulated", **settings)
