@@ -1,7 +1,8 @@
 """The floors of the house: who may include whom, and what a header may weigh. Needs nothing but Python.
 
 Checks, over include/espalier: the folder floors, third-party and POSIX includes, the length of headers, and that every
-header is reached by the umbrella or by an optional component. Over all tracked files: no path of somebody's machine.
+header is reached by the umbrella or by an optional component and reaches the check of the compiler. Over all tracked
+files: no path of somebody's machine.
 Over the pages and the Python files: each header that they name by its folder is there.
 """
 
@@ -185,9 +186,19 @@ def unreached(sources: dict[str, str]) -> list[str]:
         if any(name.startswith(tuple(LIBRARIES)) for name in reached):
             seen |= reached
     lost = [header for header in sources if header not in seen and not header.startswith("toy/")]
-    return [f"espalier.hpp: the umbrella reaches <{name}>, which is no standard header" for name in libraries] + [
-        f"{header}: reached neither by the umbrella nor by a component" for header in lost
+    unguarded = [
+        header
+        for header in sources
+        if "version.hpp" in sources
+        and header.endswith(".hpp")
+        and "detail/" not in header
+        and "version.hpp" not in reached_from(header, set())
     ]
+    return (
+        [f"espalier.hpp: the umbrella reaches <{name}>, which is no standard header" for name in libraries]
+        + [f"{header}: reached neither by the umbrella nor by a component" for header in lost]
+        + [f"{header}: does not reach version.hpp, which refuses old compilers" for header in unguarded]
+    )
 
 
 def eager_tasks(text: str) -> list[str]:

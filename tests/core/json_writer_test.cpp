@@ -14,7 +14,7 @@ using namespace espalier;
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   JsonWriter(out).value(text);
   return out;
@@ -46,36 +46,36 @@ TEST_CASE("objects and arrays nest, with commas where they belong") {
 }
 
 TEST_CASE("strings are escaped where JSON asks for it and nowhere else") {
-  CHECK(quoted("plain / 'text'") == "\"plain / 'text'\"");
-  CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
-  CHECK(quoted("\n\r\t") == R"("\n\r\t")");
-  CHECK(quoted(std::string_view("\0\x01\x1f\x7f", 4)) == "\"\\u0000\\u0001\\u001f\x7f\"");
-  CHECK(quoted("") == "\"\"");
+  CHECK(in_quotes("plain / 'text'") == "\"plain / 'text'\"");
+  CHECK(in_quotes("a\"b\\c") == R"("a\"b\\c")");
+  CHECK(in_quotes("\n\r\t") == R"("\n\r\t")");
+  CHECK(in_quotes(std::string_view("\0\x01\x1f\x7f", 4)) == "\"\\u0000\\u0001\\u001f\x7f\"");
+  CHECK(in_quotes("") == "\"\"");
 }
 
 TEST_CASE("a byte is escaped wherever it stands in a long text") {
   for (int c = 0; c < 0x80; ++c) {
-    const std::string byte(1, static_cast<char>(c)), escaped = quoted(byte).substr(1, quoted(byte).size() - 2);
+    const std::string byte(1, static_cast<char>(c)), escaped = in_quotes(byte).substr(1, in_quotes(byte).size() - 2);
     for (std::size_t before = 0; before < 20; ++before) {
       const std::string left(before, 'x'), right(20 - before, '~');
-      CHECK(quoted(left + byte + right) == "\"" + left + escaped + right + "\"");
+      CHECK(in_quotes(left + byte + right) == "\"" + left + escaped + right + "\"");
     }
   }
-  CHECK(quoted("0123456é0123456\x80 0123456789") == "\"0123456é0123456\xEF\xBF\xBD 0123456789\"");
+  CHECK(in_quotes("0123456é0123456\x80 0123456789") == "\"0123456é0123456\xEF\xBF\xBD 0123456789\"");
 }
 
 TEST_CASE("UTF-8 passes, what is none becomes U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
   for (const char* good : {"é", "漢字", "😀", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80", "\xED\x9F\xBF"})
-    CHECK(quoted(good) == "\"" + std::string(good) + "\"");
-  CHECK(quoted("a\x80z") == "\"a" + bad + "z\"");                            // a stray tail
-  CHECK(quoted("\xC0\xAF") == "\"" + bad + bad + "\"");                      // overlong
-  CHECK(quoted("\xE0\x80\xAF") == "\"" + bad + bad + bad + "\"");            // overlong
-  CHECK(quoted("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");            // a surrogate
-  CHECK(quoted("\xF4\x90\x80\x80") == "\"" + bad + bad + bad + bad + "\"");  // above U+10FFFF
-  CHECK(quoted("\xF8\x88\x80\x80\x80").size() == 2 + 5 * bad.size());
-  CHECK(quoted("é\xC3") == "\"é" + bad + "\"");                  // cut off at the end
-  CHECK(quoted("\xE6\xBC\"x") == "\"" + bad + bad + "\\\"x\"");  // cut off by a quote
+    CHECK(in_quotes(good) == "\"" + std::string(good) + "\"");
+  CHECK(in_quotes("a\x80z") == "\"a" + bad + "z\"");                            // a stray tail
+  CHECK(in_quotes("\xC0\xAF") == "\"" + bad + bad + "\"");                      // overlong
+  CHECK(in_quotes("\xE0\x80\xAF") == "\"" + bad + bad + bad + "\"");            // overlong
+  CHECK(in_quotes("\xED\xA0\x80") == "\"" + bad + bad + bad + "\"");            // a surrogate
+  CHECK(in_quotes("\xF4\x90\x80\x80") == "\"" + bad + bad + bad + bad + "\"");  // above U+10FFFF
+  CHECK(in_quotes("\xF8\x88\x80\x80\x80").size() == 2 + 5 * bad.size());
+  CHECK(in_quotes("é\xC3") == "\"é" + bad + "\"");                  // cut off at the end
+  CHECK(in_quotes("\xE6\xBC\"x") == "\"" + bad + bad + "\\\"x\"");  // cut off by a quote
 }
 
 TEST_CASE("integers of every width are written whole") {

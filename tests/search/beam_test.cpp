@@ -14,9 +14,8 @@ namespace beam_test {
 using namespace espalier;
 using toy::UniformTree;
 
-namespace {
-
-/// The uniform tree with the score of a state being the sum along its path.
+/// The uniform tree with the score of a state being the sum along its path. (In an unnamed namespace of an included
+/// file a function pointer that takes it crashes g++ 14 and 16 in coroutines.)
 struct SumTree : UniformTree {
   using UniformTree::UniformTree;
   struct State : UniformTree::State {
@@ -30,6 +29,9 @@ struct SumTree : UniformTree {
     return next;
   }
 };
+
+namespace {
+
 double score(const SumTree&, const SumTree::State& s) { return s.sum; }
 
 struct Best {

@@ -25,7 +25,8 @@ template <class Env>
 std::vector<typename Env::Action> actions(const Env& env, const typename Env::State& s, std::uint32_t n,
                                           std::uint32_t first = 0) {
   std::vector<typename Env::Action> found;
-  for (const auto& proposal : env.propose(s, 0, n, Context(Seed(), first, &ledger))) found.push_back(proposal.action);
+  const auto proposals = env.propose(s, 0, n, Context(Seed(), first, &ledger));
+  for (const auto& proposal : proposals) found.push_back(proposal.action);
   return found;
 }
 /// The exact value of every action of a position, by cell.

@@ -100,7 +100,7 @@ class FaissIndex {
   }
 
  private:
-  using Row = faiss::Index::idx_t;
+  using Row = faiss::idx_t;
 
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");

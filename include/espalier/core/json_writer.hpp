@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/version.hpp>
+
 #include <charconv>
 #include <cmath>
 #include <concepts>

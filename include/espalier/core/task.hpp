@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/detail/frame.hpp>
+#include <espalier/version.hpp>
 
 #include <algorithm>
 #include <coroutine>

@@ -4,6 +4,8 @@
 
 #include <simdjson.h>
 
+#include <stdexcept>
+
 namespace espalier::output::detail {
 
 /// Appends a parsed value as compact JSON. Values that a JsonWriter wrote come back byte for byte.
@@ -38,6 +40,8 @@ inline void append_json(JsonWriter& json, simdjson::dom::element value) {
     case element_type::NULL_VALUE:
       json.null();
       break;
+    default:  // simdjson 4 has BIGINT, for parsers that are told to keep it
+      throw std::logic_error("a JSON value of an unknown type");
   }
 }
 

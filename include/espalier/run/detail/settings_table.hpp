@@ -4,7 +4,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/run/settings.hpp>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
