@@ -23,11 +23,11 @@ import torch
 import transformers
 from espalier.train.batches import LengthBatches, collate
 from espalier.train.data import read_data
-from espalier.train.job import Setup
+from espalier.train.options import SftOptions
 from espalier.train.policy import load_policy
 from espalier.train.source import source_of
-from espalier.train.stages.sft import SFT, SftOptions, examples
-from espalier.train.trainer import WeightedTrainer
+from espalier.train.stage import Setup
+from espalier.train.stages.sft import SFT, SftTrainer, example_of
 
 
 class Clock(transformers.TrainerCallback):
@@ -77,7 +77,7 @@ def main() -> int:
         espalier.write_world(folder, passages=500, questions=60, seed=5, max_hops=2)
         inputs = {"questions": folder / "questions.jsonl", "corpus": folder / "corpus.jsonl"}
         espalier.expand(**inputs, out=folder / "run", method="decex", model="simulated", set={"documents": 2, "n": 2})
-        data = read_data([str(folder / "run")], "sft", SFT.record)
+        data = read_data([str(folder / "run")], "sft", SftOptions.record)
         source = source_of(given.model)
         options = SftOptions(
             data="d", model=given.model, out="o", batch_tokens=given.batch_tokens, max_steps=given.steps, save_every=0,
@@ -85,11 +85,11 @@ def main() -> int:
         )  # fmt: skip
         policy = load_policy(source, lambda: [SFT.texts(row.record) for row in data.rows], seed=1, context=2048)
         setup = Setup(options, data, source, policy, folder / "out", 1e-4, lambda line: None)
-        found = examples(setup)
+        found = setup.examples(lambda row: example_of(row, policy.tokenizer, options))
         rows = found.train
         ratios = []
         for number in range(-1, given.rounds):
-            trainer = WeightedTrainer.of(setup, found, divisor="tokens")
+            trainer = SftTrainer(setup, found)
             trainer.remove_callback(transformers.PrinterCallback)
             trainer.add_callback(clock := Clock())
             order = LengthBatches([one.length for one in rows], given.batch_tokens, options.seed)

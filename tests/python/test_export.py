@@ -181,9 +181,6 @@ def test_steps_with_the_share_of_good_chains(tmp_path: Path):
     }
     assert only(run, "prm.stepwise") == row
     assert only(run, "prm.stepwise", threshold=0.25) == {**row, "labels": [True, True]}
-    placed = only(run, "prm.placeholder")
-    assert placed["input"] == "Who?\nquery: x\nsub_answer: y ки\nanswer: z ки"
-    assert (placed["label"], placed["value"]) == (["+", "-"], [0.75, 0.25])
 
 
 def test_steps_of_rollouts_leave_documents_out(tmp_path: Path):
@@ -316,9 +313,6 @@ def test_bad_files(run: Path, tmp_path: Path):
             export(run, "sft.messages", out=tmp_path / "out")
     with pytest.raises(InputError, match="nothing to make"):
         export(run, "prm.stepwise", out=tmp_path / "out")
-    with pytest.raises(ValueError, match="holds the placeholder"):
-        broken = copy.deepcopy(SCORED) | {"question": HOSTILE}
-        export(write_run(run, prm=[broken]), "prm.placeholder", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

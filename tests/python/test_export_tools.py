@@ -15,8 +15,7 @@ from conftest import inputs, rows
 from espalier.errors import InputError
 from espalier.export import FORMATS, export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
-from espalier.export.calls import read
-from espalier.export.marks import METHODS, protocol_of
+from espalier.export.calls import METHODS, protocol_of, read
 from exported_run import CHAT, PAIR, SFT, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st

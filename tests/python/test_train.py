@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from espalier.cli import main
 from espalier.doctor.prompts import check_prompts
 from espalier.errors import InputError, MissingPart
 from espalier.train import SftOptions, job, sft
-from espalier.train.lengths import length_report
+from espalier.train.examples import Example, Examples
 from espalier.train.source import source_of
 
 ROW = {
@@ -81,11 +82,10 @@ def test_where_and_how_fast_it_runs_is_no_part_of_the_plan():
 
 
 def test_lengths_are_reported():
-    from collections import Counter
-
-    report = length_report([5, 1, 9, 3], 7, Counter({"longer than 10 tokens": 2}))
-    assert (report.rows, report.tokens, report.min, report.median, report.p95, report.max) == (4, 18, 1, 5, 9, 9)
-    assert str(report).endswith("2 left out: longer than 10 tokens")
+    rows = [Example("a", [0] * length, [0.0] * (length - 1) + [1.0]) for length in (5, 1, 9, 3)]
+    found = Examples(rows[:3], rows[3:], Counter({"longer than 10 tokens": 2}))
+    assert list(found.lengths.values()) == [4, 18, 4, 1, 5, 9, 9, {"longer than 10 tokens": 2}]
+    assert str(found).endswith("2 left out: longer than 10 tokens")
 
 
 def test_the_compact_prompts_have_every_slot():

@@ -13,7 +13,8 @@ from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.examples import Dropped
-from espalier.train.stages.dpo import DpoOptions, example_of
+from espalier.train.options import DpoOptions
+from espalier.train.stages.dpo import StepDpoTrainer, example_of
 from training import dpo_row, train_dpo, write_rows
 
 TOKENIZER = Tokenizer.of(byte_tokenizer(), "bytes")
@@ -76,8 +77,6 @@ def test_the_loss_of_a_pair_is_that_of_the_formula(tmp_path: Path, tiny: Path):
 
 
 def test_what_the_model_said_at_the_beginning_is_asked_once(run: Path, tiny: Path, tmp_path: Path, monkeypatch):
-    from espalier.train.preference import StepDpoTrainer
-
     asked = []
     original = StepDpoTrainer.compute_ref_log_probs
     monkeypatch.setattr(
@@ -97,7 +96,7 @@ def test_what_the_model_said_at_the_beginning_is_asked_once(run: Path, tiny: Pat
 
 
 def test_variants_of_trl_are_taken(run: Path, tiny: Path, tmp_path: Path):
-    for name, more in {"norm": {"loss": "sigmoid_norm"}, "anchored": {"sft_weight": 0.5}, "lora": {"lora": 2}}.items():
+    for name, more in {"anchored": {"sft_weight": 0.5}, "lora": {"lora": 2}}.items():
         trained = train_dpo(run, tiny, tmp_path / name, max_steps=2, eval_share=0.4, **more)
         assert json.loads((tmp_path / name / "config.json").read_text())["use_cache"] is True
         assert trained.steps == 2 and math.isfinite(trained.loss) and math.isfinite(trained.eval_loss)

@@ -16,9 +16,8 @@ from espalier.export.tokenizer import Tokenizer
 from espalier.train import prm
 from espalier.train.examples import Dropped
 from espalier.train.reward_text import reward_ids
-from espalier.train.rewards import collate_pairs, ranking_loss
 from espalier.train.scorer import Scorer
-from espalier.train.stages.prm import RewardPair, example_of
+from espalier.train.stages.prm import RewardPair, collate_pairs, example_of, ranking_loss
 from training import SMALL, Killed, kill_at, same, weights_of, write_rows
 
 

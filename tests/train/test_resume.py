@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from espalier.errors import Error
-from espalier.train import checkpoints
+from espalier.train import folder as checkpoints
 from training import Killed, kill_at, same, train_dpo, train_sft
 
 

@@ -61,10 +61,11 @@ def run_of(world: Path, replies: dict[int, list[str]], **more: Any) -> tuple[Pat
     return world / "run", seen
 
 
-def test_a_rule_keeps_right_chains_once_and_counts_the_others(world: Path):
+def test_a_rule_keeps_right_chains_once_and_counts_the_others(world: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("espalier.train.kept.MOST_RETRIEVALS", 1)
     replies = {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [RIGHT], 4: [SEARCH, RIGHT], 5: [SEARCH, SEARCH, RIGHT]}
     run, _ = run_of(world, replies)
-    kept = by_rule(run, {"q": ["gold"]}, 1)
+    kept = by_rule(run, {"q": ["gold"]})
     assert kept.dropped == {
         "the answer is wrong": 1, "a step cannot be read": 1, "it equals another one": 1, "more than 1 retrievals": 1,
     }  # fmt: skip

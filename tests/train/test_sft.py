@@ -17,8 +17,10 @@ from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.data import Row
-from espalier.train.stages.sft import SftOptions, example_of
-from espalier.train.trainer import METRICS, metrics
+from espalier.train.folder import METRICS
+from espalier.train.options import SftOptions
+from espalier.train.stages.sft import example_of
+from espalier.train.trainer import metrics
 from training import same, sft_row, train_dpo, train_sft, weights_of, write_rows
 
 

@@ -19,7 +19,7 @@ from espalier.train import prm
 from espalier.train.data import Row
 from espalier.train.examples import Dropped
 from espalier.train.scorer import Scorer
-from espalier.train.shares import share_loss
+from espalier.train.stages.prm import share_loss
 from espalier.train.states import state_text, states
 from training import SMALL, write_rows
 
@@ -110,8 +110,6 @@ def test_rows_without_shares_and_shares_without_the_option(tiny: Path, tmp_path:
     data = write_rows(tmp_path / "run", "prm", [row(1)])
     with pytest.raises(InputError, match=r"prm\.jsonl: row 'q1#good1\.0' is one for option 'labels' = share"):
         prm(data=data, model=str(tiny), out=tmp_path / "out", **SMALL)
-    with pytest.raises(ValueError, match=r"option 'center': 0\.1 is not allowed, must be 0 with labels 'share'"):
-        prm(data=data, model=str(tiny), out=tmp_path / "out", labels="share", center=0.1)
     wrong = row(1)
     wrong["steps"][1]["score"] = 1.5
     with pytest.raises(InputError, match=r"row 'q1#good1\.0': a score of 1\.5 is no share"):

@@ -16,10 +16,9 @@ from espalier.export.records import Dialogue, Message, Origin
 from espalier.export.tokenizer import Tokenizer
 from espalier.train import ValueOptions, value
 from espalier.train.scorer import Scorer, without_oldest
-from espalier.train.stages.value import example_of
+from espalier.train.stages.value import ValueTrainer, collate_values, example_of, value_losses
 from espalier.train.value_heads import FILE, ValueHeads, load_heads
 from espalier.train.value_text import places, value_text
-from espalier.train.values import ValueTrainer, collate_values, value_losses
 from safetensors.torch import load_file, save_file
 from training import SMALL, Killed, kill_at, same, weights_of, write_rows
 
@@ -117,7 +116,7 @@ def test_the_loss_is_of_means_over_a_batch_or_of_sums_over_a_path(monkeypatch: p
     """Two paths. Three words lose 1, 2 and 6, two plans err by 0.5 and 0.1 squared, one search by 0.4 squared."""
     words = torch.tensor([1.0, 2.0, 6.0])
     errors = {"plan": torch.tensor([0.25, 0.01]), "search": torch.tensor([0.16])}
-    monkeypatch.setattr("espalier.train.values.value_losses", lambda model, batch: (words, errors))
+    monkeypatch.setattr("espalier.train.stages.value.value_losses", lambda model, batch: (words, errors))
     batch = {"input_ids": torch.zeros(2, 4)}
 
     def loss(reduction: str) -> float:

@@ -7,62 +7,54 @@ import json
 from typing import Any
 
 from ..runs.progress import shown_as
-from ..train import job
-from ..train.options import TrainOptions, described, options_of
+from ..train import run_stage
+from ..train.options import (
+    DpoOptions,
+    GrpoOptions,
+    PrmOptions,
+    RftOptions,
+    Sampled,
+    SftOptions,
+    TrainOptions,
+    ValueOptions,
+    described,
+    options_of,
+)
 from ..train.processes import is_first
-from ..train.sampling import Sampled
-from ..train.stages.dpo import DPO, DpoOptions
-from ..train.stages.grpo import GRPO, GrpoOptions
-from ..train.stages.prm import PRM, PrmOptions
-from ..train.stages.rft import RftOptions, rft
-from ..train.stages.sft import SFT, SftOptions
-from ..train.stages.value import VALUE, ValueOptions
 from .shared.parser import add_command
 
 SUMMARY = "Train a model on the rows of runs, or on what it samples itself."
 ANY = "The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one."
 SAMPLING = "The model that samples and is trained: a folder of transformers. It can answer already."
 EXAMPLES = ()
-STAGES: dict[str, tuple[job.Stage[Any, Any] | None, type[TrainOptions], str, tuple[str, ...]]] = {
-    "sft": (
-        SFT,
-        SftOptions,
+STAGES: dict[type[TrainOptions], tuple[str, tuple[str, ...]]] = {
+    SftOptions: (
         "Fine-tune a model on sft.jsonl: what the model says is learned, documents are not.",
         (
             "espalier train sft --data out/demo --model models/small --out models/tuned",
             "espalier train sft --data out/a --data out/b --model micro:1M --context-weight 0.2 --out models/micro",
         ),
     ),
-    "dpo": (
-        DPO,
-        DpoOptions,
+    DpoOptions: (
         "Train a model on the preference pairs of dpo.jsonl, step by step.",
         (
             "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
             "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
         ),
     ),
-    "value": (
-        VALUE,
-        ValueOptions,
+    ValueOptions: (
         "Train a value model on value.jsonl: two heads that value plans and searches (DecoupleRAG).",
         ("espalier train value --data out/labelled --model models/tuned --out models/value",),
     ),
-    "prm": (
-        PRM,
-        PrmOptions,
+    PrmOptions: (
         "Train a process reward model on the pairs of steps of prm.jsonl (ProRAG).",
         ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
     ),
-    "rft": (
-        None,
-        RftOptions,
+    RftOptions: (
         "Sample trajectories, keep what is right, fine-tune the base on it, and begin again.",
         ("espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --rounds 2 --out models/rft",),
     ),
-    "grpo": (
-        GRPO,
-        GrpoOptions,
+    GrpoOptions: (
         "Train a model on groups of trajectories that it samples itself (GRPO, Tree-GRPO, ProRAG).",
         ("espalier train grpo --model models/tuned --questions q.jsonl --corpus c.jsonl --steps 50 --out models/rl",),
     ),
@@ -71,16 +63,15 @@ STAGES: dict[str, tuple[job.Stage[Any, Any] | None, type[TrainOptions], str, tup
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
-    for name, (stage, kind, summary, examples) in STAGES.items():
-        one = add_command(stages, name, summary, examples)
+    for kind, (summary, examples) in STAGES.items():
+        one = add_command(stages, kind.stage, summary, examples)
         if not issubclass(kind, Sampled):
-            assert stage is not None
             one.add_argument(
                 "--data",
                 action="append",
                 required=True,
                 metavar="RUN",
-                help=f"The folder of a run with {stage.product}.jsonl. It may be repeated.",
+                help=f"The folder of a run with {kind.stage}.jsonl. It may be repeated.",
             )
         one.add_argument(
             "--model",
@@ -114,15 +105,10 @@ def add_option(parser: argparse.ArgumentParser, name: str, default: Any, about: 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    stage, kind, _, _ = STAGES[arguments.stage]
+    kind = next(one for one in STAGES if one.stage == arguments.stage)
     names = ("data", "model", "out", *(f.name for f in described(kind)))
     options = options_of(kind, {name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
-    view = shown_as(quiet=arguments.json)
-    if stage is None:
-        assert isinstance(options, RftOptions)
-        trained = rft(options, view)
-    else:
-        trained = job.train(stage, options, view)
+    trained = run_stage(options, shown_as(quiet=arguments.json))
     if not is_first():
         return 0
     if arguments.json:

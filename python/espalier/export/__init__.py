@@ -12,15 +12,14 @@ from typing import Any
 from ..errors import InputError
 from ..io.files import read_object, record_of, write_text
 from .card import card
+from .files import merge_dataset_info, need_pyarrow, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
 from .lengths import Report, length_report
-from .parquet import need_pyarrow
 from .reader import read_product
 from .records import Record
 from .tokenizer import Tokenizer
 from .traces.advantages import ADVANTAGES, check_beta
-from .writer import merge_dataset_info, write_rows
 
 __all__ = ["FORMATS", "Exported", "export"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,11 @@ class Format:
     """How it reads a line of this run's file, if in a way of its own."""
     with_tools: Format | None = None
     """The format in the style `tools`; None = it lacks it."""
+
+    def with_calls(self, rows: Callable[[Any, Choices], Iterable[Columns]]) -> Format:
+        """The format with another in the style `tools`, which has these rows and a column for the tools."""
+        info = {**self.dataset_info, "columns": {**self.dataset_info["columns"], "tools": "tools"}}
+        return replace(self, with_tools=replace(self, rows=rows, dataset_info=info))
 
     @property
     def file_name(self) -> str:

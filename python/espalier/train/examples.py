@@ -6,12 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import InputError
 from ..export.records import Record
 from .data import Row
-from .lengths import LengthReport, length_report
 
 E = TypeVar("E", bound="Measured")
 R = TypeVar("R", bound=Record)
@@ -59,11 +58,30 @@ class Examples(Generic[E]):
     train: list[E] = field(default_factory=list)
     held_out: list[E] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    """Rows that are left out, by reason."""
 
     @property
-    def report(self) -> LengthReport:
+    def lengths(self) -> dict[str, Any]:
+        """Rows that are learned or held out, their tokens, those of them in the loss, and quantiles by nearest rank."""
         every = [*self.train, *self.held_out]
-        return length_report([one.length for one in every], sum(one.learned for one in every), self.dropped)
+        ordered = sorted(one.length for one in every)
+        shares = {"min": 0, "median": 0.5, "p95": 0.95, "max": 1}
+        return {
+            "rows": len(every),
+            "tokens": sum(ordered),
+            "learned": sum(one.learned for one in every),
+            **{name: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for name, share in shares.items()},
+            "dropped": dict(sorted(self.dropped.items())),
+        }
+
+    def __str__(self) -> str:
+        said = self.lengths
+        lost = "".join(f"; {n:,} left out: {why}" for why, n in said["dropped"].items())
+        quantiles = ", ".join(f"{name} {said[name]:,}" for name in ("min", "median", "p95", "max"))
+        return (
+            f"{said['rows']:,} rows, {said['tokens']:,} tokens, {said['learned']:,} of them in the loss; "
+            f"tokens of a row: {quantiles}{lost}"
+        )
 
 
 def examples_of(

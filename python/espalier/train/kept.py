@@ -52,7 +52,11 @@ def sft_row(name: str, question: str, nodes: Sequence[int], method: str, prompt:
     return {"id": name, "prompt": prompt, "completion": text, "provenance": provenance}
 
 
-def fault(nodes: Sequence[Fields], reward: float, most_retrievals: int) -> str:
+MOST_RETRIEVALS = 4
+"""Of a trajectory: DecEx-RAG's T_max."""
+
+
+def fault(nodes: Sequence[Fields], reward: float) -> str:
     """Why a chain is dropped, '' if it keeps the rule: readable, answered right, with few retrievals."""
     if any(unread(node) for node in nodes):
         return "a step cannot be read"
@@ -61,17 +65,17 @@ def fault(nodes: Sequence[Fields], reward: float, most_retrievals: int) -> str:
     if reward < 1:
         return "the answer is wrong"
     retrievals = sum(node.text("kind") == "query" for node in nodes)
-    return f"more than {most_retrievals} retrievals" if retrievals > most_retrievals else ""
+    return f"more than {MOST_RETRIEVALS} retrievals" if retrievals > MOST_RETRIEVALS else ""
 
 
-def by_rule(run: Path, gold: Mapping[str, Sequence[str]], most_retrievals: int) -> Kept:
+def by_rule(run: Path, gold: Mapping[str, Sequence[str]]) -> Kept:
     """The right chains of a run over copies of questions, each different one once."""
     kept = Kept(len(gold))
     known = set()
     for question, nodes, trace in each_chain(run, gold, "em"):
         kept.trajectories += 1
         said = tuple((step.prompt, step.text) for step in steps(trace))
-        why = fault(nodes, sum(trace.outcomes.values()), most_retrievals)
+        why = fault(nodes, sum(trace.outcomes.values()))
         why = why or ("it equals another one" if said in known else "" if said else "its answer was forced")
         if why:
             kept.dropped[why] += 1

@@ -38,21 +38,19 @@ class Policy:
         return int(getattr(self.model.config, "max_position_embeddings", 0) or 1 << 30)
 
 
-def load_policy(
-    source: Source, texts: Callable[[], Sequence[str]], *, seed: int, template: str = "", context: int = 0
-) -> Policy:
-    """The model that a source names. `texts` gives the rows' texts, for a new tokenizer. `template` is the text of a
-    chat template. Raises InputError for a model that cannot be loaded, or without a chat template."""
+def load_policy(source: Source, texts: Callable[[], Sequence[str]], *, seed: int, context: int = 0) -> Policy:
+    """The model that a source names. `texts` gives the rows' texts, for a new tokenizer. Raises InputError for a model
+    that cannot be loaded, or without a chat template."""
     if source.kind == "micro":
         tokenizer = new_tokenizer(rows_for_tokenizer(texts()))
         model = new_model(source.parameters, tokenizer, seed, context)
         dtype = torch.float32
     else:
         tokenizer, model, dtype = from_gguf(source.path) if source.kind == "gguf" else from_folder(source.path)
-    if template:
-        tokenizer.chat_template = template
     if not tokenizer.chat_template:
-        raise InputError(f"{source.name}: the model has no chat template; --template FILE gives it one")
+        raise InputError(
+            f"{source.name}: the model has no chat template; a file chat_template.jinja in its folder gives it one"
+        )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Policy(model, Tokenizer.of(tokenizer, source.name), dtype)

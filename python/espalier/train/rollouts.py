@@ -18,9 +18,9 @@ from ..export.traces.text import plain
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
 from .folder import record_of
-from .job import Setup
+from .options import GrpoOptions
 from .sampling import asked, write_copies
-from .stages.grpo import GrpoOptions
+from .stage import Setup
 from .trajectories import Step, chains, steps, traces
 
 AROUND = re.compile(r"\s*(</?\w+>)\s*")
@@ -90,7 +90,6 @@ class Sampler:
         with tempfile.TemporaryDirectory() as folder:
             found = self._traces(model, names, step, Path(folder), written := Written())
         rollouts = Rollouts(rewards={name: [0.0] for name in names})
-        longest = min(options.max_length or self._setup.policy.context, self._setup.policy.context)
         for trace in found:
             rollouts.rewards[trace.origin.id] = list(trace.outcomes.values()) or [0.0]
             every = [(one, written.ids(one)) for one in steps(trace)]
@@ -100,7 +99,7 @@ class Sampler:
                 prompt = tokenizer.ids([{"role": "user", "content": one.prompt}], begin_answer=True)
                 if said is None:
                     rollouts.rewritten += 1
-                elif len(prompt) + len(said) > longest:
+                elif len(prompt) + len(said) > self._setup.longest:
                     rollouts.too_long += 1
                 elif said:
                     rollouts.add(prompt, said, 1, weights[one.place])

@@ -2,96 +2,144 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 
-from ..errors import Error
-from ..io.files import write_text
+from ..errors import Error, InputError
+from ..io.files import working, write_text
+from ..local.memory import available_memory, gib
 from ..runs.progress import ProgressView
-from .adapters import merged, with_adapters
+from .adapters import with_adapters
 from .card import card
-from .checkpoints import newest, synchronise, why_unwritten
-from .curve import draw_curve
 from .data import Data
-from .folder import CHECKPOINTS, RECORD, json_text, record_of
-from .job import Setup, Stage, Trained, versions
-from .memory import check_before_loading
+from .folder import CHECKPOINTS, METRICS, RECORD, begin, json_text, newest, recognised, synchronise, why_unwritten
+from .gguf_file import check_gguf
 from .options import TrainOptions
 from .policy import load_policy
+from .processes import is_first, of_first
 from .source import Source
-from .trainer import METRICS, Watch, metrics
+from .stage import Setup, Stage, Trained
+from .stages.dpo import DPO
+from .stages.grpo import GRPO
+from .stages.prm import PRM
+from .stages.sft import SFT
+from .stages.value import VALUE
+from .trainer import Watch, device_of, metrics
+
+log = logging.getLogger("espalier")
+STAGES: dict[str, Stage[Any, Any]] = {"sft": SFT, "dpo": DPO, "value": VALUE, "prm": PRM, "grpo": GRPO}
 
 
 def run(
-    stage: Stage[Any, Any],
+    options: TrainOptions, source: Source, data: Data[Any], versions: dict[str, str], view: ProgressView | None
+) -> Trained:
+    """Trains, unless that has been done already. Raises as `job.train`."""
+    if not is_first():
+        view = None  # one process speaks
+    say = view.say if view else log.info if is_first() else log.debug
+    out = Path(options.out)
+    if source.path is not None and out.resolve() == source.path.resolve():
+        raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        # peft and TRL use the old names of transformers for what is not asked for here.
+        warnings.filterwarnings("ignore", "`(is_)?gradient_checkpointing` is deprecated", FutureWarning)
+        next_files = stack.enter_context(working(out, f"train {options.stage}")) if is_first() else out
+        if view:
+            stack.enter_context(view)
+        plan = {"stage": options.stage, **options.plan, "model": source.name, "weights": source.hash}
+        plan["data"] = [one.hash for one in data.inputs]
+        on_gpu = device_of(options.device).type == "cuda"
+        if of_first(lambda: begin(out, plan, overwrite=options.overwrite), on_gpu=on_gpu):
+            say(f"{out}: this training is finished")
+            return recognised(out)
+        record = trained(options, source, data, out, next_files, {"versions": versions}, say, view)
+    if is_first():  # only an unfinished training needs them
+        shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
+    return Trained(out, record["steps"], record["loss"], record["eval_loss"])
+
+
+def trained(
     options: TrainOptions,
     source: Source,
     data: Data[Any],
-    template: str,
     out: Path,
     next_files: Path,
+    known: dict[str, Any],
     say: Callable[[str], None],
     view: ProgressView | None,
-) -> Trained:
-    """Trains, and writes the files of the folder into `next_files`."""
+) -> dict[str, Any]:
+    """Trains, writes the files of the folder into `next_files`, and returns the content of training.json, with what is
+    `known` in it."""
+    stage = STAGES[options.stage]
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     if options.threads:
         torch.set_num_threads(options.threads)
     transformers.set_seed(options.seed)
-    check_before_loading(source, full=not options.lora)
-    texts = lambda: [stage.texts(row.record) for row in data.rows]  # noqa: E731
-    policy = load_policy(source, texts, seed=options.seed, template=template, context=options.max_length)
+    check_memory(source, full=not options.lora)
+    policy = load_policy(
+        source,
+        lambda: [stage.texts(row.record) for row in data.rows],
+        seed=options.seed,
+        context=options.max_length,
+    )
     policy.model = stage.model(policy)
     if options.gguf:
-        from .gguf_file import check_gguf
-
         check_gguf(policy.model, policy.tokenizer.loaded)
     if options.lora:
         policy.model = with_adapters(policy.model, options.lora)
-    rate = options.lr or stage.rate(source, options)
-    setup = Setup(options, data, source, policy, out / CHECKPOINTS, rate, say)
+    setup = Setup(options, data, source, policy, out / CHECKPOINTS, stage.rate(source, options), say)
     trainer = stage.trainer(setup)
     trainer.decay = options.decay
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.add_callback(Watch(out, view or ProgressView()))
+    if (last := newest(setup.folder)) is not None:
+        say(f"going on from {last}")
     try:
-        trainer.train(resume_from_checkpoint=resumed(setup.folder, say))
+        trainer.train(resume_from_checkpoint=last and str(last))
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, (MemoryError, torch.OutOfMemoryError)) and "can't allocate" not in str(error):
             raise
+        smaller = "group_questions" if options.stage == "grpo" else "batch_tokens"
         raise Error(
-            f"too little memory for a batch: a smaller option 'batch_tokens' ({options.batch_tokens}) helps"
+            f"too little memory for a batch: a smaller option '{smaller}' ({getattr(options, smaller)}) helps"
         ) from error
     trainer.check_weights()
+    state = trainer.state
     if trainer.eval_dataset and not any(
-        line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history
+        line["step"] == state.global_step and "eval_loss" in line for line in state.log_history
     ):
         trainer.evaluate()
     lines = metrics(out / METRICS)
+    losses = {
+        name: next((float(line[name]) for line in reversed(lines) if name in line), None)
+        for name in ("loss", "eval_loss")
+    }
     record = {
-        "stage": stage.name,
-        "steps": trainer.state.global_step,
-        "loss": last(lines, "loss"),
-        "eval_loss": last(lines, "eval_loss"),
-        "tokens": trainer.state.num_input_tokens_seen,
+        "stage": options.stage,
+        "steps": state.global_step,
+        **losses,
+        "tokens": state.num_input_tokens_seen,
         "model": {"name": source.name, "kind": source.kind, "hash": source.hash},
-        "options": {**options.plan, "lr": rate},
+        "options": {**options.plan, "lr": setup.rate},
         "rows": [one.described for one in data.inputs],
         "prompts": data.prompts,
         "simulated": any(one.simulated for one in data.inputs),
-        "versions": versions(),
+        **known,
         **setup.notes,
     }
     if trainer.is_world_process_zero():
         try:
-            (stage.save or save_policy)(trainer, setup, next_files)
-            draw_curve(next_files / "curve.png", lines)
+            trainer.write(setup, next_files)
             write_text(next_files / "README.md", card(record))
             write_text(next_files / RECORD, json_text(record))
             for file in next_files.glob("*.safetensors"):  # its library makes files that only their owner may read
@@ -101,48 +149,13 @@ def run(
             raise
         except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk
             raise Error(f"{out}: the trained model cannot be written ({why_unwritten(error, out)})") from error
-    return Trained(out, record["steps"], record["loss"], record["eval_loss"])
+    return record
 
 
-def finish(out: Path) -> None:
-    """Takes away what only an unfinished training needs."""
-    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
-
-
-def recognised(out: Path) -> Trained:
-    """A training that had been finished."""
-    record = record_of(out)
-    return Trained(out, record["steps"], record["loss"], record["eval_loss"], recognised=True)
-
-
-def resumed(folder: Path, say: Callable[[str], None]) -> str | None:
-    """The checkpoint to go on from."""
-    found = newest(folder)
-    if found is not None:
-        say(f"going on from {found}")
-    return None if found is None else str(found)
-
-
-def last(lines: list[dict[str, Any]], name: str) -> float | None:
-    return next((float(line[name]) for line in reversed(lines) if name in line), None)
-
-
-def save_policy(trainer: Any, setup: Setup[Any, Any], folder: Path) -> None:
-    """Writes model, tokenizer and, where it is asked for, a GGUF file. Adapters are merged into the model."""
-    write_model(whole_model(trainer), setup, folder)
-
-
-def whole_model(trainer: Any) -> Any:
-    """The trained model, adapters merged."""
-    return merged(trainer.accelerator.unwrap_model(trainer.model))
-
-
-def write_model(model: Any, setup: Setup[Any, Any], folder: Path) -> None:
-    model = model.to(device="cpu", dtype=setup.policy.dtype)
-    model.config.use_cache = True  # trainers switch it off
-    model.save_pretrained(folder)
-    setup.policy.tokenizer.loaded.save_pretrained(folder)
-    if setup.options.gguf:
-        from .gguf_file import write_gguf
-
-        write_gguf(folder / "model.gguf", model, setup.policy.tokenizer.loaded, setup.options.gguf)
+def check_memory(source: Source, *, full: bool) -> None:
+    """Raises Error where even the weights, their gradients and AdamW's moments do not fit into the memory that is left.
+    They take 16 bytes a parameter, 4 with adapters."""
+    left = available_memory()
+    need = source.least_parameters * 4 * (4 if full else 1)
+    if left is not None and need > left:
+        raise Error(f"{source.name}: too little memory: training needs {gib(need)} and more, {gib(left)} are left")

@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import Error, InputError
 from ..export.reader import asked as asked_of
 from ..export.records import Asked
-from ..export.traces.text import FORMS
 from ..io.fields import Fields
 from ..io.files import write_jsonl
 from ..io.rows import Row, read_rows
+from ..local.gguf import content_hash
 from ..runs.job import RunResult, run_job
 from ..runs.progress import warning
-from .options import TrainOptions, option
+from .data import Data, Input
+from .data import Row as Read
+from .options import GrpoOptions, Sampled
+from .source import source_of
 
 COPY = "~"
 """Stands between a question's id and the number of its copy."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampled(TrainOptions):
-    """Options of a stage that samples trajectories with the model."""
-
-    data: Sequence[Any] = ()  # the rows are sampled
-    questions: str = option("", "JSON lines with id, question and golden_answers. They are sampled.", "FILE")
-    corpus: str = option("", "JSON lines with id, title and contents. They are searched.", "FILE")
-    method: str = option("decex", "The method whose policy is sampled.", "NAME", tuple(FORMS))
-    prompts: str = option("", "A folder of prompts, in place of the built-in ones.", "DIR")
-    set: Sequence[str] = option((), "A search option as NAME=VALUE. It may be repeated.", "NAME=VALUE")
-    constrain: str = option("off", "Whether a grammar constrains the samples. It is best without.", "WHEN")
-    prm: str = option("", "The server of a process reward model, as URL or URL,NAME.", "URL")
-    batch: int = option(64, "The samples that are written at once.", "N")
-
-    def __post_init__(self) -> None:
-        for name in ("questions", "corpus"):
-            if not getattr(self, name):
-                raise ValueError(f"option '{name}' is missing")
-        object.__setattr__(self, "data", (self.questions, self.corpus))
-        chosen = self.set.items() if isinstance(self.set, Mapping) else [one.partition("=")[::2] for one in self.set]
-        object.__setattr__(self, "set", tuple(f"{name}={value}" for name, value in chosen))
-        super().__post_init__()
-        self._need("method", self.method in FORMS, ", ".join(FORMS))
-        self._need("batch", self.batch >= 1, "1 or more")
-
-    @property
-    def plan(self) -> dict[str, Any]:
-        """A reward model is known by its name, wherever it is served."""
-        return {**super().plan, "prm": self.prm.partition(",")[2]}
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The search options by name."""
-        return {name: value for name, _, value in (one.partition("=") for one in self.set)}
 
 
 def asked(
@@ -98,6 +64,25 @@ def questions_of(file: str) -> list[tuple[Row, Asked]]:
             raise InputError(f"{row.where}: field 'id': '{one.origin.id}' stands there before")
         known.add(one.origin.id)
     return found
+
+
+def read_asked(options: GrpoOptions) -> Data[Asked]:
+    """The questions, and the corpus by its content."""
+    if source_of(options.model).kind != "folder":
+        raise ValueError(
+            f"option 'model': {options.model} is not allowed, must be a folder of transformers; "
+            f"`espalier train sft --model {options.model} --data RUN --out FOLDER` makes one"
+        )
+    records = [one for _, one in questions_of(options.questions)]
+    if len(records) < options.group_questions:
+        raise InputError(
+            f"{options.questions}: has {len(records)} questions, option 'group_questions' is {options.group_questions}"
+        )
+    corpus = Path(options.corpus)
+    if not corpus.is_file():
+        raise InputError(f"{corpus}: there is no such file")
+    files = (Input(Path(options.questions), len(records), content_hash(Path(options.questions))),)
+    return Data((*files, Input(corpus, 0, content_hash(corpus))), tuple(Read(one, 0) for one in records))
 
 
 def write_copies(file: Path, questions: Sequence[Mapping[str, Any]], copies: int) -> None:

@@ -39,6 +39,17 @@ class Source:
         files = weights(self.path) if self.kind == "folder" else [self.path]
         return sum(file.stat().st_size for file in files)
 
+    @property
+    def least_parameters(self) -> int:
+        """Of its files, a parameter takes 4 bytes in a folder (2 where its configuration says 16 bits), and at most 2
+        in a GGUF file."""
+        if self.path is None:
+            return self.parameters
+        if self.kind == "gguf":
+            return self.bytes // 2
+        config = (self.path / "config.json").read_text(encoding="utf-8")
+        return self.bytes // (2 if any(name in config for name in ('"bfloat16"', '"float16"')) else 4)
+
 
 def source_of(model: str) -> Source:
     """What a model's name means. Raises InputError for a file or folder without a model, ValueError for a bad size."""

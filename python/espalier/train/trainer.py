@@ -7,7 +7,6 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,15 @@ import torch
 import transformers
 
 from ..errors import Error
+from ..local.transformers import chosen_device
 from ..runs.progress import ProgressView, eta
-from .batches import Batch, LengthBatches, collate
-from .checkpoints import PART, place, why_unwritten
-from .examples import Example, Examples
-from .losses import amount, weighted_nll
-from .memory import activations, adapters, peak, say_memory
+from .adapters import merged
+from .batches import Batch, LengthBatches
+from .examples import Examples, Measured
+from .folder import METRICS, PART, place, why_unwritten
+from .gguf_file import write_gguf
 from .options import TrainOptions
-
-METRICS = "metrics.jsonl"
+from .stage import Setup
 
 
 class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
@@ -79,65 +78,55 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
     def _diverged(self, what: str) -> Error:
         return Error(f"{what}: a lower option 'lr' ({self.args.learning_rate:g}) helps, with --overwrite")
 
+    def write(self, setup: Setup[Any, Any], folder: Path) -> None:
+        """Writes model, tokenizer and, where it is asked for, a GGUF file. Adapters are merged into the model."""
+        write_model(merged(self.accelerator.unwrap_model(self.model)), setup, folder)
 
-class WeightedTrainer(WholeCheckpoints):
-    """Learns examples by a weighted loss over batches of nearly equal length.
 
-    `divisor` is tokens or weights (`losses.amount`). Stages with other losses override `loss_of` and `amount_of`.
+def write_model(model: Any, setup: Setup[Any, Any], folder: Path) -> None:
+    model = model.to(device="cpu", dtype=setup.policy.dtype)
+    model.config.use_cache = True  # trainers switch it off
+    model.save_pretrained(folder)
+    setup.policy.tokenizer.loaded.save_pretrained(folder)
+    if setup.options.gguf:
+        write_gguf(folder / "model.gguf", model, setup.policy.tokenizer.loaded, setup.options.gguf)
+
+
+class OwnLoss(WholeCheckpoints):
+    """Learns examples by a loss of our own over batches of nearly equal length.
+
+    A step divides the sum of `loss_of` over its batches by that of `amount_of`.
     """
 
-    def __init__(
-        self,
-        *,
-        examples: Sequence[Example],
-        held_out: Sequence[Example],
-        options: TrainOptions,
-        pad: int,
-        divisor: str,
-        **more: Any,
-    ) -> None:
-        self._options, self._pad, self._divisor = options, pad, divisor
+    def __init__(self, setup: Setup[Any, Any], examples: Examples[Any]) -> None:
+        self._options, self._notes = setup.options, setup.notes
+        self._pad = setup.policy.tokenizer.loaded.pad_token_id
         super().__init__(
-            train_dataset=list(examples),
-            eval_dataset=list(held_out) or None,
-            data_collator=partial(collate, pad=pad),
-            **more,
+            model=setup.policy.model,
+            args=arguments(setup.options, setup.folder, setup.rate, evaluates=bool(examples.held_out)),
+            train_dataset=list(examples.train),
+            eval_dataset=list(examples.held_out) or None,
+            data_collator=self.collate,
         )
         self.loss_is_scaled_for_ga = True
 
-    @classmethod
-    def of(cls, setup: Any, examples: Examples[Any], **more: Any) -> Any:
-        """The trainer of a stage's setup. It first says how long the rows are and how much memory is needed."""
-        options, model = setup.options, setup.policy.model
-        setup.notes["lengths"] = examples.report.described
-        setup.say(str(examples.report))
-        given = arguments(options, setup.folder, setup.rate, evaluates=bool(examples.held_out))
-        pad = setup.policy.tokenizer.loaded.pad_token_id
-        made = cls(
-            model=model,
-            args=given,
-            examples=examples.train,
-            held_out=examples.held_out,
-            options=options,
-            pad=pad,
-            **more,
-        )
-        on_gpu, batch = given.device.type == "cuda", made.largest_batch()
-        largest = activations(model.config, **batch, half=given.bf16)
-        largest += adapters(model, batch["tokens"], given.bf16, on_gpu)
-        say_memory(peak(model, largest, on_gpu=on_gpu), setup.say, on_gpu)
-        return made
+    def collate(self, examples: Sequence[Any]) -> Batch:
+        """A batch of B rows, padded on the right."""
+        raise NotImplementedError
 
-    def largest_batch(self) -> dict[str, int]:
-        """Tokens of the largest batch, and how many of its places have logits."""
-        tokens = logits = 0
-        for numbers in self.batches(self.train_dataset).batches:
-            rows = [self.train_dataset[number] for number in numbers]
-            longest = max(len(one.ids) for one in rows)
-            first = min(next((i for i, w in enumerate(one.weights) if w), longest) for one in rows)
-            tokens = max(tokens, len(rows) * max(one.length for one in rows))  # a pair has two texts
-            logits = max(logits, len(rows) * (longest - first + 1))
-        return {"tokens": tokens, "logits": logits}
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        """The undivided loss of a batch, a scalar."""
+        raise NotImplementedError
+
+    def amount_of(self, batch: Batch) -> torch.Tensor:
+        """What the loss of a step is divided by: the sum of this over its batches. Here the number of rows."""
+        return torch.tensor(float(len(batch["input_ids"])), device=batch["input_ids"].device)
+
+    def said_of(self, model: Any, batch: Batch) -> Any:
+        """What the model says of a held-out batch, for `note`."""
+
+    def note(self, said: Sequence[Any]) -> None:
+        """Notes what the model says of all held-out batches."""
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
         """The rate rises from 1/W of the highest in the first of W steps to all of it in the last. That of transformers
@@ -152,13 +141,11 @@ class WeightedTrainer(WholeCheckpoints):
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer or self.optimizer, factor)
         return self.lr_scheduler
 
-    def batches(self, examples: Sequence[Example]) -> LengthBatches:
-        return LengthBatches([one.length for one in examples], self._options.batch_tokens, self._options.seed)
-
-    def _loader(self, examples: Sequence[Example]) -> Any:
+    def _loader(self, examples: Sequence[Measured]) -> Any:
+        lengths = [one.length for one in examples]
         loader = torch.utils.data.DataLoader(
             examples,
-            batch_sampler=self.batches(examples),
+            batch_sampler=LengthBatches(lengths, self._options.batch_tokens, self._options.seed),
             collate_fn=self.data_collator,
             pin_memory=self.args.dataloader_pin_memory,
         )
@@ -166,14 +153,6 @@ class WeightedTrainer(WholeCheckpoints):
 
     def get_train_dataloader(self) -> Any:
         return self._loader(self.train_dataset)
-
-    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
-        """The undivided loss of a batch, a scalar."""
-        return weighted_nll(model, batch["input_ids"], batch["weights"])
-
-    def amount_of(self, batch: Batch) -> torch.Tensor:
-        """What the loss of a step is divided by: the sum of this over its batches."""
-        return amount(batch["weights"], self._divisor)
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: Any) -> Any:
         if not batch_samples:
@@ -189,15 +168,17 @@ class WeightedTrainer(WholeCheckpoints):
         return self.loss_of(model, inputs) * self.accelerator.num_processes / divisor.clamp(min=1e-9)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """The loss of all held-out rows together."""
+        """The loss of all held-out rows together. Also notes what the model says of them."""
         if not self.eval_dataset:
             return {}
-        self.model.eval()
-        sums = torch.zeros(2, device=self.args.device)
+        model = self.accelerator.unwrap_model(self.model).eval()
+        sums, said = torch.zeros(2, device=self.args.device), []
         with torch.no_grad(), self.compute_loss_context_manager():
             for batch in self._loader(self.eval_dataset):
                 batch = self._prepare_inputs(batch)
                 sums += torch.stack([self.loss_of(self.model, batch).float(), self.amount_of(batch).float()])
+                said.append(self.said_of(model, batch))
+        self.note(said)
         total, count = self.accelerator.reduce(sums).tolist() if self.args.world_size > 1 else sums.tolist()
         metrics = {"eval_loss": total / max(count, 1e-9)}
         self.log(metrics)
@@ -268,8 +249,6 @@ def metrics(file: Path) -> list[dict[str, Any]]:
 
 def device_of(name: str) -> torch.device:
     """The device of this name. Raises ValueError where there is none."""
-    from ..local.transformers import chosen_device
-
     device: torch.device = chosen_device(torch, name)
     return device
 
@@ -298,7 +277,7 @@ def arguments(
         max_steps=options.max_steps or -1,
         gradient_accumulation_steps=options.accumulate,
         learning_rate=rate,
-        weight_decay=options.weight_decay,
+        weight_decay=0.0,
         adam_beta2=0.95,
         warmup_steps=options.warmup,
         lr_scheduler_type="warmup_stable_decay",

@@ -1,54 +1,26 @@
-"""Direct preference optimisation of single steps: a pair's tokens are those of the two steps alone."""
+"""Direct preference optimisation of single steps by TRL: a pair's tokens are those of the two steps alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import datasets
+import torch
+import trl
 
 from ...errors import InputError
 from ...export.lengths import common
 from ...export.records import Pair
-from ..examples import Dropped, Examples, examples_of
-from ..job import Setup, Stage
-from ..options import TrainOptions, option
-from ..source import Source
-
-if TYPE_CHECKING:
-    from ...export.tokenizer import Tokenizer
-
-KINDS = ("both", "decision", "execution")
-DECISIONS = ("both", "termination", "retrieval")
-LOSSES = ("sigmoid", "sigmoid_norm", "ipo", "hinge")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DpoOptions(TrainOptions):
-    """The options of `train dpo`."""
-
-    beta: float = option(0.1, "How strongly the model is held to the one that it begins as.", "X")
-    kinds: str = option("both", "The pairs that are learned: decision, execution, or both.", "KIND", KINDS)
-    decision: str = option(
-        "both",
-        "The decision that the pairs are about: termination (answer or go on), retrieval (search or answer from "
-        "memory), or both. Many more pairs say go on than stop, so a small model may search on where it should answer.",
-        "NAME",
-        DECISIONS,
-    )
-    loss: str = option(
-        "sigmoid",
-        "The loss, as TRL names it. sigmoid is DPO's own, and sigmoid_norm divides by the steps' lengths.",
-        "NAME",
-        LOSSES,
-    )
-    sft_weight: float = option(0.0, "The weight of the chosen steps' own loss, which anchors the model to them.", "X")
-    min_margin: float = option(0.0, "Pairs whose rewards differ by less are left out.", "X")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._need("beta", self.beta > 0, "above 0")
-        self._need("sft_weight", self.sft_weight >= 0, "0 or more")
-        self._need("min_margin", self.min_margin >= 0, "0 or more")
+from ...export.tokenizer import Tokenizer
+from ..batches import LengthBatches
+from ..examples import Dropped, Examples
+from ..folder import PART, record_of
+from ..options import DpoOptions
+from ..stage import Setup, Stage
+from ..trainer import WholeCheckpoints, arguments
 
 
 @dataclass(frozen=True)
@@ -73,11 +45,6 @@ class PairExample:
 
 def text_of(pair: Pair) -> str:
     return pair.prompt + pair.begun + pair.chosen
-
-
-def rate(source: Source, options: DpoOptions) -> float:
-    """5e-5 for adapters, else 5e-6."""
-    return 5e-5 if options.lora else 5e-6
 
 
 def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExample:
@@ -106,20 +73,8 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
     return PairExample(pair.origin.id, chosen[:begin], chosen[begin:], rejected[begin:])
 
 
-def examples(setup: Setup[DpoOptions, Pair]) -> Examples[PairExample]:
-    options, policy = setup.options, setup.policy
-    longest = min(options.max_length or policy.context, policy.context)
-
-    def make(pair: Pair) -> PairExample:
-        return example_of(pair, policy.tokenizer, options)
-
-    return examples_of(setup.data.rows, make, longest=longest, share=options.eval_share, seed=options.seed)
-
-
 def check_prompts(setup: Setup[DpoOptions, Pair]) -> None:
     """Raises InputError where the model has learned other prompts than those of the pairs."""
-    from ..folder import record_of
-
     path = setup.source.path
     record = record_of(path) if path is not None and setup.source.kind == "folder" else {}
     if record and setup.data.known_prompts and record["prompts"] != setup.data.prompts:
@@ -129,18 +84,87 @@ def check_prompts(setup: Setup[DpoOptions, Pair]) -> None:
         )
 
 
-def trainer(setup: Setup[DpoOptions, Pair]) -> Any:
-    from ..preference import StepDpoTrainer
+class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
+    """TRL's trainer over token ids that are given, in batches of nearly equal length.
 
+    A step's loss is the mean over all its pairs, however they are divided into batches.
+    """
+
+    def __init__(self, setup: Setup[DpoOptions, Any], examples: Examples[PairExample]) -> None:
+        options, self._setup = setup.options, setup
+        longest = max(one.length for one in [*examples.train, *examples.held_out])
+        at_once = max(1, options.batch_tokens // (2 * longest))
+        losses: dict[str, Any] = {"loss_type": ["sigmoid"]}
+        if options.sft_weight:
+            losses = {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, options.sft_weight]}
+        given = arguments(
+            options,
+            setup.folder,
+            setup.rate,
+            trl.DPOConfig,
+            evaluates=bool(examples.held_out),
+            beta=options.beta,
+            max_length=None,
+            precompute_ref_log_probs=True,
+            precompute_ref_batch_size=at_once,
+            per_device_eval_batch_size=at_once,
+            gradient_checkpointing=False,
+            **losses,
+        )
+        super().__init__(
+            model=setup.policy.model,
+            args=given,
+            train_dataset=kept(setup.folder / "pairs", examples.train),
+            eval_dataset=kept(setup.folder / "pairs_held_out", examples.held_out) if examples.held_out else None,
+            processing_class=setup.policy.tokenizer.loaded,
+        )
+        self.loss_is_scaled_for_ga = True
+
+    def _prepare_dataset(self, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        return dataset
+
+    def get_train_dataloader(self) -> Any:
+        lengths = [
+            2 * (len(one["prompt_ids"]) + max(len(one["chosen_ids"]), len(one["rejected_ids"])))
+            for one in self.train_dataset
+        ]
+        batches = LengthBatches(lengths, self._setup.options.batch_tokens, self._setup.options.seed)
+        loader = torch.utils.data.DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=self.data_collator)
+        return self.accelerator.prepare(loader)
+
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> Any:
+        pairs = torch.tensor(sum(len(batch["input_ids"]) // 2 for batch in batch_samples), device=device)
+        return self.accelerator.gather(pairs).sum() if self.args.world_size > 1 else pairs
+
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        loss = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        if num_items_in_batch is None or return_outputs:
+            return loss
+        return loss * (len(inputs["input_ids"]) // 2) * self.accelerator.num_processes / num_items_in_batch
+
+
+def kept(folder: Path, examples: list[PairExample]) -> Any:
+    """The pairs as a data set in a folder. TRL keeps the reference pass there, so a training that goes on does not do
+    it again."""
+    if not folder.is_dir():
+        part = folder.with_name(PART)
+        shutil.rmtree(part, ignore_errors=True)
+        names = ("prompt_ids", "chosen_ids", "rejected_ids")
+        datasets.disable_progress_bars()
+        examples = sorted(examples, key=lambda one: one.length)  # little padding, also where TRL makes the batches
+        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(
+            part
+        )
+        part.rename(folder)
+    return datasets.load_from_disk(str(folder))
+
+
+def trainer(setup: Setup[DpoOptions, Pair]) -> StepDpoTrainer:
     check_prompts(setup)
-    return StepDpoTrainer.of(setup, examples(setup))
+    found = setup.examples(lambda pair: example_of(pair, setup.policy.tokenizer, setup.options))
+    return StepDpoTrainer(setup, found)
 
 
-def losses(options: DpoOptions) -> dict[str, Sequence[Any]]:
-    """TRL's names of the losses and their weights."""
-    if not options.sft_weight:
-        return {"loss_type": [options.loss]}
-    return {"loss_type": [options.loss, "sft"], "loss_weights": [1.0, options.sft_weight]}
-
-
-DPO = Stage("dpo", "dpo", Pair, text_of, rate, trainer, parallel=False)  # TRL gathers batches of equal size alone
+DPO = Stage(text_of, (5e-6, 5e-5, 5e-6), trainer)

@@ -1,105 +1,143 @@
-"""Group relative policy optimisation: the model learns from groups of trajectories that it samples itself."""
+"""Group relative policy optimisation by TRL: the model learns from groups of trajectories that our engine samples with
+it, with advantages of the shape (B, T)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import random
+import warnings
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
-from ...errors import InputError
+import datasets
+import torch
+import trl
+
 from ...export.records import Asked
-from ...export.traces.advantages import ADVANTAGES
-from ...local.gguf import content_hash
-from ..data import Data, Input, Row
-from ..job import Setup, Stage
-from ..options import option
-from ..sampling import Sampled, questions_of
-from ..source import Source, source_of
+from ..losses import policy_gradient_loss
+from ..options import GrpoOptions
+from ..rollouts import Rollouts, Sampler, parts, spread
+from ..stage import Setup, Stage
+from ..trainer import WholeCheckpoints, arguments
+
+OWN_LOSS = not trl.__version__.startswith("1.16.")
+"""Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GrpoOptions(Sampled):
-    """The options of `train grpo`."""
+class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
+    """TRL's trainer, whose advantages are per token and not per trajectory.
 
-    advantage: str = option(
-        "outcome",
-        "The advantage of a token: of the trajectory's outcome in its group, within and between trees (Tree-GRPO), or "
-        "of the outcome and of its step's process reward (ProRAG).",
-        "NAME",
-        tuple(ADVANTAGES),
-    )
-    group: int = option(8, "The trajectories of a question.", "G")
-    group_questions: int = option(4, "The questions of a step.", "N")
-    beta: float = option(0.3, "process: the weight of the steps' advantages.", "X")
-    normalise: str = option(
-        "step",
-        "process: whether the steps' rewards are normalised over a group's steps or over their tokens, as in ProRAG's "
-        "code.",
-        "NAME",
-        ("step", "token"),
-    )
-    kl: float = option(0.01, "The weight of the divergence from the model that it begins as. 0 computes none.", "X")
-    reward: str = option("em", "The outcome: exact match, or the F1 of words.", "NAME", ("em", "f1"))
-    steps: int = option(100, "The number of steps.", "N")
-    save_every: int = option(10, "A checkpoint is written after each N steps. 0 writes none.", "N")
-    log_every: int = option(1, "A line of metrics.jsonl is written after each N steps.", "N")
-    # What other stages choose has no meaning here.
-    epochs: float = 1.0
-    max_steps: int = 0
-    batch_tokens: int = 8192
-    accumulate: int = 1
-    eval_share: float = 0.0
-    lora: int = 0
+    A row is one step of a trajectory under the prompt that it was sampled from, so a batch has as many rows as steps
+    were sampled. The loss `dapo` divides by the number of tokens, so it does not matter how tokens lie in rows.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "max_steps", self.steps)
-        super().__post_init__()
-        self._need("group", self.group >= 2, "2 or more")
-        for name in ("group_questions", "steps"):
-            self._need(name, getattr(self, name) >= 1, "1 or more")
-        for name in ("beta", "kl"):
-            self._need(name, 0 <= getattr(self, name) < float("inf"), "0 or more")
-        self._need("lora", self.lora == 0, "0: all weights are trained")
-        for name in ("beta", "normalise"):
-            if name in self.chosen:
-                raise ValueError(f"option 'set': {name}={self.chosen[name]} is not allowed here, must be --{name}")
-        if self.advantage == "process":
-            self._need("method", self.method == "prorag", "prorag, whose steps have process rewards")
-            self._need("prm", bool(self.prm), "the server of a process reward model")
+    sampler: Any = None
+    """Makes Rollouts from a model, ids of questions and a step."""
+    sampled: Rollouts
+
+    @classmethod
+    def of(cls, setup: Setup[GrpoOptions, Asked]) -> Any:
+        """The trainer of a stage's setup."""
+        options = setup.options
+        names = sorted(row.record.origin.id for row in setup.data.rows)
+        order = in_order(names, options.group_questions, options.steps, options.seed)
+        datasets.disable_progress_bars()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="You are using 'rollout_func'")  # tests pin what we use of it
+            given = arguments(
+                options,
+                setup.folder,
+                setup.rate,
+                trl.GRPOConfig,
+                evaluates=False,
+                per_device_train_batch_size=options.group * options.group_questions,
+                num_generations=options.group,
+                steps_per_generation=1,
+                beta=options.kl,
+                temperature=1.0,
+                loss_type="dapo",
+                gradient_checkpointing=False,
+                shuffle_dataset=False,
+            )
+            made = cls(
+                model=setup.policy.model,
+                reward_funcs=[rewards],
+                args=given,
+                train_dataset=datasets.Dataset.from_dict({"prompt": order}),
+                processing_class=setup.policy.tokenizer.loaded,
+                rollout_func=rollout,
+            )
+        made.sampler = Sampler(setup)
+        return made
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        made = super()._generate_and_score_completions(inputs)
+        made["advantages"] = spread(self.sampled.advantages, made["completion_mask"] * made["tool_mask"])
+        for name in ("too_long", "rewritten"):
+            self._metrics["train"][name].append(float(getattr(self.sampled, name)))
+        return made
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **more: Any
+    ) -> Any:
+        """TRL asks the reference for all rows at once, most of which would be padding. It is asked by parts as well."""
+        one, begin = super()._get_per_token_logps_and_entropies, input_ids.shape[1] - logits_to_keep
+        if torch.is_grad_enabled():
+            return one(model, input_ids, attention_mask, logits_to_keep, **more)
+        spoken = torch.zeros(len(input_ids), logits_to_keep, device=input_ids.device)
+        batch = {
+            "prompt_ids": input_ids[:, :begin],
+            "prompt_mask": attention_mask[:, :begin],
+            "completion_ids": input_ids[:, begin:],
+            "completion_mask": attention_mask[:, begin:],
+            "row": torch.arange(len(input_ids), device=input_ids.device)[:, None].expand_as(spoken),
+        }
+        for part in parts(batch):
+            ids, mask = (torch.cat([part[f"prompt_{name}"], part[f"completion_{name}"]], 1) for name in ("ids", "mask"))
+            said = part["row"].shape[1]
+            spoken[part["row"][:, 0], :said] = one(model, ids, mask, said, **more)[0]
+        return spoken, None, None
+
+    def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
+        one = self._own_loss if OWN_LOSS else super()._compute_loss
+        return torch.stack([one(model, part) for part in parts(inputs)]).sum()
+
+    def _own_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes
+        return policy_gradient_loss(model, inputs, self.beta) / tokens
 
 
-def rate(source: Source, options: GrpoOptions) -> float:
-    """1e-6."""
-    return 1e-6
+def in_order(names: Sequence[str], each: int, steps: int, seed: int) -> list[str]:
+    """The questions of all steps, `each` different ones for a step. Every round over them has an order of its own."""
+    noise, found = random.Random(seed), list[str]()
+    while len(found) < steps * each:
+        found += noise.sample(names, len(names) // each * each)
+    return found[: steps * each]
 
 
-def read(options: GrpoOptions) -> Data[Asked]:
-    """The questions, and the corpus by its content."""
-    if source_of(options.model).kind != "folder":
-        raise ValueError(
-            f"option 'model': {options.model} is not allowed, must be a folder of transformers; "
-            f"`espalier train sft --model {options.model} --data RUN --out FOLDER` makes one"
-        )
-    records = [one for _, one in questions_of(options.questions)]
-    if len(records) < options.group_questions:
-        raise InputError(
-            f"{options.questions}: has {len(records)} questions, option 'group_questions' is {options.group_questions}"
-        )
-    corpus = Path(options.corpus)
-    if not corpus.is_file():
-        raise InputError(f"{corpus}: there is no such file")
-    files = (Input(Path(options.questions), len(records), content_hash(Path(options.questions))),)
-    return Data((*files, Input(corpus, 0, content_hash(corpus))), tuple(Row(one, 0) for one in records))
+def rollout(names: list[str], trainer: TokenAdvantages) -> dict[str, Any]:
+    """What TRL asks for. It names each question once for every trajectory of its group."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    trainer.sampled = found = trainer.sampler(model, list(dict.fromkeys(names)), trainer.state.global_step)
+    mask = [[one] * len(ids) for one, ids in zip(found.learned, found.completion_ids, strict=True)]
+    return {
+        "prompt_ids": found.prompt_ids,
+        "completion_ids": found.completion_ids,
+        "logprobs": None,
+        "env_mask": mask,
+        "outcome": [one for name in dict.fromkeys(names) for one in logged(found.rewards[name], names.count(name))],
+    }
 
 
-def text_of(question: Asked) -> str:
-    return question.question
+def logged(outcomes: list[float], group: int) -> list[float]:
+    """The outcomes of a group as so many numbers: themselves, or their mean where a tree has another number."""
+    return outcomes if len(outcomes) == group else [fmean(outcomes)] * group
 
 
-def trainer(setup: Setup[GrpoOptions, Asked]) -> Any:
-    from ..policy_gradient import TokenAdvantages
+def rewards(outcome: list[float], **more: Any) -> list[float]:
+    """The outcomes, which TRL logs."""
+    return outcome
 
-    return TokenAdvantages.of(setup)
 
-
-GRPO = Stage("grpo", "questions", Asked, text_of, rate, trainer, read=read, parallel=False)
+GRPO = Stage(lambda asked: asked.question, (1e-6, 1e-6, 1e-6), TokenAdvantages.of)

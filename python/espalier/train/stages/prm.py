@@ -4,45 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+import transformers
 
 from ...errors import InputError
 from ...export.records import Pair, Steps
-from ..examples import Dropped, Examples, examples_of
-from ..job import Setup, Stage
-from ..options import TrainOptions, option
-from ..reward_text import before_step, reward_ids
-from ..source import Source
-from ..states import state_example, states
-
-if TYPE_CHECKING:
-    from ...export.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrmOptions(TrainOptions):
-    """The options of `train prm`."""
-
-    labels: str = option(
-        "pairs",
-        "What is learned: which of two steps is better (pairs), or the share of good completions through a state "
-        "(share).",
-        "NAME",
-        ("pairs", "share"),
-    )
-    center: float = option(
-        0.0,
-        "The weight of the squared sum of a pair's two rewards, which keeps rewards near 0, where steps are filtered.",
-        "X",
-    )
-    eval_share: float = option(
-        0.1, "The share of the questions whose pairs are held out. The accuracy on them is reported.", "X"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._need("center", 0 <= self.center < float("inf"), "0 or more")
-        self._need("center", not self.center or self.labels == "pairs", "0 with labels 'share'")
+from ...export.tokenizer import Tokenizer
+from ..batches import Batch
+from ..examples import Dropped
+from ..options import PrmOptions
+from ..reward_text import before_step, padded, reward_ids
+from ..stage import Setup, Stage
+from ..states import State, state_example, states
+from ..trainer import OwnLoss
 
 
 @dataclass(frozen=True)
@@ -79,11 +55,6 @@ def text_of(record: Pair | Steps) -> str:
     return "\n".join((record.prompt, *record.steps))
 
 
-def rate(source: Source, options: PrmOptions) -> float:
-    """1e-3 for a new micro model, 1e-4 for adapters, else 1e-5."""
-    return 1e-3 if source.kind == "micro" else 1e-4 if options.lora else 1e-5
-
-
 def example_of(pair: Pair, tokenizer: Tokenizer, longest: int) -> RewardPair:
     """A pair's tokens. A long history loses its oldest part. Raises Dropped."""
     if pair.chosen == pair.rejected:
@@ -97,37 +68,107 @@ def example_of(pair: Pair, tokenizer: Tokenizer, longest: int) -> RewardPair:
     return RewardPair(pair.origin.id, chosen, rejected)
 
 
-def examples(setup: Setup[PrmOptions, Pair | Steps]) -> Examples[Any]:
-    options, policy = setup.options, setup.policy
-    longest = min(options.max_length or policy.context, policy.context)
-    wanted: type[Pair] | type[Steps] = Pair if options.labels == "pairs" else Steps
+def reward_model(policy: Any) -> Any:
+    """A model with the policy's body and a new output of one number, read at the last token."""
+    config = policy.model.config
+    config.pad_token_id = policy.tokenizer.loaded.pad_token_id
+    config.num_labels = 1
+    made = transformers.AutoModelForSequenceClassification.from_config(config)
+    made.base_model.load_state_dict(policy.model.base_model.state_dict())
+    return made
+
+
+def collate_pairs(pairs: Sequence[RewardPair], pad: int) -> Batch:
+    """`input_ids` and `attention_mask` [2 B, T]: all chosen texts, then all rejected ones."""
+    ids, mask = padded([*(one.chosen for one in pairs), *(one.rejected for one in pairs)], pad)
+    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
+
+
+def margins(model: Any, batch: Batch) -> torch.Tensor:
+    """R+ - R- of B pairs, [B]."""
+    chosen, rejected = model(**batch, use_cache=False).logits.float().squeeze(-1).chunk(2)
+    return chosen - rejected
+
+
+def ranking_loss(difference: torch.Tensor) -> torch.Tensor:
+    """The sum of -log sigmoid(R+ - R-) (ProRAG, Eq. 4), a scalar."""
+    return -torch.nn.functional.logsigmoid(difference).sum()
+
+
+class PairTrainer(OwnLoss):
+    """Learns which of two steps is better. The loss of a batch is the mean over its pairs. TRL's trainer of rewards has
+    the same, but leaves long pairs out."""
+
+    def collate(self, examples: Sequence[RewardPair]) -> Batch:
+        return collate_pairs(examples, self._pad)
+
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        return ranking_loss(margins(model, batch))
+
+    def amount_of(self, batch: Batch) -> torch.Tensor:
+        return super().amount_of(batch) / 2
+
+    def said_of(self, model: Any, batch: Batch) -> list[bool]:
+        return list((margins(model, batch) > 0).tolist())
+
+    def note(self, said: Sequence[Any]) -> None:
+        """The share of the held-out pairs whose better step has the higher reward."""
+        right = [one for batch in said for one in batch]
+        self._notes["pairs"] = {"held_out": len(right), "accuracy": sum(right) / len(right)}
+
+
+def collate_states(states: Sequence[State], pad: int) -> Batch:
+    """`input_ids` and `attention_mask` [B, T], and `shares` [B]."""
+    ids, mask = padded([one.ids for one in states], pad)
+    shares = torch.tensor([one.share for one in states])
+    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask), "shares": shares}
+
+
+def logits(model: Any, batch: Batch) -> torch.Tensor:
+    """[B]: 2 R. A search reads a reward as 1/2 + tanh(R)/2 = sigmoid(2 R), which is the share."""
+    read = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    found: torch.Tensor = 2 * model(**read, use_cache=False).logits.float().squeeze(-1)
+    return found
+
+
+def share_loss(logits: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
+    """The sum of -s log p - (1 - s) log(1 - p) for shares s and p = sigmoid(logits), a scalar."""
+    return torch.nn.functional.binary_cross_entropy_with_logits(logits, shares, reduction="sum")
+
+
+class ShareTrainer(OwnLoss):
+    """Learns the share of good completions of states. The loss of a batch is the mean over its states."""
+
+    def collate(self, examples: Sequence[State]) -> Batch:
+        return collate_states(examples, self._pad)
+
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        return share_loss(logits(model, batch), batch["shares"])
+
+    def said_of(self, model: Any, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.sigmoid(logits(model, batch)), batch["shares"]
+
+    def note(self, said: Sequence[Any]) -> None:
+        """The mean squared error of the held-out shares, beside that of their mean."""
+        found, shares = map(torch.cat, zip(*said, strict=True))
+        self._notes["states"] = {
+            "held_out": len(shares),
+            "error": float(((found - shares) ** 2).mean()),
+            "constant": float(((shares - shares.mean()) ** 2).mean()),
+        }
+
+
+def trainer(setup: Setup[PrmOptions, Any]) -> OwnLoss:
+    pairs, tokenizer, longest = setup.options.labels == "pairs", setup.policy.tokenizer, setup.longest
     for row in setup.data.rows:
-        if not isinstance(row.record, wanted):
-            file = setup.data.inputs[row.source].path
-            other = "share" if options.labels == "pairs" else "pairs"
+        if not isinstance(row.record, Pair if pairs else Steps):
+            file, other = setup.data.inputs[row.source].path, "share" if pairs else "pairs"
             raise InputError(f"{file}: row '{row.record.origin.id}' is one for option 'labels' = {other}")
-    share: dict[str, Any] = {"share": options.eval_share, "seed": options.seed}
-    rows: Any = setup.data.rows
-    if options.labels == "pairs":
-        return examples_of(rows, lambda pair: example_of(pair, policy.tokenizer, longest), longest=2 * longest, **share)
-    return examples_of(
-        states(rows), lambda state: state_example(state, policy.tokenizer, longest), longest=longest, **share
-    )
+    if pairs:
+        found = setup.examples(lambda pair: example_of(pair, tokenizer, longest), longest=2 * longest)
+        return PairTrainer(setup, found)
+    rows = states(setup.data.rows)
+    return ShareTrainer(setup, setup.examples(lambda state: state_example(state, tokenizer, longest), rows))
 
 
-def trainer(setup: Setup[PrmOptions, Pair | Steps]) -> Any:
-    from ..rewards import PairTrainer
-    from ..shares import ShareTrainer
-
-    if setup.options.labels == "share":
-        return ShareTrainer.with_shares(setup, examples(setup))
-    return PairTrainer.with_reward(setup, examples(setup))
-
-
-def model(policy: Any) -> Any:
-    from ..rewards import reward_model
-
-    return reward_model(policy)
-
-
-PRM: Stage[PrmOptions, Pair | Steps] = Stage("prm", "prm", (Pair, Steps), text_of, rate, trainer, model)
+PRM: Stage[PrmOptions, Pair | Steps] = Stage(text_of, (1e-3, 1e-4, 1e-5), trainer, reward_model)

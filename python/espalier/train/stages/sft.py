@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
 
 from ...export.records import Dialogue
+from ...export.tokenizer import Tokenizer
 from ...export.tokens import tokenised
-from ..data import Row
-from ..examples import Dropped, Example, Examples, examples_of
-from ..job import Setup, Stage
-from ..options import TrainOptions, option
-from ..source import Source
-
-if TYPE_CHECKING:
-    from ...export.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class SftOptions(TrainOptions):
-    """The options of `train sft`."""
-
-    control_weight: float = option(
-        0.0,
-        "The weight in the loss of every token that the rows weigh otherwise than 1, such as ProRAG's control tokens. "
-        "0 takes the weights of the rows.",
-        "LAMBDA",
-    )
-    divisor: str = option(
-        "tokens",
-        "What the sum of the weighted losses is divided by: the number of tokens in the loss, or the sum of their "
-        "weights, as in ProRAG's code.",
-        "NAME",
-        ("tokens", "weights"),
-    )
-    context_weight: float = option(
-        0.0,
-        "The weight of the tokens of prompts and documents. 0 keeps them out of the loss. New models learn to copy "
-        "sooner with 0.2.",
-        "X",
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._need("control_weight", self.control_weight >= 0, "0 or more")
-        self._need("context_weight", 0 <= self.context_weight <= 1, "0 to 1")
+from ..batches import Batch, collate
+from ..examples import Dropped, Example
+from ..losses import amount, weighted_nll
+from ..options import SftOptions
+from ..stage import Setup, Stage
+from ..trainer import OwnLoss
 
 
 def text_of(dialogue: Dialogue) -> str:
     return "".join(message.content for message in dialogue.messages)
-
-
-def rate(source: Source, options: SftOptions) -> float:
-    """2e-3 for a new micro model, 2e-4 for adapters, else 2e-5."""
-    return 2e-3 if source.kind == "micro" else 2e-4 if options.lora else 2e-5
 
 
 def example_of(dialogue: Dialogue, tokenizer: Tokenizer, options: SftOptions) -> Example:
@@ -72,21 +39,22 @@ def example_of(dialogue: Dialogue, tokenizer: Tokenizer, options: SftOptions) ->
     return Example(dialogue.origin.id, tokens.ids, weights)
 
 
-def examples(setup: Setup[SftOptions, Dialogue]) -> Examples[Example]:
-    options, policy = setup.options, setup.policy
-    longest = min(options.max_length or policy.context, policy.context)
+class SftTrainer(OwnLoss):
+    """The weighted loss of words, over the tokens in the loss or over their weights (`divisor`)."""
 
-    def make(dialogue: Dialogue) -> Example:
-        return example_of(dialogue, policy.tokenizer, options)
+    def collate(self, examples: Sequence[Example]) -> Batch:
+        return collate(examples, self._pad)
 
-    rows: tuple[Row[Dialogue], ...] = setup.data.rows
-    return examples_of(rows, make, longest=longest, share=options.eval_share, seed=options.seed)
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        return weighted_nll(model, batch["input_ids"], batch["weights"])
 
-
-def trainer(setup: Setup[SftOptions, Dialogue]) -> Any:
-    from ..trainer import WeightedTrainer
-
-    return WeightedTrainer.of(setup, examples(setup), divisor=setup.options.divisor)
+    def amount_of(self, batch: Batch) -> torch.Tensor:
+        return amount(batch["weights"], self._options.divisor)
 
 
-SFT = Stage("sft", "sft", Dialogue, text_of, rate, trainer)
+def trainer(setup: Setup[SftOptions, Dialogue]) -> SftTrainer:
+    found = setup.examples(lambda dialogue: example_of(dialogue, setup.policy.tokenizer, setup.options))
+    return SftTrainer(setup, found)
+
+
+SFT = Stage(text_of, (2e-3, 2e-4, 2e-5), trainer)

@@ -4,42 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import torch
 
 from ...export.records import Dialogue
-from ..examples import Dropped, Examples, examples_of
-from ..job import Setup, Stage
-from ..options import TrainOptions, option
-from ..source import Source
+from ...export.tokenizer import Tokenizer
+from ..adapters import merged
+from ..batches import Batch, collate
+from ..examples import Dropped
+from ..options import ValueOptions
+from ..stage import Setup, Stage
+from ..trainer import OwnLoss, write_model
+from ..value_heads import NAMES, hidden_states, take_heads, with_heads
 from ..value_text import token_at, value_text
-
-if TYPE_CHECKING:
-    from ...export.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValueOptions(TrainOptions):
-    """The options of `train value`."""
-
-    alpha: float = option(
-        0.1,
-        "The weight of the two squared errors beside the loss of the policy's words, as in the paper.",
-        "X",
-    )
-    reduction: str = option(
-        "mean",
-        "How words and squared errors make a loss: their means over a batch, as in the published code, or their sums "
-        "over a path, as in the paper.",
-        "NAME",
-        ("mean", "sum"),
-    )
-    eval_share: float = option(
-        0.1, "The share of the questions whose rows are held out. The errors on them are reported.", "X"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._need("alpha", 0 < self.alpha < float("inf"), "above 0")
 
 
 @dataclass(frozen=True)
@@ -67,11 +46,6 @@ def text_of(dialogue: Dialogue) -> str:
     return value_text(dialogue).text
 
 
-def rate(source: Source, options: ValueOptions) -> float:
-    """2e-3 for a new micro model, 5e-5 for adapters, else 5e-6."""
-    return 2e-3 if source.kind == "micro" else 5e-5 if options.lora else 5e-6
-
-
 def example_of(dialogue: Dialogue, tokenizer: Tokenizer) -> ValueExample:
     """A row's tokens. The policy's words are in the loss where the row says so. Raises Dropped."""
     made = value_text(dialogue)
@@ -87,36 +61,85 @@ def example_of(dialogue: Dialogue, tokenizer: Tokenizer) -> ValueExample:
     return ValueExample(dialogue.origin.id, ids, weights, values)
 
 
-def examples(setup: Setup[ValueOptions, Dialogue]) -> Examples[ValueExample]:
-    options, policy = setup.options, setup.policy
-    longest = min(options.max_length or policy.context, policy.context)
-
-    def make(dialogue: Dialogue) -> ValueExample:
-        return example_of(dialogue, policy.tokenizer)
-
-    return examples_of(setup.data.rows, make, longest=longest, share=options.eval_share, seed=options.seed)
-
-
-def trainer(setup: Setup[ValueOptions, Dialogue]) -> Any:
-    from ..values import ValueTrainer
-
-    return ValueTrainer.with_heads(setup, examples(setup))
+def collate_values(examples: Sequence[ValueExample], pad: int) -> Batch:
+    """B rows of T tokens. Beside `input_ids` and `weights` [B, T]: for each head its N places [N, 2] (row, token) and
+    values [N]."""
+    batch = collate(examples, pad)  # type: ignore[arg-type]
+    for name in NAMES:
+        found = [(row, at, value) for row, one in enumerate(examples) for at, value in one.values[name]]
+        batch[f"{name}_places"] = torch.tensor([place[:2] for place in found], dtype=torch.long).view(-1, 2)
+        batch[f"{name}_values"] = torch.tensor([place[2] for place in found])
+    return batch
 
 
-def model(policy: Any) -> Any:
-    from ..value_heads import with_heads
-
-    return with_heads(policy.model)
-
-
-def save(trainer: Any, setup: Setup[ValueOptions, Dialogue], folder: Any) -> None:
-    """The policy, its tokenizer, and the heads in a file of their own."""
-    from ..run import whole_model, write_model
-    from ..value_heads import take_heads
-
-    trained = whole_model(trainer)
-    take_heads(trained).save(folder)
-    write_model(trained, setup, folder)
+def value_losses(model: Any, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The negative log-likelihoods of the policy's words [W], and by head the squared errors [N]."""
+    hidden = hidden_states(model, batch["input_ids"])
+    weights = batch["weights"][:, 1:] > 0
+    logits = model.get_output_embeddings()(hidden[:, :-1][weights]).float()
+    words = torch.nn.functional.cross_entropy(logits, batch["input_ids"][:, 1:][weights], reduction="none")
+    errors = {}
+    for name in NAMES:
+        rows, tokens = batch[f"{name}_places"].unbind(1)
+        errors[name] = (model.value_heads.value(name, hidden[rows, tokens]) - batch[f"{name}_values"]) ** 2
+    return words, errors
 
 
-VALUE = Stage("value", "value", Dialogue, text_of, rate, trainer, model, save)
+class ValueTrainer(OwnLoss):
+    """Words + alpha (squared errors of plans + squared errors of searches) (DecoupleRAG, Eq. 8).
+
+    The option `reduction` says how each of the three is reduced. `mean` takes the mean over the batch, and a step the
+    mean over its batches, as in the published code. `sum` takes the sum over a path, and a step the mean over its
+    paths, as in the paper. What has no place in a batch adds nothing.
+    """
+
+    def collate(self, examples: Sequence[ValueExample]) -> Batch:
+        return collate_values(examples, self._pad)
+
+    def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
+        model = self.accelerator.unwrap_model(model)
+        words, errors = value_losses(model, batch)
+        plans, searches = (self._reduced(errors[name]) for name in NAMES)
+        return self._reduced(words) + self._options.alpha * (plans + searches)
+
+    def _reduced(self, losses: torch.Tensor) -> torch.Tensor:
+        return losses.sum() if self._sums else losses.sum() / max(len(losses), 1)
+
+    @property
+    def _sums(self) -> bool:
+        return bool(self._options.reduction == "sum")
+
+    def amount_of(self, batch: Batch) -> torch.Tensor:
+        ids = batch["input_ids"]
+        return torch.tensor(float(len(ids)) if self._sums else 1.0, device=ids.device)
+
+    def said_of(self, model: Any, batch: Batch) -> dict[str, tuple[list[float], list[float]]]:
+        return {
+            name: (found.tolist(), batch[f"{name}_values"].tolist())
+            for name, found in value_losses(model, batch)[1].items()
+        }
+
+    def note(self, said: Sequence[Any]) -> None:
+        """The mean squared errors of the held-out values, beside those of the best constant, which is the mean of these
+        values."""
+        noted = {}
+        for name in NAMES:
+            errors, wanted = ([one for batch in said for one in batch[name][i]] for i in (0, 1))
+            if wanted:
+                mean = sum(wanted) / len(wanted)
+                constant = sum((value - mean) ** 2 for value in wanted) / len(wanted)
+                noted[name] = {"values": len(wanted), "error": sum(errors) / len(errors), "constant": constant}
+        self._notes["values"] = noted
+
+    def write(self, setup: Setup[Any, Any], folder: Path) -> None:
+        """The policy, its tokenizer, and the heads in a file of their own."""
+        trained = merged(self.accelerator.unwrap_model(self.model))
+        take_heads(trained).save(folder)
+        write_model(trained, setup, folder)
+
+
+def trainer(setup: Setup[ValueOptions, Dialogue]) -> ValueTrainer:
+    return ValueTrainer(setup, setup.examples(lambda dialogue: example_of(dialogue, setup.policy.tokenizer)))
+
+
+VALUE = Stage(text_of, (2e-3, 5e-5, 5e-6), trainer, lambda policy: with_heads(policy.model))

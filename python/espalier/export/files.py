@@ -5,13 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ..io.files import read_object, write_text
+from ..errors import MissingPart
+from ..io.files import read_object, replacing, write_text
 from .format import Columns, Format
-from .parquet import write_parquet
 
 LINE_ENDS = {ord(c): f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"}
 """What JSON allows within a text, and what some readers of lines take for the end of one."""
+
+
+def need_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise MissingPart("Parquet files need pyarrow: pip install 'espalier-rag[data]'") from None
+
+
+def meta_type() -> Any:
+    import pyarrow as pa
+
+    return pa.struct([("tree", pa.string()), ("nodes", pa.list_(pa.int64()))])
+
+
+def messages_type() -> Any:
+    import pyarrow as pa
+
+    return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+
+def write_parquet(path: Path, rows: Sequence[Columns], schema: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(path) as file:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), file)
 
 
 def as_json(value: object, indent: int | None = None) -> str:

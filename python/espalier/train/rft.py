@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ... import _core
-from ...errors import InputError
-from ...io.files import working, write_jsonl
-from ...io.rows import read_rows
-from ...local.gguf import content_hash
-from ...runs.progress import ProgressView, log
-from ..job import Trained, need_packages, train
-from ..kept import Kept, by_process_reward, by_rule
-from ..options import option
-from ..processes import count
-from ..sampling import Sampled, asked, questions_of, write_copies
-from ..source import Source, source_of
-from .sft import SFT, SftOptions
+from .. import _core
+from ..errors import InputError
+from ..io.files import working, write_jsonl
+from ..io.rows import read_rows
+from ..local.gguf import content_hash
+from ..runs.progress import ProgressView, log
+from .folder import PLAN, begin, recognised, record_of
+from .job import need_one_process, need_packages, train
+from .kept import Kept, by_process_reward, by_rule
+from .options import RftOptions
+from .sampling import asked, questions_of, write_copies
+from .source import Source, source_of
+from .stage import Trained
 
 ROUNDS = "rounds.jsonl"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RftOptions(Sampled, SftOptions):
-    """The options of `train rft`. Those of training are sft's, and hold for each round."""
-
-    rounds: int = option(1, "The number of rounds.", "R")
-    samples: int = option(8, "The trajectories that are sampled for each question in a round.", "N")
-    filter: str = option(
-        "rule",
-        "What is kept: the trajectories that keep a rule (right, readable, few retrievals), or the steps of right "
-        "trajectories with a high process reward (ProRAG).",
-        "NAME",
-        ("rule", "prm"),
-    )
-    most_retrievals: int = option(
-        4, "rule: the most retrievals of a trajectory. The default is DecEx-RAG's T_max.", "N"
-    )
-    rft_threshold: float = option(0.0, "prm: the process reward that a step must exceed.", "X")
-    eval_questions: str = option("", "Questions that are answered greedily after each round. Their EM is said.", "FILE")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("rounds", "samples"):
-            self._need(name, getattr(self, name) >= 1, "1 or more")
-        self._need("most_retrievals", self.most_retrievals >= 0, "0 or more")
-        if self.filter == "prm":
-            self._need("method", self.method == "prorag", "prorag, whose steps have process rewards (filter prm)")
-            self._need("prm", bool(self.prm), "the server of a process reward model (filter prm)")
-
-    def sft(self, rows: Path, out: Path) -> SftOptions:
-        """The options of a round's training on a folder of rows."""
-        own = {one.name: getattr(self, one.name) for one in fields(SftOptions)}
-        return SftOptions(**{**own, "data": (str(rows),), "out": str(out)})
 
 
 def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
@@ -65,27 +31,23 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
     Raises as a run and as `train sft` do, and InputError where a round keeps nothing.
     """
     need_packages()
-    if count() > 1:
-        raise ValueError(f"`train rft` runs in one process, {count()} were started")
+    need_one_process(options)
     source = source_of(options.model)
     if source.kind == "micro":
         raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
     out = Path(options.out)
     with working(out, "train rft") as next_files:
-        from .. import folder  # these need torch
-        from ..run import recognised
-
         files = (options.questions, options.corpus, options.eval_questions)
         plan = {"stage": "rft", **options.plan, "model": source.name, "weights": source.hash}
         plan["data"] = [content_hash(one) for one in files if one]
         del plan["rounds"]  # more of them go on
         begun = sorted({run.parent for name in ("samples", "eval") for run in out.glob(f"round-*/{name}")})
-        whole = folder.begin(out, plan, overwrite=options.overwrite, rounds=begun)
-        if whole and folder.record_of(out / f"round-{options.rounds}" / "model"):
+        whole = begin(out, plan, overwrite=options.overwrite, rounds=begun)
+        if whole and record_of(out / f"round-{options.rounds}" / "model"):
             return recognised(out)
         last = rounds(options, source, out, view)
         for one in last.out.iterdir():
-            if one.is_file() and one.name != folder.PLAN:
+            if one.is_file() and one.name != PLAN:
                 shutil.copyfile(one, next_files / one.name)
     return replace(last, out=out)
 
@@ -104,7 +66,7 @@ def rounds(options: RftOptions, source: Source, out: Path, view: ProgressView | 
         say(f"round {number}: {kept}")
         if not kept.rows:
             raise InputError(f"{folder}: no trajectory was kept: {kept}")
-        trained = train(SFT, options.sft(folder / "rows", folder / "model"), view)
+        trained = train(options.sft(folder / "rows", folder / "model"), view)
         model = f"hf:{folder / 'model'}"
         line = {"round": number, **kept.described, "steps": trained.steps, "loss": trained.loss}
         if options.eval_questions:
@@ -137,7 +99,7 @@ def sampled(options: RftOptions, model: str, folder: Path, number: int) -> Kept:
         write_copies(copies, [row.fields for row, _ in rows], options.samples)
         asked("answer", options, engine(options, model), copies, run, own, **more)
         gold = {one.origin.id: one.answers for _, one in rows}
-        kept = by_rule(run, gold, options.most_retrievals)
+        kept = by_rule(run, gold)
     (folder / "rows").mkdir(exist_ok=True)
     write_jsonl(folder / "rows" / "sft.jsonl", kept.rows)
     shutil.copyfile(run / "run.json", folder / "rows" / "run.json")

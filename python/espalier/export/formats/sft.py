@@ -1,0 +1,228 @@
+"""Dialogues whose assistant is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..calls import chat, sharegpt
+from ..files import messages_type, meta_type
+from ..format import Choices, Columns, Format
+from ..records import Dialogue
+from ..tokens import IGNORED, tokenised
+
+MADE_OF = ("sft", "rft")
+
+
+def plain(dialogue: Dialogue) -> list[dict[str, str]]:
+    return [said.plain for said in dialogue.messages]
+
+
+def completions(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    if choices.style == "standard":
+        if not dialogue.one_turn:
+            raise ValueError(f"row '{dialogue.origin.id}' is a conversation and has no standard form")
+        prompt, completion = dialogue.messages
+        yield {**dialogue.origin.columns, "prompt": prompt.content, "completion": completion.content}
+        return
+    yield from split(dialogue, plain(dialogue))
+
+
+def completions_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    said, tools = chat(dialogue)
+    for row in split(dialogue, said):
+        yield {**row, "tools": tools}
+
+
+def split(dialogue: Dialogue, messages: Sequence[Columns]) -> Iterator[Columns]:
+    """A row for each turn of the assistant."""
+    origin = dialogue.origin.columns
+    for i, message in enumerate(messages):
+        if message["role"] == "assistant":
+            own = origin if dialogue.one_turn else {**origin, "id": f"{dialogue.origin.id}/{i}"}
+            yield {**own, "prompt": list(messages[:i]), "completion": [message]}
+
+
+PROMPT_COMPLETION = Format(
+    "sft.prompt_completion",
+    ("trl", "openrlhf"),
+    MADE_OF,
+    Dialogue,
+    completions,
+    with_tools=Format("sft.prompt_completion", ("trl",), MADE_OF, Dialogue, completions_with_tools),
+)
+"""A prompt and its completion: TRL's SFTTrainer, OpenRLHF. A conversation gives one row per turn of the assistant."""
+
+
+def messages(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    yield {**dialogue.origin.columns, "messages": plain(dialogue)}
+
+
+def messages_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    said, tools = chat(dialogue)
+    yield {**dialogue.origin.columns, "messages": said, "tools": tools}
+
+
+def tags(role: str, content: str, user: str, assistant: str, observation: str) -> dict[str, str]:
+    """LLaMA-Factory's names of the parts of a conversation."""
+    said = {"role": role, "content": content, "user": user, "assistant": assistant, "observation": observation}
+    said |= {"function": "function_call", "system": "system"}
+    return {f"{name}_tag": value for name, value in said.items()}
+
+
+MESSAGES = Format(
+    "sft.messages",
+    ("trl", "llamafactory"),
+    MADE_OF,
+    Dialogue,
+    messages,
+    dataset_info={
+        "formatting": "sharegpt",
+        "columns": {"messages": "messages"},
+        "tags": tags("role", "content", "user", "assistant", "tool"),
+    },
+    with_tools=Format("sft.messages", ("trl",), MADE_OF, Dialogue, messages_with_tools),
+)
+"""A conversation, documents in the tool's turns: TRL's SFTTrainer, LLaMA-Factory. The latter is told to read it as
+ShareGPT's form with other names, since it adds words of its own to the system's turn in what it takes for OpenAI's."""
+
+
+def turns(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    yield alternating(dialogue, plain(dialogue))
+
+
+def turns_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
+    said, tools = chat(dialogue)
+    yield {**alternating(dialogue, said), "tools": tools}
+
+
+def alternating(dialogue: Dialogue, messages: Sequence[Columns]) -> Columns:
+    said = [m for m in messages if m["role"] != "system"]
+    if any((m["role"] == "assistant") != (i % 2 == 1) for i, m in enumerate(said)):
+        raise ValueError(f"row '{dialogue.origin.id}': its sides do not alternate, which ShareGPT's form asks for")
+    return {
+        **dialogue.origin.columns,
+        "system": "\n".join(m["content"] for m in messages if m["role"] == "system"),
+        "conversations": [sharegpt(dialogue.origin.id, m) for m in said],
+    }
+
+
+TAGS = tags("from", "value", "human", "gpt", "observation")
+SHAREGPT = Format(
+    "sft.sharegpt",
+    ("llamafactory",),
+    MADE_OF,
+    Dialogue,
+    turns,
+    suffix="json",
+    dataset_info={
+        "formatting": "sharegpt",
+        "columns": {"messages": "conversations", "system": "system"},
+        "tags": TAGS,
+    },
+).with_calls(turns_with_tools)
+"""A conversation of alternating sides: LLaMA-Factory. Documents are observations, which it keeps out of the loss."""
+
+
+def instructions(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    for row in turns(dialogue, choices):
+        texts = [said["value"] for said in row["conversations"]]
+        yield {
+            **dialogue.origin.columns,
+            "instruction": texts[-2],
+            "input": "",
+            "output": texts[-1],
+            "system": row["system"],
+            "history": [texts[i : i + 2] for i in range(0, len(texts) - 2, 2)],
+        }
+
+
+ALPACA = Format(
+    "sft.alpaca",
+    ("llamafactory",),
+    MADE_OF,
+    Dialogue,
+    instructions,
+    suffix="json",
+    dataset_info={
+        "formatting": "alpaca",
+        "columns": {
+            "prompt": "instruction", "query": "input", "response": "output", "system": "system", "history": "history"
+        },
+    },
+)  # fmt: skip
+"""An instruction and its output, earlier turns as history: LLaMA-Factory. It trains the answers in the history too."""
+
+
+def verl_schema() -> Any:
+    import pyarrow as pa
+
+    return pa.schema([("id", pa.string()), ("meta", meta_type()), ("messages", messages_type())])
+
+
+VERL = Format("sft.verl", ("verl",), MADE_OF, Dialogue, messages, suffix="parquet", schema=verl_schema)
+"""A conversation in Parquet: verl's trainer of conversations."""
+
+
+def tokens(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    assert choices.tokenizer is not None
+    text = tokenised(dialogue, choices.tokenizer, choices.style)
+    yield {**dialogue.origin.columns, "input_ids": text.ids, "labels": text.labels, "loss_weights": text.weights}
+
+
+def tokens_schema() -> Any:
+    import pyarrow as pa
+
+    ids = pa.list_(pa.int64())
+    columns = [("input_ids", ids), ("labels", ids), ("loss_weights", pa.list_(pa.float64()))]
+    return pa.schema([("id", pa.string()), ("meta", meta_type()), *columns])
+
+
+TOKENS = Format(
+    "sft.tokens",
+    ("trl",),
+    MADE_OF,
+    Dialogue,
+    tokens,
+    suffix="parquet",
+    schema=tokens_schema,
+    needs_tokenizer=True,
+)
+"""Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are. Weights need your
+own collator."""
+
+
+def values(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    assert choices.tokenizer is not None
+    text = tokenised(dialogue, choices.tokenizer, "conversational")
+    valued = [(i, m) for i, m in enumerate(dialogue.messages) if m.value is not None]
+    plans = [(i, m) for i, m in valued if m.role == "assistant"]
+    searches = [(i, m) for i, m in valued if m.role == "tool"]
+    yield {
+        **dialogue.origin.columns,
+        "input_ids": text.ids,
+        "labels": text.labels if dialogue.policy_loss else [IGNORED] * len(text.ids),
+        "value_pos_plan": [text.position(i, m.value_at or 0) for i, m in plans],
+        "v_plan": [m.value for _, m in plans],
+        "value_pos_search": [text.position(i, m.value_at or 0) for i, m in searches],
+        "v_search": [m.value for _, m in searches],
+        "is_correct": dialogue.correct,
+    }
+
+
+def values_schema() -> Any:
+    import pyarrow as pa
+
+    ids, numbers = pa.list_(pa.int64()), pa.list_(pa.float64())
+    columns = [("input_ids", ids), ("labels", ids), ("value_pos_plan", ids), ("v_plan", numbers)]
+    columns += [("value_pos_search", ids), ("v_search", numbers), ("is_correct", pa.bool_())]
+    return pa.schema([("id", pa.string()), ("meta", meta_type()), *columns])
+
+
+VALUES = replace(
+    TOKENS, name="value.dual", trainers=("your own",), products=("value",), rows=values, schema=values_schema
+)
+"""Token ids with the places at which plan and search values are read, in Parquet: for a trainer of two value heads."""
+
+SFT = (PROMPT_COMPLETION, MESSAGES, TOKENS, SHAREGPT, ALPACA, VERL)
