@@ -44,12 +44,13 @@ from ._core import (
     sft_rows,
     write_vectors,
 )
-from .bridge.attach import attach
+from .datasets import read_questions
 from .io.files import write_jsonl
-from .io.read import read_passages, read_questions, read_trees
+from .io.read import read_passages, read_trees
 from .local.llama_cpp import LlamaCpp, LlamaCppEncoder
 from .local.transformers import Transformers
 from .methods import AirRag, DecExRag, DecoupleRag, ProRag, ReasonRag
+from .notebook.attach import attach
 from .runs.annotate import annotate
 from .runs.job import answer, expand, write_world
 from .runs.merge import merge

@@ -29,12 +29,13 @@ from conftest import (
     start,
 )
 from espalier import _core
-from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score, text
+from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score
 from espalier.eval.budget import budget_report
 from espalier.eval.plan import make_plan
 from espalier.eval.results import replies
 from espalier.eval.scores import cost_of, retrieval_scores
 from espalier.eval.tables import p_value, replies_table, tables
+from espalier.io import text
 
 METHODS = "direct,decex,standard-rag"
 FILES = ("eval.json", "scores.jsonl", "table.md", "table.csv", "table.tex", "hops.csv")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Index, Passage, Query, build_index
 from ..errors import InputError
-from ..eval.text import plain
+from ..io.text import plain
 from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
 from .shared.encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over

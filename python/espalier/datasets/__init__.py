@@ -125,7 +125,13 @@ def _reader(format: str, aliases: Mapping[str, Sequence[str]]) -> Callable[[Row]
 def read_questions(
     path: str | os.PathLike[str], format: str | None = None, *, limit: int = 0, require_gold: bool = False
 ) -> list[Question]:
-    """What `espalier.read_questions` does with files that are not in Espalier's own form."""
+    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}, or from a published file.
+
+    `format` names the form of the file, such as "hotpotqa" (`espalier questions --help` lists them). None = detected
+    from its first row. `limit` 0 = all. Raises InputError.
+    """
+    if format is None and is_own(path):
+        return _core.read_questions(os.fspath(path), limit, require_gold)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "questions.jsonl"
         write_jsonl(file, (e.to_dict() for e in read_examples(path, format, limit=limit, require_gold=require_gold)))

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import text
+from ..io import text
 from .tables import Cell, Table, said_of_all
 
 

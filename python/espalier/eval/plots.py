@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ..io.text import plain
 from ..notebook.picture import LOOK, Picture
 from .tables import finished
-from .text import plain
 
 ABSENT = "no plots: matplotlib is not there (pip install 'espalier-rag[viz]')"
 

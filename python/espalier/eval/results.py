@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._core import Question
+from ..datasets import read_questions
 from ..errors import Error
 from ..io.files import write_jsonl, write_text
-from ..io.read import read_questions
 from ..runs.job import Job, RunResult
 from ..runs.progress import ProgressView
 from ..runs.summary import RARE, rare_counts, readable_share

@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import _core
 from .._core import Question
+from ..datasets import read_questions
 from ..errors import InputError
 from ..io.files import read_object
-from ..io.read import read_questions
 from .scores import Row, read_rows
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score

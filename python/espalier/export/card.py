@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..eval.text import markdown
+from ..io.text import markdown
 from .format import Choices
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Questions, passages and trees from files."""
+"""Passages and trees from files."""
 
 from __future__ import annotations
 
@@ -7,22 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
-from .._core import Index, Passage, Question, Tree
-
-
-def read_questions(
-    path: str | os.PathLike[str], format: str | None = None, *, limit: int = 0, require_gold: bool = False
-) -> list[Question]:
-    """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}, or from a published file.
-
-    `format` names the form of the file, such as "hotpotqa" (`espalier questions --help` lists them). None = detected
-    from its first row. `limit` 0 = all. Raises InputError.
-    """
-    from .. import datasets
-
-    if format is None and datasets.is_own(path):
-        return _core.read_questions(os.fspath(path), limit, require_gold)
-    return datasets.read_questions(path, format, limit=limit, require_gold=require_gold)
+from .._core import Index, Passage, Tree
 
 
 def read_passages(path: str | os.PathLike[str], *, limit: int = 0) -> list[Passage]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..eval.text import plain
+from ..io.text import plain
 from .picture import Picture, drawn
 
 Row: TypeAlias = Mapping[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core import Tree, answer_node
-from ..eval.text import plain
+from ..io.text import plain
 from .chosen import children_of, chosen, path_to
 from .picture import Picture, drawn
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..eval.text import markdown
 from ..export.card import tabled
+from ..io.text import markdown
 
 
 def figure(value: Any) -> str:

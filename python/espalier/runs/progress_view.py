@@ -6,7 +6,7 @@ import sys
 from html import escape
 from typing import Any
 
-from ..runs.progress import ProgressView, shown_as
+from .progress import ProgressView, shown_as
 
 STYLE = (
     "width:14em;height:.6em;margin-right:.7em;vertical-align:middle;accent-color:#2f7d4f;"  # the bar alone has colours

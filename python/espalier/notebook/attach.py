@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .._core import Node, Search, Tree
-from ..notebook.tree_views import _repr_html_, plot
 from ..search.events import events
+from .tree_views import _repr_html_, plot
 
 
 def path(node: Node) -> list[Node]:
