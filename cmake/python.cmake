@@ -4,22 +4,34 @@ find_package(pybind11 CONFIG REQUIRED)
 include(cmake/programs.cmake)
 
 file(GLOB bindings CONFIGURE_DEPENDS bindings/*.cpp)
-if(bindings)
-  pybind11_add_module(_core NO_EXTRAS ${bindings} ${PROJECT_SOURCE_DIR}/cmake/methods.cpp)  # no link-time optimisation: g++ 12 warns about coroutine frames
-  espalier_program(_core)
-  # Three large files in place of thirty: a third of the work. As in tests/CMakeLists.txt, included files look like headers to g++.
-  set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 11)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/methods.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_compile_options(_core PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  # fmt is compiled into the extension, so that a wheel carries no library for it.
-  if(NOT TARGET espalier::fmt)
-    message(FATAL_ERROR "The Python extension needs fmt (Debian: libfmt-dev)")
-  endif()
-  target_link_libraries(_core PRIVATE fmt::fmt-header-only)
+
+# What grows trees, retrieves and reads replies is optimised fully. What runs once a run is not: that is a third less work.
+set(busy ${bindings})
+list(FILTER busy INCLUDE REGEX "/bind_(beam|dense|environment|http|index|local_backends|mcts|problem|problem_tree|ranking|search)[.]cpp$|/session[.]cpp$")
+list(REMOVE_ITEM bindings ${busy})
+pybind11_add_module(_core NO_EXTRAS ${busy} ${PROJECT_SOURCE_DIR}/cmake/methods.cpp)  # no link-time optimisation: g++ 12 warns about coroutine frames
+add_library(core_once OBJECT ${bindings})
+target_compile_options(core_once PRIVATE $<$<CONFIG:Release>:-O1>)
+set_target_properties(core_once PROPERTIES
+  POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+target_link_libraries(core_once PRIVATE pybind11::module)
+target_sources(_core PRIVATE $<TARGET_OBJECTS:core_once>)  # the linker keeps the first, fully optimised one of equal functions
+
+# fmt is compiled into the extension, so that a wheel carries no library for it.
+if(NOT TARGET espalier::fmt)
+  message(FATAL_ERROR "The Python extension needs fmt (Debian: libfmt-dev)")
+endif()
+set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/methods.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+foreach(target _core core_once)
+  espalier_program(${target})
+  # A few large files in place of thirty: a third of the work. As in tests/CMakeLists.txt, included files look like headers to g++.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  target_link_libraries(${target} PRIVATE fmt::fmt-header-only)
   foreach(component IN LISTS espalier_components)
     if(TARGET espalier::${component} AND NOT component STREQUAL fmt)
-      target_link_libraries(_core PRIVATE espalier::${component})
+      target_link_libraries(${target} PRIVATE espalier::${component})
     endif()
   endforeach()
-  install(TARGETS _core DESTINATION espalier COMPONENT python)
-endif()
+endforeach()
+install(TARGETS _core DESTINATION espalier COMPONENT python)
