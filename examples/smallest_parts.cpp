@@ -1,7 +1,11 @@
 // The smallest type that satisfies each concept of <espalier/core/concepts.hpp>, and searches that use them.
 #include <espalier/backend/dense.hpp>
-#include <espalier/espalier.hpp>
+#include <espalier/method/decex/prompts.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/rag/environment.hpp>
+#include <espalier/search/layered.hpp>
+#include <espalier/search/mcts.hpp>
+#include <espalier/search/rollout.hpp>
 
 #include <array>
 #include <cstdio>
