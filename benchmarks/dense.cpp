@@ -10,6 +10,7 @@
 
 #include <Eigen/Core>
 
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <numeric>
@@ -98,10 +99,10 @@ void compare(const char* name, std::size_t batch, std::size_t asked, A a, B b) {
 std::vector<std::uint32_t> direct(const faiss::Index& index, const Vectors& queries, std::size_t asked,
                                   std::size_t batch) {
   std::vector<float> scores(batch * k);
-  std::vector<faiss::idx_t> labels(batch * k);
+  std::vector<std::int64_t> labels(batch * k);
   std::vector<std::uint32_t> found;
   for (std::size_t begin = 0; begin < asked; begin += batch) {
-    index.search(static_cast<faiss::idx_t>(batch), queries.row(begin).data(), k, scores.data(), labels.data());
+    index.search(static_cast<std::int64_t>(batch), queries.row(begin).data(), k, scores.data(), labels.data());
     found.insert(found.end(), labels.begin(), labels.end());
   }
   return found;

@@ -194,7 +194,7 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
   faiss::IndexFlatIP flat(2);
   faiss::IndexIDMap map(&flat);
   const std::vector<float> values{1, 0, 0, 1};
-  const std::vector<faiss::idx_t> ids{70, 71};
+  const std::vector<std::int64_t> ids{70, 71};
   map.add_with_ids(2, values.data(), ids.data());
   backend::detail::save_faiss(map, folder / "index");
   const FaissIndex index = FaissIndex::load(folder / "index");

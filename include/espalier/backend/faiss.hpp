@@ -13,6 +13,7 @@
 #include <faiss/impl/FaissException.h>
 #include <faiss/index_io.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -100,7 +101,7 @@ class FaissIndex {
   }
 
  private:
-  using Row = faiss::idx_t;
+  using Row = std::int64_t;  // has no name that old and new releases share
 
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");

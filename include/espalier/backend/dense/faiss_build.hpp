@@ -7,6 +7,7 @@
 #include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,10 +48,10 @@ inline std::unique_ptr<faiss::Index> build_faiss(const Vectors& vectors, const F
     std::unique_ptr<faiss::Index> index(
         faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(),
                              options.metric == Metric::l2 ? faiss::METRIC_L2 : faiss::METRIC_INNER_PRODUCT));
-    index->train(static_cast<faiss::idx_t>(vectors.rows()), vectors.values().data());
+    index->train(static_cast<std::int64_t>(vectors.rows()), vectors.values().data());
     for (std::size_t begin = 0; begin < vectors.rows(); begin += portion) {
       const std::size_t count = std::min(portion, vectors.rows() - begin);
-      index->add(static_cast<faiss::idx_t>(count), vectors.row(begin).data());
+      index->add(static_cast<std::int64_t>(count), vectors.row(begin).data());
       if (progress) progress(begin + count);
     }
     return index;
