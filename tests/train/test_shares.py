@@ -19,8 +19,7 @@ from espalier.train import prm
 from espalier.train.data import Row
 from espalier.train.examples import Dropped
 from espalier.train.scorer import Scorer
-from espalier.train.stages.prm import share_loss
-from espalier.train.states import state_text, states
+from espalier.train.stages.prm import share_loss, state_text, states
 from training import SMALL, write_rows
 
 

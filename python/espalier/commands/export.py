@@ -69,28 +69,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="weight of process rewards in --advantage process (0.3)",
     )
     parser.add_argument(
-        "--licence", action="append", default=[], metavar="TEXT", help="a line for the data card. It may be repeated"
+        "--licence",
+        dest="licences",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a line for the data card. It may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    files = export(
-        arguments.run,
-        arguments.format,
-        out=arguments.out,
-        product=arguments.product,
-        style=arguments.style,
-        threshold=arguments.threshold,
-        margin=arguments.margin,
-        data_source=arguments.data_source,
-        split=arguments.split,
-        tokenizer=arguments.tokenizer,
-        max_length=arguments.max_length,
-        advantage=arguments.advantage,
-        beta=arguments.beta,
-        licences=arguments.licence,
+    names: tuple[str, ...] = (
+        "out",
+        "product",
+        "style",
+        "threshold",
+        "margin",
+        "data_source",
+        "split",
+        "tokenizer",
+        "max_length",
     )
+    names += ("advantage", "beta", "licences")
+    files = export(arguments.run, arguments.format, **{name: getattr(arguments, name) for name in names})
     if arguments.json:
         print(json.dumps([asdict(file) | {"path": str(file.path)} for file in files], ensure_ascii=False))
         return 0

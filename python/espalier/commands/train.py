@@ -27,44 +27,31 @@ SUMMARY = "Train a model on the rows of runs, or on what it samples itself."
 ANY = "The model that is trained: a folder of transformers, gguf:FILE, or micro:SIZE for a new one."
 SAMPLING = "The model that samples and is trained: a folder of transformers. It can answer already."
 EXAMPLES = ()
-STAGES: dict[type[TrainOptions], tuple[str, tuple[str, ...]]] = {
+STAGES: dict[type[TrainOptions], tuple[str, ...]] = {
     SftOptions: (
-        "Fine-tune a model on sft.jsonl: what the model says is learned, documents are not.",
-        (
-            "espalier train sft --data out/demo --model models/small --out models/tuned",
-            "espalier train sft --data out/a --data out/b --model micro:1M --context-weight 0.2 --out models/micro",
-        ),
+        "espalier train sft --data out/demo --model models/small --out models/tuned",
+        "espalier train sft --data out/a --data out/b --model micro:1M --context-weight 0.2 --out models/micro",
     ),
     DpoOptions: (
-        "Train a model on the preference pairs of dpo.jsonl, step by step.",
-        (
-            "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
-            "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
-        ),
+        "espalier train dpo --data out/demo --model models/tuned --out models/preferred",
+        "espalier train dpo --data out/demo --model models/tuned --kinds decision --sft-weight 0.2 --out models/p",
     ),
-    ValueOptions: (
-        "Train a value model on value.jsonl: two heads that value plans and searches (DecoupleRAG).",
-        ("espalier train value --data out/labelled --model models/tuned --out models/value",),
-    ),
-    PrmOptions: (
-        "Train a process reward model on the pairs of steps of prm.jsonl (ProRAG).",
-        ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
-    ),
+    ValueOptions: ("espalier train value --data out/labelled --model models/tuned --out models/value",),
+    PrmOptions: ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
     RftOptions: (
-        "Sample trajectories, keep what is right, fine-tune the base on it, and begin again.",
-        ("espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --rounds 2 --out models/rft",),
+        "espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --rounds 2 --out models/rft",
     ),
     GrpoOptions: (
-        "Train a model on groups of trajectories that it samples itself (GRPO, Tree-GRPO, ProRAG).",
-        ("espalier train grpo --model models/tuned --questions q.jsonl --corpus c.jsonl --steps 50 --out models/rl",),
+        "espalier train grpo --model models/tuned --questions q.jsonl --corpus c.jsonl --steps 50 --out models/rl",
     ),
 }
+"""Examples of each."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
-    for kind, (summary, examples) in STAGES.items():
-        one = add_command(stages, kind.stage, summary, examples)
+    for kind, examples in STAGES.items():
+        one = add_command(stages, kind.stage, kind.summary, examples)
         if not issubclass(kind, Sampled):
             one.add_argument(
                 "--data",

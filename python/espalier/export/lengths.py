@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .format import Columns, Format
 from .tokenizer import Tokenizer
 from .tokens import IGNORED
-
-Verdict = str | None
-"""dropped, cut or refused; None = the row is taken whole."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,15 @@ class Rule:
     """Its default."""
     says: str
     """The rule in words; {n} = the limit."""
-    judge: Callable[[Size, int], Verdict]
+    whole: str = "cut"
+    """What befalls a row of more tokens than the limit: cut, dropped or refused."""
+    prompt: int | None = None
+    """A row whose prompt has at least the limit less so many tokens is dropped. None = prompts do not matter."""
+
+    def verdict(self, size: Size, limit: int) -> str:
+        if self.prompt is not None and size.prompt >= limit - self.prompt:
+            return "dropped"
+        return self.whole if size.whole > limit else "kept"
 
 
 @dataclass
@@ -50,39 +55,19 @@ class Report:
     """How many are kept, cut, dropped or refused."""
 
 
-def cut(size: Size, limit: int) -> Verdict:
-    return "cut" if size.whole > limit else None
-
-
-def cut_or_dropped(size: Size, limit: int) -> Verdict:
-    return "dropped" if size.prompt >= limit else cut(size, limit)
-
-
-def cut_or_dropped_early(size: Size, limit: int) -> Verdict:
-    return "dropped" if size.prompt >= limit - 2 else cut(size, limit)
-
-
-def dropped(size: Size, limit: int) -> Verdict:
-    return "dropped" if size.whole > limit else None
-
-
-def refused(size: Size, limit: int) -> Verdict:
-    return "refused" if size.whole > limit else None
-
-
 TRL_SFT = Rule(
-    "trl SFTTrainer", 1024, "keeps the first {n} tokens; drops rows of which nothing learned is left", cut_or_dropped
+    "trl SFTTrainer", 1024, "keeps the first {n} tokens; drops rows of which nothing learned is left", prompt=0
 )
-TRL_DPO = Rule("trl DPOTrainer", 1024, "keeps the first {n} tokens; drops prompts of {n} or more", cut_or_dropped)
-TRL_REWARD = Rule("trl RewardTrainer", 1024, "drops pairs with a side over {n} tokens", dropped)
-LLAMA_FACTORY = Rule("llamafactory", 2048, "cuts rows over cutoff_len {n}", cut)
-VERL_SFT = Rule("verl", 1024, "refuses rows over max_length {n} (truncation=error)", refused)
+TRL_DPO = Rule("trl DPOTrainer", 1024, "keeps the first {n} tokens; drops prompts of {n} or more", prompt=0)
+TRL_REWARD = Rule("trl RewardTrainer", 1024, "drops pairs with a side over {n} tokens", "dropped")
+LLAMA_FACTORY = Rule("llamafactory", 2048, "cuts rows over cutoff_len {n}")
+VERL_SFT = Rule("verl", 1024, "refuses rows over max_length {n} (truncation=error)", "refused")
 VERL_RL = Rule(
-    "verl", 512, "cuts prompts over max_prompt_length {n} at the beginning; drops them by filter_overlong_prompts", cut
+    "verl", 512, "cuts prompts over max_prompt_length {n} at the beginning; drops them by filter_overlong_prompts"
 )
-OPENRLHF_SFT = Rule("openrlhf", 2048, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
-OPENRLHF_DPO = Rule("openrlhf", 512, "cuts rows over max_len {n}; drops prompts within 2 of it", cut_or_dropped_early)
-OPENRLHF_REWARD = Rule("openrlhf", 512, "cuts sides over max_len {n}", cut)
+OPENRLHF_SFT = Rule("openrlhf", 2048, "cuts rows over max_len {n}; drops prompts within 2 of it", prompt=2)
+OPENRLHF_DPO = Rule("openrlhf", 512, "cuts rows over max_len {n}; drops prompts within 2 of it", prompt=2)
+OPENRLHF_REWARD = Rule("openrlhf", 512, "cuts sides over max_len {n}")
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "sft.prompt_completion": (TRL_SFT, OPENRLHF_SFT),
@@ -167,5 +152,5 @@ def length_report(
         size = measured(row, tokenizer)
         for rule, report in zip(rules, reports, strict=True):
             report.longest = max(report.longest, size.whole)
-            report.rows[rule.judge(size, report.limit) or "kept"] += 1
+            report.rows[rule.verdict(size, report.limit)] += 1
     return reports

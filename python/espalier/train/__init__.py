@@ -6,6 +6,7 @@ bad option, and Error where training itself fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..runs.progress import ProgressView
@@ -46,31 +47,16 @@ def run_stage(options: TrainOptions, progress: ProgressView | None = None) -> Tr
     return train_in_rounds(options, progress) if isinstance(options, RftOptions) else train(options, progress)
 
 
-def sft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Fine-tunes a model on the SFT rows of runs."""
-    return run_stage(options_of(SftOptions, options), progress)
+def stage_of(kind: type[TrainOptions]) -> Callable[..., Trained]:
+    """The function of a stage."""
+
+    def stage(*, progress: ProgressView | None = None, **options: Any) -> Trained:
+        return run_stage(options_of(kind, options), progress)
+
+    stage.__name__ = stage.__qualname__ = kind.stage
+    stage.__doc__ = f"{kind.summary} The keywords are the fields of {kind.__name__}."
+    return stage
 
 
-def dpo(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Trains a model on the preference pairs of runs, step by step."""
-    return run_stage(options_of(DpoOptions, options), progress)
-
-
-def value(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Trains a value model on the value rows of runs: two heads, for plans and for searches."""
-    return run_stage(options_of(ValueOptions, options), progress)
-
-
-def prm(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Trains a process reward model on pairs of steps, or on shares of good completions."""
-    return run_stage(options_of(PrmOptions, options), progress)
-
-
-def rft(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Samples, keeps what is right, and fine-tunes, in rounds."""
-    return run_stage(options_of(RftOptions, options), progress)
-
-
-def grpo(*, progress: ProgressView | None = None, **options: Any) -> Trained:
-    """Trains a model on groups of trajectories that it samples itself."""
-    return run_stage(options_of(GrpoOptions, options), progress)
+sft, dpo, value = stage_of(SftOptions), stage_of(DpoOptions), stage_of(ValueOptions)
+prm, rft, grpo = stage_of(PrmOptions), stage_of(RftOptions), stage_of(GrpoOptions)

@@ -31,6 +31,8 @@ class TrainOptions:
     """What all stages share. Raises ValueError that names the option, its value and what is allowed."""
 
     stage: ClassVar[str]
+    summary: ClassVar[str]
+    """What the stage does."""
     record: ClassVar[type[Any] | tuple[type[Any], ...]]
     """What a row of the stage's file is."""
     parallel: ClassVar[bool] = True
@@ -92,6 +94,7 @@ class SftOptions(TrainOptions):
     """The options of `train sft`."""
 
     stage: ClassVar[str] = "sft"
+    summary: ClassVar[str] = "Fine-tune a model on sft.jsonl: what the model says is learned, documents are not."
     record: ClassVar[Any] = Dialogue
     control_weight: float = option(
         0.0,
@@ -124,6 +127,7 @@ class DpoOptions(TrainOptions):
     """The options of `train dpo`."""
 
     stage: ClassVar[str] = "dpo"
+    summary: ClassVar[str] = "Train a model on the preference pairs of dpo.jsonl, step by step."
     record: ClassVar[Any] = Pair
     parallel: ClassVar[bool] = False
     """TRL gathers batches of equal size alone."""
@@ -155,6 +159,9 @@ class ValueOptions(TrainOptions):
     """The options of `train value`."""
 
     stage: ClassVar[str] = "value"
+    summary: ClassVar[str] = (
+        "Train a value model on value.jsonl: two heads that value plans and searches (DecoupleRAG)."
+    )
     record: ClassVar[Any] = Dialogue
     alpha: float = option(
         0.1,
@@ -182,6 +189,7 @@ class PrmOptions(TrainOptions):
     """The options of `train prm`."""
 
     stage: ClassVar[str] = "prm"
+    summary: ClassVar[str] = "Train a process reward model on the pairs of steps of prm.jsonl (ProRAG)."
     record: ClassVar[Any] = (Pair, Steps)
     labels: str = option(
         "pairs",
@@ -240,6 +248,7 @@ class RftOptions(Sampled, SftOptions):
     """The options of `train rft`. Those of training are sft's, and hold for each round."""
 
     stage: ClassVar[str] = "rft"
+    summary: ClassVar[str] = "Sample trajectories, keep what is right, fine-tune the base on it, and begin again."
     rounds: int = option(1, "The number of rounds.", "R")
     samples: int = option(8, "The trajectories that are sampled for each question in a round.", "N")
     filter: str = option(
@@ -269,6 +278,7 @@ class GrpoOptions(Sampled):
     """The options of `train grpo`."""
 
     stage: ClassVar[str] = "grpo"
+    summary: ClassVar[str] = "Train a model on groups of trajectories that it samples itself (GRPO, Tree-GRPO, ProRAG)."
     record: ClassVar[Any] = Asked
     advantage: str = option(
         "outcome",
