@@ -10,8 +10,10 @@ from .errors import did_you_mean
 
 COMMANDS = {
     "slurm": "an array job runs the shards (--shard), then `espalier merge` (docs/recipes.md)",
+    "improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
     "completion": "`shtab --shell=bash espalier.cli.make_parser` prints the script",
     "compare": "`espalier report A B`",
+    "export verify": "a trainer itself loads the files (docs/export.md)",
     "journal stats": "`espalier journal RUN`",
     "journal export": "a journal is an SQLite file: `sqlite3` reads it (docs/journal.md)",
     "journal prune": "a journal is an SQLite file: `sqlite3` deletes its records (docs/journal.md)",
@@ -20,10 +22,20 @@ COMMANDS = {
 """Lines by their first words."""
 OPTIONS = {
     "storage": "--shards-to ADDRESS (`shards_to`) gets finished shards",
+    "traces.rllm": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
+    "traces.tinker": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
+    "prm.placeholder": "prm.stepwise; OpenRLHF had a reader of placeholders up to 0.9.5",
+    "template": "a file chat_template.jinja in the model's folder, which transformers reads",
+    "weight_decay": "it is always 0",
+    "loss": "it is sigmoid, DPO's own; TRL's DPOTrainer has all others, over `export --format dpo.explicit`",
+    "center": "it is always 0",
+    "most_retrievals": "it is 4, DecEx-RAG's T_max",
     "workers": "Ray does as many shards at once as it has processors",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
+}
 """Names of the module `espalier`."""
 
 

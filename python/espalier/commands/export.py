@@ -23,7 +23,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         action="append",
         required=True,
-        choices=list(FORMATS),
         metavar="NAME",
         help=f"{', '.join(FORMATS)}. It may be repeated",
     )

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .. import gone
 from ..errors import InputError
 from ..io.files import read_object, record_of, write_text
 from .card import card
+from .exported import Exported
 from .files import merge_dataset_info, need_pyarrow, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
-from .lengths import Report, length_report
+from .lengths import length_report
 from .reader import read_product
 from .records import Record
 from .tokenizer import Tokenizer
 from .traces.advantages import ADVANTAGES, check_beta
 
 __all__ = ["FORMATS", "Exported", "export"]
-
-
-@dataclass(frozen=True)
-class Exported:
-    """A file that was written."""
-
-    path: Path
-    format: str
-    product: str
-    """The run's file that it was made of, without .jsonl."""
-    rows: int
-    trainers: tuple[str, ...]
-    lengths: list[Report] = field(default_factory=list)
 
 
 def export(
@@ -112,6 +100,8 @@ def export(
 
 def known(name: str) -> Format:
     if name not in FORMATS:
+        if name in gone.OPTIONS:
+            raise ValueError(gone.unknown(name, FORMATS, "format"))
         raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
     return FORMATS[name]
 

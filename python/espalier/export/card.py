@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..io.text import markdown
+from .exported import Exported
 from .format import Choices
-
-if TYPE_CHECKING:
-    from . import Exported
 
 
 def tabled(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
 
-from ..errors import did_you_mean
+from .. import gone
 from ..export.records import Asked, Dialogue, Pair, Steps
 from ..export.traces.advantages import ADVANTAGES
 from ..export.traces.text import FORMS
@@ -329,7 +329,7 @@ def options_of(kind: type[Options], given: Mapping[str, Any]) -> Options:
     known = {one.name: one for one in fields(kind)}
     for name in given:
         if name not in known:
-            raise ValueError(f"unknown option '{name}'{did_you_mean(name, known)}")
+            raise ValueError(gone.unknown(name, known))
     for name, one in known.items():
         if one.default is MISSING and name not in given:
             raise ValueError(f"option '{name}' is missing")
