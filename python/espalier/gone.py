@@ -21,6 +21,7 @@ COMMANDS = {
 }
 """Lines by their first words."""
 OPTIONS = {
+    "like": "a run with --limit 20 and its summary.json say what a question costs",
     "storage": "--shards-to ADDRESS (`shards_to`) gets finished shards",
     "traces.rllm": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
     "traces.tinker": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",

@@ -6,15 +6,11 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-import bm25s
 import espalier as esp
-import httpx
 import numpy as np
 import pytest
-from espalier.adapters import Bm25sRetriever, FlashRagRetriever, QdrantRetriever, SentenceEncoder, VllmModel
+from espalier.adapters import SentenceEncoder, VllmModel
 from espalier.adapters.sampling import seed_of, until_stop
-from qdrant_client import QdrantClient, models
-from qdrant_client.http import exceptions
 
 PASSAGES = [
     esp.Passage("a", "Alder", "a town by the river Bem"),
@@ -32,83 +28,6 @@ def test_a_reply_ends_behind_its_first_stop_string():
 def test_every_sample_has_a_seed_of_its_own():
     seeds = {seed_of(esp.Prompt("q", seed=s, sample=i)) for s in range(20) for i in range(20)}
     assert len(seeds) == 400 and max(seeds) < 2**63
-
-
-def test_bm25s_finds_what_it_finds_by_itself():
-    index = bm25s.BM25()
-    index.index(bm25s.tokenize([p.text for p in PASSAGES], show_progress=False), show_progress=False)
-    first, second = Bm25sRetriever(index, PASSAGES)([esp.Query("town river", 9), esp.Query("painter", 2)])
-    rows, scores = index.retrieve(bm25s.tokenize(["town river"], show_progress=False), k=3, show_progress=False)
-    assert [(p.id, p.score) for p in first] == [
-        (PASSAGES[r].id, float(s)) for r, s in zip(rows[0], scores[0], strict=True)
-    ]
-    assert [p.id for p in second] == ["c"]  # no passage without a word of the query
-
-
-def test_flashrag_gives_titles_and_scores():
-    def batch_search(texts: list[str], num: int, return_score: bool) -> Any:
-        assert texts == ["one", "two"] and num == 2 and return_score
-        rows = [{"id": 1, "contents": '"Alder"\na town'}, {"id": "2", "contents": "no title", "title": "Bem"}]
-        return [rows, rows], [[0.9, 0.5], [0.8, 0.1]]
-
-    retriever = FlashRagRetriever(SimpleNamespace(batch_search=batch_search))
-    first, second = retriever([esp.Query("one", 2), esp.Query("two", 1)])
-    assert [(p.id, p.title, p.text, p.score) for p in first] == [
-        ("1", "Alder", "a town", 0.9),
-        ("2", "Bem", "no title", 0.5),
-    ]
-    assert [p.id for p in second] == ["1"]
-
-
-@pytest.fixture
-def collection() -> QdrantClient:
-    client = QdrantClient(":memory:")
-    shape = models.VectorParams(size=2, distance=models.Distance.COSINE)
-    client.create_collection("towns", vectors_config=shape)
-    vectors = ([1, 0], [0, 1], [1, 1])
-    points = [
-        models.PointStruct(id=i, vector=vector, payload={"title": p.title, "text": p.text})
-        for i, (p, vector) in enumerate(zip(PASSAGES, vectors, strict=True), 1)
-    ]
-    client.upsert("towns", points=points)
-    return client
-
-
-def directions(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
-    assert {request.role for request in requests} == {"query"}
-    return [[1, 0] if request.text == "east" else [0, 1] for request in requests]
-
-
-def test_qdrant_is_asked_once_for_all_queries(collection: QdrantClient):
-    asked = []
-    client = SimpleNamespace(
-        query_batch_points=lambda name, requests: (
-            asked.append(len(requests)) or collection.query_batch_points(name, requests=requests)
-        )
-    )
-    first, second = QdrantRetriever(client, "towns", directions)([esp.Query("east", 2), esp.Query("north", 1)])
-    assert asked == [2]
-    assert [(p.id, p.title, p.text) for p in first] == [("1", *TEXTS[0]), ("3", *TEXTS[2])]
-    assert [p.score for p in first] == pytest.approx([1, 0.5**0.5])
-    assert [(p.id, p.title, p.text) for p in second] == [("2", *TEXTS[1])]
-
-
-def test_a_point_of_qdrant_without_a_text_is_named(collection: QdrantClient):
-    with pytest.raises(esp.errors.InputError, match="towns: point 1 has no text under 'contents'"):
-        QdrantRetriever(collection, "towns", directions, text="contents")([esp.Query("east", 1)])
-
-
-@pytest.mark.parametrize("status, permanent", [(503, False), (429, False), (404, True), (None, False)])
-def test_failures_of_qdrant_are_those_of_a_backend(status: int | None, permanent: bool):
-    def fail(name: str, requests: list[Any]) -> None:
-        if status is None:
-            raise exceptions.ResponseHandlingException(OSError("refused"))
-        raise exceptions.UnexpectedResponse(status, "no", b"", httpx.Headers())
-
-    retriever = QdrantRetriever(SimpleNamespace(query_batch_points=fail), "towns", directions)
-    with pytest.raises(esp.errors.BackendError, match="Qdrant") as caught:
-        retriever([esp.Query("east", 1)])
-    assert caught.value.permanent == permanent
 
 
 class Encoder:

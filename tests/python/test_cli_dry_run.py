@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ModelServer, espalier, inputs, needs_http
+from conftest import ModelServer, inputs, needs_http
 from espalier import cli
 from espalier.runs.estimate import Estimate, usd_of
 
@@ -46,21 +46,6 @@ def test_options_are_checked_and_a_budget_bounds_the_estimate(capsys, files: Pat
     assert 0 < calls[0] < calls[1] / 5
 
 
-def test_a_recorded_run_is_better_than_a_guess(capsys, files: Path, tmp_path: Path):
-    done = espalier("expand", *inputs(files), "--out", tmp_path / "run", "--limit", 3, "--json")
-    summary = json.loads(done.stdout)
-    said = dry(capsys, "expand", *inputs(files), "--out", tmp_path / "out", "--like", tmp_path / "run")
-    assert said["estimate"]["source"] == f"as {tmp_path / 'run'} did: 3 questions, model simulated"
-    assert said["estimate"]["by_purpose"]["rollout"]["calls"] == 4 * summary["by_purpose"]["rollout"]["calls"]
-    words = [*inputs(files), "--out", str(tmp_path / "out"), "--like", str(tmp_path / "run"), "--dry-run"]
-    assert cli.main(["answer", "--method", "direct", *words]) == 3
-    assert "is a run of decex, not of direct" in capsys.readouterr().err
-    del summary["by_purpose"]["rollout"]["calls"]
-    (tmp_path / "run" / "summary.json").write_text(json.dumps(summary))
-    assert cli.main(["expand", *words]) == 3
-    assert "summary.json: field 'by_purpose.rollout.calls': is missing" in capsys.readouterr().err
-
-
 def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path):
     words = ["answer", "--method", "direct", *map(str, inputs(files)), "--out", str(tmp_path / "run"), "--limit", "2"]
     said = []
@@ -68,12 +53,6 @@ def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path)
         assert cli.main([*words, *more]) == 0
         said.append("holds a run: the same options" in capsys.readouterr().out)
     assert said == [False, False, True, False]
-
-
-def test_a_run_to_estimate_by_asks_for_a_dry_run(capsys, files: Path, tmp_path: Path):
-    words = ["expand", *inputs(files), "--out", tmp_path / "out", "--like", tmp_path / "run"]
-    assert cli.main([*map(str, words)]) == 2
-    assert "--dry-run" in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_what_cannot_be_simulated_has_no_estimate(capsys, files: Path, tmp_path: Path):

@@ -13,7 +13,6 @@ import pytest
 from conftest import JOURNAL, contents, inputs, rows
 from espalier import tracking
 from espalier.cli import main
-from espalier.tracking import otel
 
 
 def at(done, calls=5):
@@ -108,142 +107,6 @@ def test_tensorboard(library, tmp_path):
     library("torch")
     tracking.Tracker(tracking.tensorboard(tmp_path))(at(2))
     assert heard == [(name, number, 2) for name, number in FIGURES.items()] + ["flushed"]
-
-
-COSTS = (
-    {"id": "a", "started": 1000.5, "seconds": 2.0, "cached": 1, "attempts": 4},
-    {"id": "b", "started": 1000.25, "seconds": 0.5, "cached": 0, "attempts": 9},
-)
-ANSWERS = (
-    {
-        **{"id": "a", "question": "Who?", "answer": "Ada", "status": "done", "error": None, "em": 1, "f1": 0.5},
-        **{"acc": 1, "completions": 7, "prompt_tokens": 90, "completion_tokens": 12, "retrievals": 3},
-    },
-    {
-        **{"id": "b", "question": "Where?", "answer": None, "status": "open", "error": "refused", "em": None},
-        **{"f1": None, "acc": None, "completions": None, "prompt_tokens": None, "completion_tokens": None},
-        "retrievals": None,
-    },
-)
-TOLD = [  # name, the span it is in, nanoseconds, attributes, error
-    (
-        *("espalier.question", "espalier.expand", 1000_500_000_000, 1002_500_000_000),
-        {
-            **{"espalier.question_id": "a", "espalier.status": "done", "espalier.oracle": True, "espalier.em": 1},
-            **{"espalier.f1": 0.5, "espalier.acc": 1, "espalier.calls": 7, "espalier.prompt_tokens": 90},
-            **{"espalier.completion_tokens": 12, "espalier.retrievals": 3, "espalier.cached": 1},
-            "espalier.attempts": 4,
-        },
-        None,
-    ),
-    (
-        *("espalier.question", "espalier.expand", 1000_250_000_000, 1000_750_000_000),
-        {
-            **{"espalier.question_id": "b", "espalier.status": "open", "espalier.oracle": True},
-            **{"espalier.cached": 0, "espalier.attempts": 9},
-        },
-        "refused",
-    ),
-    (
-        *("espalier.expand", None, 1000_250_000_000, 1002_500_000_000),
-        {"espalier.method": "decex", "espalier.oracle": True, "espalier.questions": 2},
-        None,
-    ),
-]
-
-
-@pytest.fixture
-def ended(tmp_path):
-    """The folder of a run, by hand."""
-    for name, row in {
-        "run.json": {"identity": "0", "method": "decex", "task": "expand"},
-        "summary.json": {"method": "decex", "oracle": True, "questions": 2, "f1": None, "by_purpose": {}},
-    }.items():
-        (tmp_path / name).write_text(json.dumps(row))
-    for name, several in {"answers": ANSWERS, "costs": COSTS}.items():
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in several))
-    return tmp_path
-
-
-class Spans:
-    """Stands in for a provider of OpenTelemetry's SDK, and for its tracer."""
-
-    def __init__(self):
-        self.told, self.flushed = [], 0
-
-    def get_tracer(self, name, version):
-        assert (name, version) == ("espalier", esp.__version__)
-        return self
-
-    def force_flush(self):
-        self.flushed += 1
-
-    def start_span(self, name, context=None, start_time=None, attributes=None):
-        span = SimpleNamespace(name=name, error=None)
-
-        def end(end_time):
-            self.told.append((name, context and context.name, start_time, end_time, attributes, span.error))
-
-        def set_status(code, description):
-            assert code == "error"
-            span.error = description
-
-        span.end, span.set_status = end, set_status
-        return span
-
-    def trace(self):
-        """Stands in for the module."""
-        return SimpleNamespace(
-            get_tracer_provider=lambda: self,
-            set_span_in_context=lambda span: span,
-            StatusCode=SimpleNamespace(ERROR="error"),
-        )
-
-
-def test_spans_of_a_run(library, ended, monkeypatch):
-    for given in (True, False):
-        provider = Spans()
-        library("opentelemetry", trace=provider.trace())
-        tracking.spans(ended, provider if given else None)
-        assert provider.told == TOLD and provider.flushed == 1
-        assert type(provider.told[0][4]["espalier.em"]) is float
-    monkeypatch.setattr(otel, "TOGETHER", 1)
-    tracking.spans(ended)
-    assert provider.flushed == 4  # after each question, and at the end
-
-
-def test_spans_by_the_sdk(ended):
-    pytest.importorskip("opentelemetry.sdk")
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracking.spans(ended, provider)
-    spans = exporter.get_finished_spans()
-    names = {span.context.span_id: span.name for span in spans}
-    assert len({span.context.trace_id for span in spans}) == 1
-    assert [
-        (
-            *(span.name, span.parent and names[span.parent.span_id], span.start_time, span.end_time),
-            *(dict(span.attributes), span.status.description),
-        )
-        for span in spans
-    ] == TOLD
-    assert [span.status.is_ok for span in spans] == [True, False, True]
-
-
-def test_spans_need_a_run_that_ended_and_says_when(library, ended):
-    library("opentelemetry", trace=Spans().trace())
-    old = [{name: value for name, value in row.items() if name != "started"} for row in COSTS]
-    (ended / "costs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in old))
-    with pytest.raises(esp.errors.InputError, match=r"costs\.jsonl: field 'started': is missing"):
-        tracking.spans(ended)
-    assert [row["seconds"] for row in esp.Run(ended).answers] == [2.0, 0.5]
-    (ended / "summary.json").unlink()
-    with pytest.raises(esp.errors.InputError, match="no finished run"):
-        tracking.spans(ended)
 
 
 def test_a_run_says_when_its_questions_were_started_after_trackers_have_begun(files, tmp_path):
@@ -367,38 +230,20 @@ def test_a_tracker_that_fails_ends_the_run_and_the_trackers(begun, library, file
     assert main(line) == 0  # and so it goes on
 
 
-def test_spans_of_a_line(library, files, tmp_path, monkeypatch):
-    monkeypatch.delenv("OTEL_SERVICE_NAME", raising=False)
-    provider, ways, sdk = Spans(), [], "opentelemetry.sdk"
-    provider.add_span_processor, provider.shutdown = ways.append, lambda: ways.append("ended")
-    library("opentelemetry", trace=provider.trace())
-    library("opentelemetry.exporter.otlp.proto.http.trace_exporter", OTLPSpanExporter=lambda: "to a server")
-    library(f"{sdk}.resources", Resource=SimpleNamespace(create=dict))
-    library(f"{sdk}.trace", TracerProvider=lambda resource: ways.append(resource) or provider)
-    library(f"{sdk}.trace.export", BatchSpanProcessor=lambda exporter: f"batches {exporter}")
-    line = ["answer", *inputs(files), "--method", "direct", "--limit", "2", "--out", str(tmp_path), "--json"]
-    assert main([*line, "--track", "opentelemetry"]) == 0
-    assert ways == [{"service.name": "espalier"}, "batches to a server", "ended"]
-    assert [name for name, *_ in provider.told] == ["espalier.question"] * 2 + ["espalier.answer"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("wanb=x", "--track: unknown tracker 'wanb', did you mean 'wandb'?"),
-        ("x", "--track: unknown tracker 'x', allowed: jsonl, tensorboard, wandb, mlflow, trackio, opentelemetry"),
+        ("x", "--track: unknown tracker 'x', allowed: jsonl, tensorboard, wandb, mlflow, trackio"),
         ("jsonl", "--track takes jsonl=FILE, not 'jsonl'"),
         ("wandb=", "--track takes wandb=PROJECT, not 'wandb='"),
-        ("opentelemetry=x", "--track takes opentelemetry, not 'opentelemetry=x'"),
         ("mlflow=m", "pip install mlflow"),
         ("tensorboard=t", "pip install tensorboardX"),
-        ("opentelemetry", "pip install opentelemetry-exporter-otlp-proto-http"),
     ],
 )
 def test_a_bad_tracker_is_refused_before_anything_is_run(monkeypatch, capsys, text, message):
-    for absent in ("mlflow", "torch.utils.tensorboard", "tensorboardX", "opentelemetry.exporter.otlp.proto.http"):
+    for absent in ("mlflow", "torch.utils.tensorboard", "tensorboardX"):
         monkeypatch.setitem(sys.modules, absent, None)
-    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     assert main(["expand", "--questions", "q", "--out", "o", "--track", text]) == 2
     err = capsys.readouterr().err
     assert message in err and len(err.splitlines()) == 1

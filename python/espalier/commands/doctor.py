@@ -22,7 +22,7 @@ EXAMPLES = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_run_options(parser, without=["--dry-run", "--like"], required=False)
+    add_run_options(parser, without=["--dry-run"], required=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD.OPTION=V1,V2",
         help="runs under several values of an option, for a scaling curve. It may be repeated",
     )
-    add_run_options(parser, without=["--method", "--like", "--shard"])
+    add_run_options(parser, without=["--method", "--shard"])
     add_track_option(parser)
     add_ray_options(parser)
 

@@ -31,7 +31,7 @@ VALUES = ("espalier serve values --model models/value", "espalier serve values -
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--shard", "--open-questions", "--overwrite"),
-    *("--journal", "--no-journal", "--replay", "--json", "--dry-run", "--like"),
+    *("--journal", "--no-journal", "--replay", "--json", "--dry-run"),
 )
 own = "serve_"  # how the names of a server's own options begin
 

@@ -15,7 +15,6 @@ from ..local.llama_cpp import opened_encoder
 from ..local.sources import encoder_source_of, source_of
 from ..runs.job import run_job, try_prompts
 from ..runs.summary import one_line
-from .capabilities import check_capabilities
 from .finding import Finding, ok, problem, warning
 
 SECONDS = 30.0
@@ -139,7 +138,6 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
         else:
             advice = "name its sort by --server, so that what it can do is used"
             yield warning(f"{part}'s server", "does not say of what sort it is", advice)
-        yield from check_capabilities(f"{part}'s server", url, name, own, SECONDS)
 
 
 def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from .._core import Progress
 from .job import RunResult
-from .progress_view import progress_view
+from .progress import progress_view
 from .settings import RunSettings
 
 __all__ = ["Progress", "RunResult", "RunSettings", "progress_view"]

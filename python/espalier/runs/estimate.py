@@ -1,4 +1,4 @@
-"""Estimates a run's cost from a recorded run or from a small simulated one."""
+"""Estimates a run's cost from a small simulated one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import Error, InputError
-from ..io.fields import Fields
-from ..io.files import read_object, record_of
+from ..errors import Error
+from ..io.files import record_of
 from .job import run_job, write_world
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "retrievals")
@@ -55,28 +54,6 @@ def simulated_estimate(task: str, settings: Mapping[str, Any]) -> Estimate | str
         options = record_of(done.out)["options"]
     source = f"a guess: {SAMPLE} generated questions, the simulated model"
     return Estimate(source, SAMPLE, done.summary["by_purpose"], options)
-
-
-def recorded_estimate(run: str | Path, method: str) -> Estimate:
-    """An estimate from a finished run of the same method. Raises InputError."""
-    folder = Path(run)
-    file, record = folder / "summary.json", Fields(str(folder / "run.json"), record_of(folder))
-    try:
-        summary = Fields(str(file), read_object(file))
-    except FileNotFoundError:
-        raise InputError(f"{file}: the run is not finished") from None
-    if (other := record.text("method")) != method:
-        raise InputError(f"{folder / 'run.json'}: is a run of {other}, not of {method}")
-    questions, purposes = summary.whole("questions"), summary.row("by_purpose")
-    if questions < 1:
-        raise InputError(f"{file}: the run had no questions")
-    spent = {name: purposes.row(name) for name in purposes.data}
-    return Estimate(
-        f"as {folder} did: {questions} questions, model {summary.text('model')}",
-        questions,
-        {name: {count: row.whole(count) for count in COUNTS} for name, row in spent.items()},
-        dict(record.row("options").data),
-    )
 
 
 def usd_of(counts: Mapping[str, float], options: Mapping[str, Any]) -> float | None:

@@ -7,8 +7,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable
-from contextlib import ExitStack
-from importlib.util import find_spec
 from typing import TextIO
 
 from .._core import Progress
@@ -20,9 +18,13 @@ def shown_as(*, quiet: bool) -> ProgressView:
     """The view that suits standard error."""
     if quiet:
         return ProgressView()
-    if not sys.stderr.isatty():
-        return Lines(sys.stderr)
-    return RichBar() if find_spec("rich") else Bar(sys.stderr)
+    renews = sys.stderr.isatty() or "ipykernel" in sys.modules  # a notebook knows the carriage return
+    return Bar(sys.stderr) if renews else Lines(sys.stderr)
+
+
+def progress_view() -> ProgressView:
+    """A view to follow a run with: `with progress_view() as view: expand(..., progress=view)`."""
+    return shown_as(quiet=False)
 
 
 def eta(done: int, of_all: int, seconds: float) -> str:
@@ -122,7 +124,7 @@ class Lines(ProgressView):
 
 
 class Bar(ProgressView):
-    """One line that is overwritten, for terminals without rich."""
+    """One line that is overwritten, on a terminal and in a notebook."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -146,35 +148,3 @@ class Bar(ProgressView):
     def __exit__(self, *error: object) -> None:
         self._stream.write("\n")
         self._stream.flush()
-
-
-class RichBar(ProgressView):
-    """The same with rich."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._stack = ExitStack()
-        self._update: Callable[[int, int, str], None] = lambda done, of_all, text: None
-        self._say: Callable[[str], None] = super().say
-
-    def __enter__(self) -> RichBar:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Display
-
-        display = self._stack.enter_context(
-            Display(BarColumn(20), TextColumn("{task.description}", markup=False), console=Console(stderr=True))
-        )
-        task = display.add_task("", total=None)
-        self._say = lambda line: display.console.print(line, markup=False, highlight=False, soft_wrap=True)
-        self._update = lambda done, of_all, text: display.update(task, total=of_all, completed=done, description=text)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-    def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
-        self._update(done, of_all, text)
-
-    def say(self, line: str) -> None:
-        self._say(line)

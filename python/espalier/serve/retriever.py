@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from .._core import Passage, Query
 from ..errors import BackendError
-from .batcher import Ask, Batcher
-from .host import Door, Host, Listening
+from .batched import Batched, encoded
+from .batcher import Ask
+from .host import Door, Listening
 from .limits import Gate, Refusal, bad_field, flag_of, integer_of, read_object, text_of
-from .metrics import Metrics
 
 log = logging.getLogger("espalier.serve")
 Found = Sequence[Sequence[Passage]]
-
-seconds = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,6 @@ class Limits:
 def document(passage: Passage) -> dict[str, str]:
     """A document as Search-R1's corpora have it: the quoted title, a newline, the text."""
     return {"id": passage.id, "contents": f'"{passage.title}"\n{passage.text}'}
-
-
-def encoded(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def scored_answer(found: Found) -> bytes:
@@ -82,48 +74,25 @@ def read_ask(body: bytes, limits: Limits) -> Ask[Query, Sequence[Passage]]:
     return Ask(queries, scored_answer if flag_of(fields, "return_scores", False) else bare_answer)
 
 
-def backend_failed(error: BackendError) -> Refusal:
+def backend_failed(error: Exception) -> Refusal | None:
     """The error for a client if the retriever failed. Its own message goes only to the log."""
+    if not isinstance(error, BackendError):
+        return None
     log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
     return Refusal(502, "the retriever failed; the server's log says why", "backend")
 
 
-class Retrieval:
-    """POST /retrieve."""
-
-    def __init__(self, host: Host, batcher: Batcher[Query, Sequence[Passage]], limits: Limits) -> None:
-        self._host = host
-        self._batcher = batcher
-        self._limits = limits
-        self.gate = Gate(limits.queue, "queries", 1)
-
-    async def retrieve(self, request: web.Request) -> web.StreamResponse:
-        ask = read_ask(await self._host.body(request), self._limits)
-        with self.gate.room_for(sum(query.k for query in ask.queries)):
-            try:
-                body = await asyncio.wait_for(self._batcher(ask), self._limits.time_limit)
-            except asyncio.TimeoutError:
-                raise Refusal(504, f"no answer within {self._limits.time_limit:g} s", "timeout") from None
-            except BackendError as error:
-                raise backend_failed(error) from None
-            return await self._host.send(request, web.Response(body=body, content_type="application/json"))
-
-
 async def serve(search: Callable[[list[Query]], Found], door: Door, limits: Limits, listening: Listening) -> None:
     """Serves until a signal."""
-    metrics = Metrics(seconds)
-    host = Host(door, metrics)
-    batcher = Batcher(search, limits.batch)
-    retrieval = Retrieval(host, batcher, limits)
-    host.route("POST", "/retrieve", retrieval.retrieve)
-    metrics.watch("espalier_waiting_requests", "Requests that wait for the next search call", lambda: batcher.waiting)
-    metrics.watch("espalier_inside_results", "Results that requests inside may bring", lambda: retrieval.gate.inside)
-    metrics.watch("espalier_search_calls", "Search calls so far", lambda: batcher.calls)
-    metrics.watch("espalier_search_queries", "Queries in search calls so far", lambda: batcher.queries)
-    searching = asyncio.create_task(batcher.run())
-    try:
-        await host.run(grace=limits.time_limit, listening=listening)
-    finally:
-        searching.cancel()
-        with suppress(asyncio.CancelledError):
-            await searching
+    names = ("inside_results", "search_calls", "search_queries")
+    gate = Gate(limits.queue, "queries", 1)
+    server: Batched[Query, Sequence[Passage]] = Batched(
+        search, door, gate, limits.batch, limits.time_limit, names, backend_failed
+    )
+
+    async def retrieve(request: web.Request) -> web.StreamResponse:
+        ask = read_ask(await server.host.body(request), limits)
+        return await server.answer(request, ask, sum(query.k for query in ask.queries))
+
+    server.host.route("POST", "/retrieve", retrieve)
+    await server.run(listening)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from .batcher import Ask, Batcher
-from .host import Door, Host, Listening
+from .batched import Batched, encoded
+from .batcher import Ask
+from .host import Door, Listening
 from .limits import Gate, Refusal, bad_field, read_object, text_of
-from .metrics import Metrics
-from .retriever import encoded, seconds
 
 Numbers = tuple[float, ...]
 Text = str | list[int]
@@ -66,53 +63,23 @@ def one_text(text: object, field: str, tokens: bool, limits: Limits) -> Text:
     return text
 
 
-class Values:
-    """The two routes."""
-
-    def __init__(self, host: Host, batcher: Batcher[Text, Numbers], limits: Limits) -> None:
-        self._host, self._batcher, self._limits = host, batcher, limits
-        self.gate = Gate(limits.queue, "texts", 1)
-
-    async def value(self, request: web.Request) -> web.StreamResponse:
-        return await self._answer(request, ("texts", "input_ids"), value_answer)
-
-    async def classify(self, request: web.Request) -> web.StreamResponse:
-        return await self._answer(request, ("input", "text"), classes_answer)
-
-    async def _answer(
-        self, request: web.Request, names: Sequence[str], answer: Callable[[Sequence[Numbers]], bytes]
-    ) -> web.StreamResponse:
-        texts = texts_of(read_object(await self._host.body(request)), names, self._limits)
-        with self.gate.room_for(len(texts)):
-            try:
-                body = await asyncio.wait_for(self._batcher(Ask(texts, answer)), self._limits.time_limit)
-            except asyncio.TimeoutError:
-                raise Refusal(504, f"no answer within {self._limits.time_limit:g} s", "timeout") from None
-            except ValueError as error:  # the model names what is wrong with a text
-                raise Refusal(400, str(error), "invalid_value") from None
-            return await self._host.send(request, web.Response(body=body, content_type="application/json"))
+def wrong_text(error: Exception) -> Refusal | None:
+    """The model names what is wrong with a text."""
+    return Refusal(400, str(error), "invalid_value") if isinstance(error, ValueError) else None
 
 
 async def serve(
     valued: Callable[[list[Text]], Sequence[Numbers]], rewards: bool, door: Door, limits: Limits, listening: Listening
 ) -> None:
     """Serves until a signal. A process reward model (`rewards`) has the route /classify, a value model has /value."""
-    metrics = Metrics(seconds)
-    host = Host(door, metrics)
-    batcher = Batcher(valued, limits.batch)
-    values = Values(host, batcher, limits)
-    if rewards:
-        host.route("POST", "/classify", values.classify)
-    else:
-        host.route("POST", "/value", values.value)
-    metrics.watch("espalier_waiting_requests", "Requests that wait for the next call", lambda: batcher.waiting)
-    metrics.watch("espalier_inside_texts", "Texts of requests inside", lambda: values.gate.inside)
-    metrics.watch("espalier_value_calls", "Calls of the model so far", lambda: batcher.calls)
-    metrics.watch("espalier_value_texts", "Texts in calls of the model so far", lambda: batcher.queries)
-    valuing = asyncio.create_task(batcher.run())
-    try:
-        await host.run(grace=limits.time_limit, listening=listening)
-    finally:
-        valuing.cancel()
-        with suppress(asyncio.CancelledError):
-            await valuing
+    metrics = ("inside_texts", "value_calls", "value_texts")
+    gate = Gate(limits.queue, "texts", 1)
+    server: Batched[Text, Numbers] = Batched(valued, door, gate, limits.batch, limits.time_limit, metrics, wrong_text)
+    names, answer = (("input", "text"), classes_answer) if rewards else (("texts", "input_ids"), value_answer)
+
+    async def value(request: web.Request) -> web.StreamResponse:
+        texts = texts_of(read_object(await server.host.body(request)), names, limits)
+        return await server.answer(request, Ask(texts, answer), len(texts))
+
+    server.host.route("POST", "/classify" if rewards else "/value", value)
+    await server.run(listening)

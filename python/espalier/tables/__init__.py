@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import Tree, settle
 from ..errors import InputError
@@ -16,9 +16,6 @@ from ..io.files import read_object
 from ..io.read import read_trees
 from ..io.rows import read_rows
 from .table import Table
-
-if TYPE_CHECKING:
-    from ..notebook.picture import Picture
 
 __all__ = ["Table", "nodes_of"]
 
@@ -131,30 +128,6 @@ class Run:
         target.mkdir(parents=True, exist_ok=True)
         tables = [self.answers, self.nodes, self.costs, *self.products.values()]
         return [table.to_parquet(target / f"{table.name}.parquet") for table in tables if table.columns]
-
-    def plot_scores(self, file: str | os.PathLike[str] | None = None) -> Picture:
-        """How F1 is spread over the questions. It is written to `file` (.svg, .pdf, .png) if one is named.
-
-        Raises InputError if the run has no scores, for want of gold answers.
-        """
-        from ..notebook.run_plots import scores
-
-        scored = [row for row in self.answers if row["f1"] is not None]
-        if not scored:
-            raise InputError(f"{self.folder}: has no scores: its questions were answered without gold answers")
-        return scores(self.summary, scored).saved(file)
-
-    def plot_costs(self, file: str | os.PathLike[str] | None = None) -> Picture:
-        """Tokens and calls by purpose."""
-        from ..notebook.run_plots import costs
-
-        return costs(self.summary).saved(file)
-
-    def plot_nodes(self, file: str | os.PathLike[str] | None = None) -> Picture:
-        """What became of the nodes at each depth."""
-        from ..notebook.run_plots import nodes
-
-        return nodes(self.summary, self.nodes).saved(file)
 
     def _has(self, name: str) -> bool:
         return (self.folder / f"{name}.jsonl").is_file()

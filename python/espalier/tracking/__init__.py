@@ -1,7 +1,6 @@
-"""A run in experiment trackers: its figures while it goes on, and its spans once it has ended.
+"""A run in experiment trackers: its figures while it goes on.
 
     espalier.expand(..., out="run", progress=Tracker(wandb(run), jsonl("progress.jsonl")))
-    spans("run")
 
 A sink is any function of (figures, question): names with numbers, and how many questions are done. Those below import
 their library when they are made.
@@ -16,9 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .._core import Progress
-from .otel import spans
 
-__all__ = ["Sink", "Tracker", "jsonl", "mlflow", "spans", "tensorboard", "trackio", "wandb"]
+__all__ = ["Sink", "Tracker", "jsonl", "mlflow", "tensorboard", "trackio", "wandb"]
 
 Sink: TypeAlias = Callable[[Mapping[str, float], int], object]
 FIGURES = ("questions_done", "questions", "calls", "tokens", "best_reward", "seconds")

@@ -11,27 +11,24 @@ from ... import _core
 from ...io.read import count_passages
 from ...local.facts import Facts, facts_of
 from ...local.sources import encoder_source_of, source_of
-from ...runs.estimate import COUNTS, Estimate, recorded_estimate, simulated_estimate, usd_of
+from ...runs.estimate import COUNTS, Estimate, simulated_estimate, usd_of
 from ...runs.given import others_of
 from ...runs.job import check
 from ...runs.summary import table
 
 GUESS = "  Another model writes other texts and takes other branches: expect a factor of two or more."
 HELD = "  {} holds a run: the same options and inputs go on with it, others are refused (--overwrite starts anew)"
-BETTER = "  Better figures: a run with --limit 20, then --dry-run --like its folder."
 
 
-def dry_run(
-    task: str, settings: Mapping[str, Any], config: Mapping[str, Any], like: str | None, *, as_json: bool
-) -> None:
+def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *, as_json: bool) -> None:
     """Checks options and inputs, and prints what would be run."""
     check(task, settings)
     models = dict(models_here(settings))
     chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
     questions = sum(_core.in_shard(settings["shard"] or "", question.id) for question in chosen)
     passages = count_passages(settings)
-    found = recorded_estimate(like, settings["method"]) if like else simulated_estimate(task, settings)
-    options = {} if like or isinstance(found, str) else found.options
+    found = simulated_estimate(task, settings)
+    options = {} if isinstance(found, str) else found.options
     resolved = {**config, "set": {**settings["set"], **{name: v for name, v in options.items() if v is not None}}}
     estimate = estimate_row(found, questions, settings["set"])
     if as_json:
@@ -46,7 +43,7 @@ def dry_run(
         print(f"  {model}: {facts}")
     for name, value in config.items():
         print(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
-    print_estimate(estimate, guess=like is None)
+    print_estimate(estimate)
 
 
 def models_here(settings: Mapping[str, Any]) -> Iterator[tuple[str, Facts]]:
@@ -69,7 +66,7 @@ def estimate_row(found: Estimate | str, questions: int, options: Mapping[str, An
     return {"source": found.source, "by_purpose": whole, "usd": usd_of(counts["all"], options)}
 
 
-def print_estimate(estimate: Mapping[str, Any], *, guess: bool) -> None:
+def print_estimate(estimate: Mapping[str, Any]) -> None:
     if estimate["by_purpose"] is None:
         print(f"no estimate: {estimate['source']}")
         return
@@ -79,5 +76,4 @@ def print_estimate(estimate: Mapping[str, Any], *, guess: bool) -> None:
         print(f"  {line}")
     usd = estimate["usd"]
     print("  no cost without --price in=USD,out=USD" if usd is None else f"  about {usd:,.2f} USD at the given prices")
-    if guess:
-        print(f"{GUESS}\n{BETTER}")
+    print(GUESS)

@@ -60,7 +60,6 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         action="store_true",
     )
     option(execution, "--dry-run", "check options and inputs, estimate the cost, run nothing", action="store_true")
-    option(execution, "--like", "estimate a dry run by this finished run, not by a simulated one", metavar="RUN")
     option(groups["output"], "--json", "print JSON", action="store_true")
     needed = [f"{one.option_strings[0]} {one.metavar}" for one in parser._actions if one.required]
     parser.usage = " ".join([parser.prog, *needed, "[options]"])

@@ -29,7 +29,7 @@ def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
 
 def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> dict[str, Any]:
     """The settings of the run that a line describes. `without` names the command's other options."""
-    beside = ("command", "version", "config", "given", "json", "dry_run", "like")
+    beside = ("command", "version", "config", "given", "json", "dry_run")
     settings = {name: value for name, value in vars(arguments).items() if name not in beside and name not in without}
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))

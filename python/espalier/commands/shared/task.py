@@ -29,10 +29,8 @@ def do_task(
     settings = settings_of(arguments, without)
     config = arguments.given(arguments)
     if arguments.dry_run:
-        dry_run(task, settings, config, arguments.like, as_json=arguments.json)
+        dry_run(task, settings, config, as_json=arguments.json)
         return None
-    if arguments.like:
-        raise ValueError("option '--like' is for a dry run. Add --dry-run")
     with shown_as(quiet=arguments.json) as view:
         recorded = Recorded(Path(settings["out"]), config, view)
         result = job(task, settings, recorded)

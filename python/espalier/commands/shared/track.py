@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
@@ -140,25 +139,6 @@ def trackio(project: str) -> Begin:
     return begin
 
 
-def opentelemetry(_: str) -> Begin:
-    """Spans by OTLP over HTTP, as the environment's OTEL_... say."""
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    @contextmanager
-    def begin(folder: Path) -> Iterator[Sink]:
-        yield lambda figures, question: None
-        resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "espalier")})
-        provider = TracerProvider(resource=resource)
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        tracking.spans(folder, provider)
-        provider.shutdown()
-
-    return begin
-
-
 class Kind(NamedTuple):
     """A tracker: how it is asked for, what it needs, and what checks that this is there."""
 
@@ -173,5 +153,4 @@ KINDS = {
     "wandb": Kind("wandb=PROJECT", "wandb", wandb),
     "mlflow": Kind("mlflow=EXPERIMENT", "mlflow", mlflow),
     "trackio": Kind("trackio=PROJECT", "trackio", trackio),
-    "opentelemetry": Kind("opentelemetry", "opentelemetry-exporter-otlp-proto-http", opentelemetry),
 }
