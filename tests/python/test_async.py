@@ -160,27 +160,21 @@ def test_problems_too():
 
 
 @pytest.mark.parametrize(
-    ("reply", "message"),
+    ("part", "reply", "message"),
     [
-        (None, "the model must return a str, a Completion or a BackendError, but it returned NoneType$"),
-        (["text"], "a BackendError, but it returned list$"),
+        ("model", None, "the model must return a str, a Completion or a BackendError, but it returned NoneType$"),
+        ("model", ["text"], "a BackendError, but it returned list$"),
+        ("reward", float("nan"), "the reward must return a finite float"),
     ],
 )
-def test_a_wrong_reply_is_named(world, bm25, reply, message):
-    async def ask(prompt):
+def test_a_wrong_reply_is_named(world, simulated, bm25, part, reply, message):
+    async def ask(request):
         return reply
 
+    parts = {"model": simulated, part: esp.aio.PerRequest(ask)}
     with pytest.raises(esp.errors.BackendError, match=message) as caught:
-        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(ask), retriever=bm25)
-    assert caught.value.permanent and caught.value.trees == [None] * len(world.questions)
-
-
-def test_a_number_that_is_none_is_named(world, simulated, bm25):
-    async def reward(state):
-        return float("nan")
-
-    with pytest.raises(esp.errors.BackendError, match="the reward must return a finite float"):
-        esp.run(SEARCH, world.questions, model=simulated, retriever=bm25, reward=esp.aio.PerRequest(reward))
+        esp.run(SEARCH, world.questions, retriever=bm25, **parts)
+    assert caught.value.permanent and caught.value.trees[0] is None
 
 
 def test_a_function_that_is_not_async_is_named(world, bm25):
@@ -224,18 +218,7 @@ def test_a_deadline_counts_from_its_own_request():
     tasks.stop()
 
 
-def test_transport_is_tried_again_and_what_is_permanent_is_not(world, simulated, bm25, expected):
-    failures = []
-
-    async def ask(prompt):
-        if len(failures) < 2:
-            failures.append(1)
-            raise esp.errors.BackendError("connection reset")
-        return simulated([prompt])[0]
-
-    trees = esp.run(SEARCH, world.questions[:2], model=esp.aio.PerRequest(ask), retriever=bm25)
-    assert texts(trees) == texts(expected[:2]) and len(failures) == 2
-
+def test_what_is_permanent_is_not_tried_again(world, bm25):
     asked = []
 
     async def refuse(prompt):

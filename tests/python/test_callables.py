@@ -211,7 +211,8 @@ def test_a_backend_error_in_place_of_an_item_leaves_that_question_open(world, si
         assert (tree is None) if i == 3 else (tree.to_json() == whole.to_json())
 
 
-def test_a_failure_in_transport_is_tried_again(world, simulated, bm25):
+@pytest.mark.parametrize("single", [False, True])
+def test_a_failure_in_transport_is_tried_again(world, simulated, bm25, single):
     failures = []
 
     def model(prompts):
@@ -220,7 +221,11 @@ def test_a_failure_in_transport_is_tried_again(world, simulated, bm25):
             raise esp.errors.BackendError("connection reset")
         return simulated(prompts)
 
-    trees = esp.run(SEARCH, world.questions[:2], model=model, retriever=bm25)
+    async def ask(prompt):
+        return model([prompt])[0]
+
+    chosen = esp.aio.PerRequest(ask) if single else model
+    trees = esp.run(SEARCH, world.questions[:2], model=chosen, retriever=bm25)
     expected = esp.run(SEARCH, world.questions[:2], model=simulated, retriever=bm25)
     assert len(failures) == 2 and [t.to_json() for t in trees] == [t.to_json() for t in expected]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -60,20 +58,6 @@ def test_an_index_is_a_retriever_that_answers_as_bm25_in_memory(index: Path, wor
         opened[300]
 
 
-def test_a_gz_and_any_number_of_threads_give_the_same_bytes(index: Path, files: Path, tmp_path: Path):
-    packed = tmp_path / "packed.gz"
-    packed.write_bytes(gzip.compress((files / "corpus.jsonl").read_bytes()))
-    told: list[tuple[str, int, int]] = []
-    esp.build_index(packed, tmp_path / "index", threads=3, progress=lambda *stage: told.append(stage))
-    for part in ("corpus.bin", "bm25.bin"):
-        assert (tmp_path / "index" / part).read_bytes() == (index / part).read_bytes()
-    assert all(0 <= done <= of_all for _, done, of_all in told)
-    cut = tmp_path / "cut.gz"
-    cut.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(esp.errors.InputError, match=r"cut\.gz"):
-        esp.build_index(cut, tmp_path / "none")
-
-
 def test_queries_are_searched(index: Path, files: Path, world: esp.World, tmp_path: Path):
     title = world.passages[3].title
     done = good("index", "search", "--index", index, title, "-k", 2, "--json")
@@ -125,24 +109,6 @@ def test_what_is_wrong_is_said_in_one_line(index, files, tmp_path, arguments, co
     done = espalier("index", *(argument.format(**places) for argument in arguments))
     assert done.returncode == code and message in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "x" / "index.json").exists()
-
-
-def test_a_build_that_is_killed_leaves_no_index_and_can_be_done_again(tmp_path: Path):
-    corpus = tmp_path / "corpus.jsonl"
-    with corpus.open("w") as lines:
-        for i in range(100000):
-            lines.write(json.dumps({"id": str(i), "text": f"word{i % 7919} word{i % 104} text"}) + "\n")
-    build = ["index", "build", "--corpus", corpus, "--out", tmp_path / "index"]
-    for part in ("corpus.bin.part", "bm25.bin.part"):
-        with start(*build, "--overwrite") as process:
-            while process.poll() is None and not (tmp_path / "index" / part).exists():
-                time.sleep(0.001)
-            process.send_signal(signal.SIGKILL)
-        if process.returncode == -signal.SIGKILL:
-            assert espalier("index", "info", tmp_path / "index").returncode == 3
-    done = good(*build, "--overwrite", "--json")
-    assert json.loads(done.stdout)["corpus"]["passages"] == 100000
-    assert len(list((tmp_path / "index").iterdir())) == 3
 
 
 # ---- vectors

@@ -49,20 +49,8 @@ def test_vectors_in_a_file_are_searched_as_in_memory(tmp_path: Path, metric: str
     assert done == [2, 3]
     queries = [esp.Query(text, 3) for text in ("capital", "mountain", "x")]
     assert esp.Dense(PASSAGES, letters, file=file)(queries) == esp.Dense(PASSAGES, letters, metric=metric)(queries)
-    data = bytearray(Path(file).read_bytes())
-    data[5000] ^= 1
-    Path(file).write_bytes(data)
-    with pytest.raises(esp.errors.InputError, match="vectors"):
-        esp.Dense(PASSAGES, letters, file=file)(queries)
     with pytest.raises(ValueError, match="2 passages"):
-        esp.write_vectors(file, PASSAGES, letters, metric=metric)
         esp.Dense(PASSAGES[:2], letters, file=file)
-
-
-def test_without_passages_no_vectors_are_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no passages to encode"):
-        esp.write_vectors(str(tmp_path / "vectors"), [], letters)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_hybrid_sums_reciprocal_ranks() -> None:
