@@ -1,7 +1,7 @@
 """What the compiled part offers, for type checkers. tests/python/test_types.py compares it with the module."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from .bridge.per_request import PerRequest
 from .errors import BackendError, Error
 from .notebook.picture import Picture
 from .protocols import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
-from .search.events import Event
 
 class Passage:
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -468,20 +467,6 @@ class Rollout:
     def __init__(self, reward: RewardLike, *, n: int = ..., max_steps: int = ...) -> None: ...
 
 class Search:
-    def events(
-        self,
-        questions: Iterable[Question],
-        *,
-        model: LanguageModelLike,
-        retriever: RetrieverLike | None = ...,
-        reward: RewardLike | None = ...,
-        seed: int = ...,
-        in_flight: int = ...,
-        open_questions: int | None = ...,
-        journal: str | os.PathLike[str] | None = ...,
-        fingerprint: str | None = ...,
-        retriever_fingerprint: str | None = ...,
-    ) -> Iterator[Event]: ...
     def start(
         self,
         questions: Sequence[Question],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .._core import Node, Search, Tree
-from ..search.events import events
+from .._core import Node, Tree
 from .tree_views import _repr_html_, plot
 
 
@@ -16,6 +15,6 @@ def path(node: Node) -> list[Node]:
 
 
 def attach() -> None:
-    for owner, method in ((Search, events), (Tree, _repr_html_), (Tree, plot)):
-        setattr(owner, method.__name__, method)
+    Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]
+    Tree.plot = plot  # type: ignore[method-assign]
     Node.path = property(path)  # type: ignore[assignment,method-assign]

@@ -1,4 +1,4 @@
-"""Engines and the parts that they are made of, sessions, and the events of a search."""
+"""Engines, the parts that they are made of, and sessions."""
 
 from .._core import (
     F1,
@@ -15,24 +15,19 @@ from .._core import (
     State,
     Uct,
 )
-from .events import DoneEvent, NodeEvent, PrunedEvent, SimulationEvent
 
 __all__ = [
     "F1",
     "Accuracy",
     "Agreement",
     "Beam",
-    "DoneEvent",
     "Environment",
     "ExactMatch",
     "Mcts",
-    "NodeEvent",
-    "PrunedEvent",
     "Puct",
     "Rollout",
     "Search",
     "Session",
-    "SimulationEvent",
     "State",
     "Uct",
 ]

@@ -37,31 +37,12 @@ def run(
 
     Raises BackendError if a backend failed for good. Its `trees` holds the trees that could still be finished.
     """
-    several = list(questions)
-    session = open_session(
-        search, several, model, retriever, reward, seed, in_flight, journal, fingerprint, retriever_fingerprint
+    file = "" if journal is None else os.fspath(journal)
+    session = _core.open_session(
+        search, list(questions), model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
     )
     try:
         session.run(4 * in_flight if open_questions is None else open_questions)
         return whole(session.trees, session.errors)
     finally:
         del session  # closes the journal; a traceback would keep it
-
-
-def open_session(
-    search: Search,
-    questions: list[Question],
-    model: LanguageModelLike,
-    retriever: RetrieverLike | None,
-    reward: RewardLike | None,
-    seed: int,
-    in_flight: int,
-    journal: str | os.PathLike[str] | None,
-    fingerprint: str | None,
-    retriever_fingerprint: str | None,
-) -> _core.Session:
-    """A search over backends, ready to run."""
-    file = "" if journal is None else os.fspath(journal)
-    return _core.open_session(
-        search, questions, model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
-    )
