@@ -72,11 +72,11 @@ def print_version() -> None:
     info = _core.build_info()
     print(f"espalier {info['version']}, {info['compiler']}, Python {sys.version.split()[0]}")
     print(f"  imported from: {distribution()}")
-    present = [name for name, package in info["parts"].items() if package is None]
+    present = [name for name, left_out in info["parts"].items() if left_out is None]
     print("  parts: " + (", ".join(present) or "none"))
-    for name, package in info["parts"].items():
-        if package is not None:
-            print(f"  left out: {name} (install {package} and build again)")
+    for name, left_out in info["parts"].items():
+        if left_out is not None:
+            print(f"  left out: {name} ({left_out})")
 
 
 def run(argv: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import espalier as esp
 import pytest
 from espalier import _core
+from espalier.doctor import inputs
 
 USES: dict[str, Callable[[], object]] = {
     "http": lambda: esp.OpenAi("http://127.0.0.1:9/v1", model="m"),
@@ -16,12 +17,19 @@ USES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("part", USES)
 def test_a_part_is_there_or_names_its_package(part: str):
-    package = esp.doctor.build_info()["parts"][part]
-    if package is None:
+    left_out = esp.doctor.build_info()["parts"][part]
+    if left_out is None:
         USES[part]()
     else:
-        with pytest.raises(esp.errors.MissingPart, match=package):
+        with pytest.raises(esp.errors.MissingPart, match=left_out.split()[0]):
             USES[part]()
+
+
+def test_the_doctor_says_why_a_part_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    left_out = "libsqlite3-dev does not compile or link: sqlite3.h:1: error"
+    monkeypatch.setattr(inputs._core, "build_info", lambda: {"parts": {"http": None, "journal": left_out}})
+    found = [finding for check in (inputs.check_package, inputs.check_journal) for finding in check({})]
+    assert [finding.state for finding in found if left_out in finding.found] == ["warning", "problem"]
 
 
 def test_searching_needs_no_library():

@@ -30,6 +30,9 @@ def check_package(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield problem("package", f"{', '.join(strangers)} installs a package of the same name", advice)
     else:
         yield ok("package", distribution())
+    for name, left_out in _core.build_info()["parts"].items():
+        if left_out is not None:
+            yield warning("package", f"built without {name}: {left_out}", "mend that and build again, if you need it")
 
 
 def check_questions(settings: Mapping[str, Any]) -> Iterator[Finding]:
@@ -95,7 +98,7 @@ def check_journal(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     missing = _core.build_info()["parts"]["journal"]
     if missing is not None:
-        yield problem("journal", "this build has no journal", f"install {missing} and build again, or --no-journal")
+        yield problem("journal", f"this build has no journal: {missing}", "mend that and build again, or --no-journal")
         return
     if not settings.get("journal_file") and not settings.get("out"):
         return
