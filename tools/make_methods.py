@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 from espalier import _core
@@ -39,12 +38,7 @@ __all__ = [{names}]
 CLASS = '''
 
 class {type}(TypedMethod):
-    """{summary}
-
-    An option that is not given has the default, or the preset's value.
-
-{listed}
-    """
+    """{summary}"""
 
     _name = "{name}"
 
@@ -55,17 +49,6 @@ class {type}(TypedMethod):
     ) -> None:
         self._begin(locals())
 '''
-
-PARTS = {
-    "reward": "a number for each finished state, by a name or by a function of a list of states",
-    "sampling": "options of single purposes, {purpose: {option: value}}",
-    "preset": "the values of the paper, or of its code",
-    "answer": "the inference form, which sees no gold answer, in place of growing trees",
-    "prompts": "a folder of prompts to use in place of the built-in ones",
-    "models": "other models for single purposes, {purpose: model}",
-    "encoder": "embeds texts, for choices by embedding",
-    "score": "maps texts to rows of two numbers, plan and search",
-}
 
 
 def options_of(method: str) -> list[list[str]]:
@@ -81,13 +64,10 @@ def type_of(row: list[str]) -> str:
 def class_of(method: str) -> str:
     name, summary = CLASSES[method]
     rows = options_of(method)
-    purposes = {row[0].split(".")[1]: None for row in _core.method_options(method) if row[0].startswith("sampling.")}
-    lines, parameters = [], []
+    parameters = []
     for row in rows:
-        option, default, allowed, help, _ = row
-        lines.append(f"{option}: {help}. Allowed: {allowed}. Default: {json.loads(default)}.")
-        more = " | RewardLike" if option == "reward" else ""
-        parameters.append(f"        {option}: {type_of(row)}{more} | None = None,")
+        more = " | RewardLike" if row[0] == "reward" else ""
+        parameters.append(f"        {row[0]}: {type_of(row)}{more} | None = None,")
     parameters += [
         "        sampling: Mapping[str, Mapping[str, float]] | None = None,",
         '        preset: Literal["paper", "code"] | None = None,',
@@ -96,15 +76,9 @@ def class_of(method: str) -> str:
         "        models: Mapping[str, LanguageModelLike] | None = None,",
         "        encoder: EncoderLike | None = None,",
     ]
-    for part in ("sampling", "preset", "answer", "prompts", "models", "encoder"):
-        lines.append(f"{part}: {PARTS[part]}.")
     if "values" in {row[0] for row in rows}:
         parameters.append("        score: EncoderLike | None = None,")
-        lines.append(f"score: {PARTS['score']}.")
-    wrapped = [textwrap.fill(line, 118, initial_indent="    - ", subsequent_indent="      ") for line in lines]
-    wrapped.append("\n" + textwrap.fill(f"The purposes are {', '.join(purposes)}.", 118, initial_indent="    "))
-    listed = "\n".join(wrapped)
-    return CLASS.format(type=name, summary=summary, name=method, listed=listed, parameters="\n".join(parameters))
+    return CLASS.format(type=name, summary=summary, name=method, parameters="\n".join(parameters))
 
 
 def text() -> str:

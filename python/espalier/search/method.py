@@ -65,10 +65,37 @@ class Method(_core.Method):
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 
+DOC = """{summary}
+
+An option that is not given has the default, or the preset's value.
+
+{options}
+- sampling: options of single purposes, {{purpose: {{option: value}}}}. The purposes are {purposes}.
+- preset: the values of the paper, or of its code.
+- answer: the inference form, which sees no gold answer, in place of growing trees.
+- prompts: a folder of prompts to use in place of the built-in ones.
+- models: other models for single purposes, {{purpose: model}}.
+- encoder: embeds texts, for choices by embedding.
+- reward: also a function of a list of finished states, which gives a number for each.
+"""
+
+
 class TypedMethod(Method):
     """The base of the classes in `espalier.methods`, whose options are keywords."""
 
     _name: str
+
+    def __init_subclass__(cls) -> None:
+        """The table of options says what each keyword is."""
+        if "_name" not in vars(cls):  # a user's own class
+            return
+        rows = _core.method_options(cls._name)
+        own = [row for row in rows if not row[0].startswith("sampling.")]
+        told = [f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}." for row in own]
+        if "values" in {row[0] for row in own}:
+            told.append("- score: maps texts to rows of two numbers, plan and search.")
+        purposes = dict.fromkeys(row[0].split(".")[1] for row in rows if row[0].startswith("sampling."))
+        cls.__doc__ = DOC.format(summary=cls.__doc__, options="\n".join(told), purposes=", ".join(purposes))
 
     def __new__(cls, *parts: Any, **options: Any) -> TypedMethod:
         """Says what to use in place of an option that is gone."""
