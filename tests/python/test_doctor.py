@@ -37,6 +37,12 @@ def doctor(capsys, monkeypatch, tmp_path: Path) -> Callable[..., tuple[int, dict
     return call
 
 
+def asked(doctor, respond, *words: object, owner: str = "vllm") -> tuple[Any, Any, list[dict[str, Any]]]:
+    """The same of a model server that responds so, or says this, and its requests."""
+    with ModelServer(respond if callable(respond) else lambda _: completion(respond), owner=owner) as server:
+        return (*doctor("--model", server.url, "--model-name", "m", *words), server.requests)
+
+
 def states(found: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
     return {part: findings[0]["state"] for part, findings in found.items()}
 
@@ -63,21 +69,19 @@ def test_another_distribution_under_our_name_is_a_problem(doctor, files: Path, m
 @needs_http
 def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ModelServer(lambda request: completion("an answer"), owner="vllm") as server:
-        code, found = doctor(*inputs(files), "--out", tmp_path / "out", "--model", server.url, "--model-name", "m")
+    code, found, requests = asked(doctor, "an answer", *inputs(files), "--out", tmp_path / "out")
     assert code == 0, found
     assert found["model"][0]["found"].startswith("m answered in")
     assert [finding["found"] for finding in found["model's server"]] == ["vllm"]
     assert found["key"][0]["found"] == "OPENAI_API_KEY is set"
     prompts = [part for part in found if part.startswith("prompt ")]
     # "an answer" has no marks, so all prompts are asked again under a grammar.
-    assert len(server.requests) == 1 + 2 * len(prompts) and {request["model"] for request in server.requests} == {"m"}
+    assert len(requests) == 1 + 2 * len(prompts) and {request["model"] for request in requests} == {"m"}
 
 
 @needs_http
 def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
-    with ModelServer(lambda request: completion("an answer")) as server:
-        code, found = doctor("--model", server.url, "--model-name", "m")
+    code, found, _ = asked(doctor, "an answer", owner="")
     (sort,) = found["model's server"]
     assert code == 0 and sort["state"] == "warning" and "--server" in sort["advice"]
     assert found["key"][0]["state"] == "warning" and found["passages"][0]["state"] == "warning"
@@ -171,18 +175,16 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
 @needs_http
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
     """With tools and without thoughts."""
-    with ModelServer(lambda request: completion("<answer>Cervantes</answer>"), owner="vllm") as server:
-        more = ("--protocol", "tools", "--thinking", "off")
-        doctor(*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1", *more)
-    asked = [request for request in server.requests if request.get("tools")]
-    assert asked and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in asked)
+    more = (*inputs(files), "--method", "search-r1", "--protocol", "tools", "--thinking", "off")
+    _, _, requests = asked(doctor, "<answer>Cervantes</answer>", *more)
+    with_tools = [request for request in requests if request.get("tools")]
+    assert with_tools and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in with_tools)
 
 
 @needs_http
 def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: Path):
-    with ModelServer(lambda request: completion("I do not know."), owner="vllm") as server:
-        more = ("--protocol", "tools", "--method", "search-r1")
-        _, found = doctor(*inputs(files), "--model", server.url, "--model-name", "m", *more)
+    more = (*inputs(files), "--protocol", "tools", "--method", "search-r1")
+    _, found, _ = asked(doctor, "I do not know.", *more)
     assert "prompts" not in found
     said = [findings[0]["found"] for part, findings in found.items() if part.startswith("prompt ")]
     assert any("could not be read" in text for text in said), said
@@ -193,10 +195,9 @@ def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files:
     def answered(request: dict[str, Any]) -> Any:
         return completion("<answer>Cervantes</answer>" if "structured_outputs" in str(request) else "I do not know.")
 
-    with ModelServer(answered, owner="vllm") as server:
-        where = (*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1")
-        _, found = doctor(*where)
-        _, free = doctor(*where, "--constrain", "off")
+    where = (*inputs(files), "--method", "search-r1")
+    _, found, _ = asked(doctor, answered, *where)
+    _, free, _ = asked(doctor, answered, *where, "--constrain", "off")
     said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
     assert any("one under a grammar could" in finding["found"] for finding in said), said
     assert not any("grammar" in findings[0]["found"] for findings in free.values())
@@ -209,9 +210,7 @@ def test_prompts_are_asked_with_the_second_chance_of_a_run(option: tuple[str, st
         again = len(request["messages"]) > 1  # it is shown its own reply
         return completion("<answer>Cervantes</answer>" if again else "I do not know.")
 
-    with ModelServer(answered, owner="vllm") as server:
-        where = (*inputs(files), "--model", server.url, "--model-name", "m", "--method", "search-r1")
-        _, found = doctor(*where, *option)
+    _, found, _ = asked(doctor, answered, *inputs(files), "--method", "search-r1", *option)
     said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
     assert said and all(finding["found"] == "the reply could be read" for finding in said), said
 

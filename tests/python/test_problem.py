@@ -506,19 +506,6 @@ def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
     assert second is None and visits(first) == visits(third) and first.root.visits == 32
 
 
-def test_a_failure_in_transport_is_tried_again():
-    bandit, failures = Bandit([0.1, 0.2]), []
-
-    def value(states):
-        if len(failures) < 2:
-            failures.append(1)
-            raise esp.errors.BackendError("connection reset")
-        return bandit.value(states)
-
-    [tree] = mcts(bandit, [None], value)
-    assert len(failures) == 2 and tree.root.visits == 32
-
-
 def test_a_signal_ends_a_search_that_calls_no_python():
     bandit = Bandit([0.1, 0.2])
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -10,7 +10,6 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from conftest import needs_journal
-from espalier import cli
 from espalier.commands.shared.config import options_of
 from espalier.commands.shared.run_options import add_run_options
 from espalier.runs import RunSettings
@@ -88,11 +87,3 @@ def test_the_record_names_the_settings_that_decide_trees(files: Path, tmp_path: 
     for changed in ({"seed": 2}, {"rerank_depth": 9, "reranker": "http://127.0.0.1:9/rerank"}, {"api": "completions"}):
         with pytest.raises(ValueError, match="this folder holds a run with another"):
             esp.expand(**settings, **{"limit": 1, "set": {"n": 1}, **changed})
-
-
-def test_the_command_shows_every_setting_in_its_help(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        cli.main(["expand", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    for one in SETTINGS.values():
-        assert not one.option or f"--{one.option}" in shown
