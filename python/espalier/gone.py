@@ -25,6 +25,7 @@ OPTIONS = {
     "storage": "--shards-to ADDRESS (`shards_to`) gets finished shards",
     "traces.rllm": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
     "traces.tinker": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
+    "value.dual": "value.jsonl of the run, which `espalier train value` reads",
     "prm.placeholder": "prm.stepwise; OpenRLHF had a reader of placeholders up to 0.9.5",
     "template": "a file chat_template.jinja in the model's folder, which transformers reads",
     "weight_decay": "it is always 0",

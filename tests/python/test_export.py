@@ -194,7 +194,7 @@ def test_questions(run: Path):
     assert first == {"id": "q1", "prompt": prompt, "question": HOSTILE, "answers": ["a", HOSTILE]}
     assert second["answers"] == ["b"]
     assert only(run, "rl.prompts", style="standard")[1]["prompt"] == "Where?"
-    _, row = only(run, "rl.verl", data_source="searchR1_nq", split="test")
+    _, row = only(run, "rl.verl", data_source="searchR1_nq")
     truth = {"target": ["b"]}
     created = {"ground_truth": truth, "question": "Where?", "data_source": "searchR1_nq"}
     assert row == {
@@ -204,7 +204,7 @@ def test_questions(run: Path):
         "reward_model": {"style": "rule", "ground_truth": truth},
         "extra_info": {
             "index": "q2",
-            "split": "test",
+            "split": "train",
             "question": "Where?",
             "need_tools_kwargs": True,
             "tools_kwargs": {"search": {"create_kwargs": created}},

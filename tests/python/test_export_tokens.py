@@ -58,16 +58,7 @@ def test_weights_follow_their_spans(tmp_path: Path, tokenizer: str):
     assert len(row["input_ids"]) == 13
 
 
-def test_values_are_read_at_their_places(tmp_path: Path, tokenizer: str):
-    row = tokens_of(write_run(tmp_path / "run", value=[CHAT]), "value.dual", tokenizer)
-    before = "<|im_start|>system\nSolve.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\nHm."
-    decode = byte_tokenizer().decode
-    first, second = (decode(row["input_ids"][: at + 1]) for at in row["value_pos_plan"])
-    assert first == before and second.endswith("assistant\nSo.")
-    [search] = row["value_pos_search"]
-    assert decode(row["input_ids"][: search + 1]) == before + "\nSearch(x)<|im_end|>\n<|im_start|>tool\nDoc 1"
-    assert (row["v_plan"], row["v_search"], row["is_correct"]) == ([0.5, 1], [-0.25], True)
-    assert set(row["labels"]) == {-100}  # its last plan value is too low for the policy to learn from it
+def test_all_turns_of_a_conversation_are_learned(tmp_path: Path, tokenizer: str):
     policy = tokens_of(write_run(tmp_path / "run", sft=[CHAT]), "sft.tokens", tokenizer)
     assert learned(policy) == "Hm.\nSearch(x)<|im_end|>So.\nFinish(y)<|im_end|>"
 

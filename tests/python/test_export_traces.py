@@ -187,7 +187,7 @@ def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
     with pytest.raises(ValueError, match="beta is -1, allowed: 0 or more"):
         exported(run, "traces.trl", tokenizer, beta=-1)
     (tmp_path / "run.json").write_text(json.dumps({**RUN, "method": "search-o1"}))
-    allowed = "allowed: decex, prorag, decouple, greedy-agent, airrag, airrag-lite, reasonrag"
+    allowed = "allowed: decex, prorag, decouple, greedy-agent, reasonrag"
     with pytest.raises(InputError, match=f"method 'search-o1' cannot be written as traces, {allowed}"):
         exported(run, "traces.trl", tokenizer)
 

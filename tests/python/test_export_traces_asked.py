@@ -14,7 +14,7 @@ import pytest
 from conftest import needs_journal, rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.export.traces.asked import State, process_rewards, waiting_query
+from espalier.export.traces.asked import process_rewards
 from espalier.export.traces.reader import trace_reader
 from espalier.io.fields import Fields
 from traced_run import END, exported, ids, write_run
@@ -71,51 +71,6 @@ DECOUPLE_NODES = [
     (5, "Finish(c)", True, "w"),
 ]
 
-# An analysis (1) and an answer from a search (4) with two rollouts, and an answer from memory (2) with a summary (3).
-AIRRAG = COMMON | {
-    "method": "airrag",
-    "nodes": [
-        node(0, None),
-        node(1, 0, "queries", "1. x?\n- None\nX"),
-        node(2, 0, "own_answer", "o"),
-        node(3, 2, "answer", "e"),
-        node(4, 1, "sub_answer", "r", steps=[{"query": "x?"}, FOUND, {"sub_answer": "r"}]),
-    ],
-    "rollouts": [
-        valued(3, 0),
-        valued(4, 1, {"queries": "None"}, {"thought": "m"}, {"answer": "b"}),
-        valued(4, 0, {"queries": "y\nz"}, {"query": "y"}, FOUND, {"sub_answer": "s"}, {"answer": "c"}),
-    ],
-}
-AIRRAG_PROMPTS = {
-    "say": "S {question}>",
-    "da": "D {question}>",
-    "ra": "R {documents}|{query}>",
-    "qt": "T {question}|{history}|{documents}|{query}>",
-    "sa": "A {documents}|{question}|{history}>",
-}
-DOCUMENT = f"Doc 1(Title: T) {SAFE}\n"
-ONCE = "Query: x?\nResponse: r\n"
-AIRRAG_NODES = [
-    (None, "S Who?>", False, ""),
-    (0, "1. x?\n- None\nX", True, "rw"),
-    (None, "D Who?>", False, ""),
-    (2, "Answer: o", True, "a"),
-    (3, "A No documents were found.\n|Who?|Answer from own knowledge: o\n>", False, ""),
-    (4, "Answer: e", True, "a"),
-    (1, f"R {DOCUMENT}|x?>", False, ""),
-    (6, "r", True, "rw"),
-    (7, f"T Who?|{ONCE}|{DOCUMENT}|(none)>", False, ""),
-    (8, "None", True, "r"),
-    (9, f"A {DOCUMENT}|Who?|{ONCE}>", False, ""),
-    (10, "m\nAnswer: b", True, "r"),
-    (8, "y\nz", True, "w"),
-    (12, f"R {DOCUMENT}|y>", False, ""),
-    (13, "s", True, "w"),
-    (14, f"A {DOCUMENT}|Who?|{ONCE}Query: y\nResponse: s\n>", False, ""),
-    (15, "Answer: c", True, "w"),
-]
-
 # A query (1) and what was found (3) with a right (4) and a wrong answer (5), and an answer at once (2).
 REASONRAG = COMMON | {
     "method": "reasonrag",
@@ -149,7 +104,6 @@ REASONRAG_NODES = [
 Case = tuple[dict[str, Any], dict[str, str], list[Any]]
 CASES: dict[str, Case] = {
     "decouple": (DECOUPLE, DECOUPLE_PROMPTS, DECOUPLE_NODES),
-    "airrag": (AIRRAG, AIRRAG_PROMPTS, AIRRAG_NODES),
     "reasonrag": (REASONRAG, REASONRAG_PROMPTS, REASONRAG_NODES),
 }
 each = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -266,11 +220,10 @@ def test_leaves_of_reasonrag_have_rewards_as_its_pairs_have(leaves: str, wanted:
 
 
 def test_what_a_method_cannot_have_is_named(tmp_path: Path, tokenizer: str):
-    for method in ("decouple", "airrag"):
-        (tmp_path / method).mkdir()
-        run = write_run(tmp_path / method, *CASES[method][:2])
-        with pytest.raises(InputError, match=rf"method '{method}' have no process rewards.*allowed: prorag, reasonrag"):
-            exported(run, "traces.trl", tokenizer, advantage="process")
+    (tmp_path / "none").mkdir()
+    run = write_run(tmp_path / "none", DECOUPLE, DECOUPLE_PROMPTS)
+    with pytest.raises(InputError, match=r"method 'decouple' have no process rewards.*allowed: prorag, reasonrag"):
+        exported(run, "traces.trl", tokenizer, advantage="process")
     (tmp_path / "open").mkdir()
     run = write_run(tmp_path / "open", REASONRAG | {"golden_answers": []}, REASONRAG_PROMPTS)
     with pytest.raises(InputError, match=r"question 'q1': its steps have no process rewards.*where there is gold"):
@@ -282,30 +235,10 @@ def test_what_a_method_cannot_have_is_named(tmp_path: Path, tokenizer: str):
         exported(run, "traces.trl", tokenizer)
 
 
-@pytest.mark.parametrize(
-    ("lists", "query"),
-    [
-        ([], "Who?"),
-        ([("queries", "None")], "Who?"),
-        ([("queries", "1) a\n2) b"), ("sub_answer", "r")], "b"),
-        ([("queries", "a\n* b\nB."), ("sub_answer", "r"), ("queries", "A\n c ")], "c"),
-        ([("sub_answer", "r"), ("queries", "who\nwho")], "(none)"),
-        ([("queries", "7 a\n-b")], "7 a"),
-        ([("queries", "a\nb"), ("queries", "b")], "b"),
-    ],
-)
-def test_the_query_that_waits_longest(lists: list[tuple[str, str]], query: str):
-    assert waiting_query(State("Who?", tuple(lists))) == query
-
-
 SEARCHES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "decouple": ("decouple", None, {"rows": "all", "simulations": 12}),
     "decouple, as its code": ("decouple", "code", {}),
     "greedy-agent": ("greedy-agent", None, {}),
-    "airrag": ("airrag", None, {"rollouts": 6, "n_say": 2, "n_qt": 2}),
-    "airrag, nodes at once": ("airrag", "code", {"rollouts": 8}),
-    "airrag-lite": ("airrag-lite", None, {"rollouts": 6, "n_ra": 2, "max_calls": 30}),
-    "airrag, a small budget": ("airrag", None, {"rollouts": 8, "l_max": 1500}),
     "reasonrag": ("reasonrag", None, {"simulations": 24}),
     "reasonrag, rollouts": ("reasonrag", "paper", {"simulations": 24, "max_rounds": 1, "n": 2}),
     "reasonrag, a last word": ("reasonrag", "code", {"simulations": 24, "max_rounds": 1}),

@@ -17,16 +17,6 @@ SEARCHES: dict[str, tuple[dict[str, str], dict[str, object]]] = {
     "prorag": ({"step": QUESTION}, {"simulations": 6, "samples": 3, "annotate": "prm"}),
     "decex": ({"rollout": QUESTION}, {"k": 2, "n": 1}),
     "decouple": ({"step": QUESTION}, {"simulations": 8}),
-    "airrag": (
-        {
-            "say": "Q: {question}>",
-            "da": "Q: {question}|",
-            "ra": "{documents}{query}>",
-            "sa": "{documents}" + QUESTION,
-            "qt": "{documents}" + QUESTION + "{query}>",
-        },
-        {"rollouts": 4, "n_say": 2, "n_sa": 2, "max_pairs": 1},
-    ),
     "reasonrag": (
         {"begin_reasoning": "Q: {question}>", "reasoning": QUESTION, "evidence": "{question}{query}{documents}>"},
         {"simulations": 16, "max_rounds": 2},
@@ -119,7 +109,7 @@ def branches_loss(network: Any, rows: list[Any]) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("method", "advantage"),
-    [("prorag", "outcome"), ("prorag", "process"), ("decex", "tree"), ("decouple", "tree"), ("airrag", "tree"),
+    [("prorag", "outcome"), ("prorag", "process"), ("decex", "tree"), ("decouple", "tree"),
      ("reasonrag", "process")],
 )  # fmt: skip
 def test_the_gradient_of_a_packed_tree_is_the_mean_of_its_branches(

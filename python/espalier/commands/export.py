@@ -47,7 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-source", default="espalier", metavar="NAME", help="by which verl chooses a reward (espalier)"
     )
-    parser.add_argument("--split", default="train", metavar="NAME", help="what verl's rows say they are (train)")
     parser.add_argument(
         "--tokenizer", metavar="NAME", help="name or folder. It counts the rows that trainers would cut or drop"
     )
@@ -79,18 +78,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    names: tuple[str, ...] = (
-        "out",
-        "product",
-        "style",
-        "threshold",
-        "margin",
-        "data_source",
-        "split",
-        "tokenizer",
-        "max_length",
-    )
-    names += ("advantage", "beta", "licences")
+    names: tuple[str, ...] = ("out", "product", "style", "threshold", "margin", "data_source", "tokenizer")
+    names += ("max_length", "advantage", "beta", "licences")
     files = export(arguments.run, arguments.format, **{name: getattr(arguments, name) for name in names})
     if arguments.json:
         print(json.dumps([asdict(file) | {"path": str(file.path)} for file in files], ensure_ascii=False))

@@ -35,7 +35,6 @@ def export(
     threshold: float | None = None,
     margin: bool = False,
     data_source: str = "espalier",
-    split: str = "train",
     tokenizer: str | None = None,
     max_length: int | None = None,
     advantage: str = "outcome",
@@ -76,7 +75,7 @@ def export(
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):
         coder.need_tools()
-    choices = Choices(style, threshold, margin, data_source, split, coder, advantage, beta)
+    choices = Choices(style, threshold, margin, data_source, coder, advantage, beta)
 
     read = cache(lambda name, how: list(read_product(run, name, how(run) if how else None)))
     made: list[tuple[Format, Exported, list[Columns]]] = []

@@ -29,7 +29,6 @@ class Choices:
     margin: bool = False
     """A column with the difference of the two sides' rewards, for reward models."""
     data_source: str = "espalier"
-    split: str = "train"
     tokenizer: Tokenizer | None = None
     advantage: str = "outcome"
     """How traces weigh their branches: a name of `traces.advantages`."""

@@ -1,8 +1,7 @@
-"""A dialogue as token ids, with labels, weights and the places of values."""
+"""A dialogue as token ids, with labels and weights."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 
 from .records import Dialogue
@@ -18,12 +17,6 @@ class Tokens:
     labels: list[int]
     weights: list[float]
     """In the loss; 0 where the label is ignored."""
-    offsets: list[tuple[int, int]]
-    contents: list[Content]
-
-    def position(self, message: int, at: int) -> int:
-        """The last token that begins before code point `at` of a message: where a value of the text so far is read."""
-        return max(0, bisect_left(self.offsets, (self.contents[message].place(at), 0)) - 1)
 
 
 def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
@@ -54,4 +47,4 @@ def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
         labels.append(IGNORED if first is None else token)
         own = 0.0 if first is None else next((w for b, e, w in spans if b <= first < e), 1.0)
         weights.append(own)
-    return Tokens(ids, labels, weights, offsets, contents)
+    return Tokens(ids, labels, weights)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from ..format import Format
 from .pairs import PAIRS
 from .rl import RL
-from .sft import SFT, VALUES
+from .sft import SFT
 
-FORMATS: dict[str, Format] = {one.name: one for one in (*SFT, *PAIRS, VALUES, *RL)}
+FORMATS: dict[str, Format] = {one.name: one for one in (*SFT, *PAIRS, *RL)}

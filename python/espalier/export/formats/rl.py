@@ -38,7 +38,7 @@ def for_search_r1(asked: Asked, choices: Choices) -> Iterator[Columns]:
         "reward_model": {"style": "rule", "ground_truth": truth},
         "extra_info": {
             "index": asked.origin.id,
-            "split": choices.split,
+            "split": "train",
             "question": asked.question,
             "need_tools_kwargs": True,
             "tools_kwargs": {"search": {"create_kwargs": created}},

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..calls import chat, sharegpt
 from ..files import messages_type, meta_type
 from ..format import Choices, Columns, Format
 from ..records import Dialogue
-from ..tokens import IGNORED, tokenised
+from ..tokens import tokenised
 
 MADE_OF = ("sft", "rft")
 
@@ -192,37 +191,5 @@ TOKENS = Format(
 """Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are. Weights need your
 own collator."""
 
-
-def values(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
-    assert choices.tokenizer is not None
-    text = tokenised(dialogue, choices.tokenizer, "conversational")
-    valued = [(i, m) for i, m in enumerate(dialogue.messages) if m.value is not None]
-    plans = [(i, m) for i, m in valued if m.role == "assistant"]
-    searches = [(i, m) for i, m in valued if m.role == "tool"]
-    yield {
-        **dialogue.origin.columns,
-        "input_ids": text.ids,
-        "labels": text.labels if dialogue.policy_loss else [IGNORED] * len(text.ids),
-        "value_pos_plan": [text.position(i, m.value_at or 0) for i, m in plans],
-        "v_plan": [m.value for _, m in plans],
-        "value_pos_search": [text.position(i, m.value_at or 0) for i, m in searches],
-        "v_search": [m.value for _, m in searches],
-        "is_correct": dialogue.correct,
-    }
-
-
-def values_schema() -> Any:
-    import pyarrow as pa
-
-    ids, numbers = pa.list_(pa.int64()), pa.list_(pa.float64())
-    columns = [("input_ids", ids), ("labels", ids), ("value_pos_plan", ids), ("v_plan", numbers)]
-    columns += [("value_pos_search", ids), ("v_search", numbers), ("is_correct", pa.bool_())]
-    return pa.schema([("id", pa.string()), ("meta", meta_type()), *columns])
-
-
-VALUES = replace(
-    TOKENS, name="value.dual", trainers=("your own",), products=("value",), rows=values, schema=values_schema
-)
-"""Token ids with the places at which plan and search values are read, in Parquet: for a trainer of two value heads."""
 
 SFT = (PROMPT_COMPLETION, MESSAGES, TOKENS, SHAREGPT, ALPACA, VERL)

@@ -13,9 +13,7 @@ from ..records import Trace, TraceNode
 from .maker import Maker, unread
 from .text import documents_text, filled, neutral
 
-Passages = Sequence[tuple[str, str, str]]
-"""(id, title, text) each."""
-ROLES = {"query": "search", "own_answer": "answer"}
+ROLES = {"query": "search"}
 """What a method's protocol calls a kind of reply, if not by the kind's name."""
 
 
@@ -25,7 +23,7 @@ class State:
 
     question: str
     segments: tuple[tuple[str, Any], ...] = ()
-    """(kind, text), or ("documents", Passages)."""
+    """(kind, text), or ("documents", the titles and texts)."""
 
     def and_then(self, *more: tuple[str, Any]) -> State:
         return replace(self, segments=(*self.segments, *more))
@@ -33,15 +31,6 @@ class State:
     @property
     def retrievals(self) -> int:
         return sum(kind == "documents" for kind, _ in self.segments)
-
-    @property
-    def evidence(self) -> Passages:
-        """All documents that were found, each once."""
-        found: dict[str, tuple[str, str, str]] = {}
-        for kind, what in self.segments:
-            for one in what if kind == "documents" else ():
-                found.setdefault(one[0], one)
-        return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -54,27 +43,27 @@ class AskedForm:
     """One document, with {rank}, {title} and {text}."""
     replies: tuple[str, ...]
     """The kinds that the policy writes."""
-    found: tuple[str, ...]
-    """The kinds that the environment adds."""
     purpose: Callable[[State, str, bool, Fields], str]
     """The purpose of the prompt for a reply, from the state before it, its kind, whether the tree says that it was
     forced, and the run's options."""
-    slots: Callable[[AskedForm, State, str], Mapping[str, str]] = lambda form, state, kind: form.basic(state)
-    """The texts of that prompt's slots."""
-
-    def documents(self, found: Passages) -> str:
-        return documents_text(self.document, [(title, text) for _, title, text in found])
 
     def history(self, state: State) -> str:
         said = ""
         for kind, what in state.segments:
             if kind in self.shown:
                 before, after = self.shown[kind]
-                said += f"{before}{self.documents(what) if kind == 'documents' else neutral(what)}{after}\n"
+                said += (
+                    f"{before}{documents_text(self.document, what) if kind == 'documents' else neutral(what)}{after}\n"
+                )
         return said or "(nothing yet)\n"
 
-    def basic(self, state: State) -> dict[str, str]:
-        return {"question": neutral(state.question), "history": self.history(state)}
+    def slots(self, state: State, kind: str) -> Mapping[str, str]:
+        """The texts of the slots of the prompt for a reply."""
+        slots = {"question": neutral(state.question), "history": self.history(state)}
+        if kind == "sub_answer":
+            (_, query), (_, found) = state.segments[-2:]
+            slots |= {"query": neutral(query), "documents": documents_text(self.document, found)}
+        return slots
 
 
 def reply_text(marks: tuple[str, str], thought: str, text: str) -> str:
@@ -102,101 +91,20 @@ def reasonrag_purpose(state: State, kind: str, forced: bool, options: Fields) ->
     return "reasoning" if state.retrievals else "begin_reasoning"
 
 
-def reasonrag_slots(form: AskedForm, state: State, kind: str) -> Mapping[str, str]:
-    slots = form.basic(state)
-    if kind == "sub_answer":
-        (_, query), (_, found) = state.segments[-2:]
-        slots |= {"query": neutral(query), "documents": form.documents(found)}
-    return slots
-
-
-def airrag_purpose(state: State, kind: str, forced: bool, options: Fields) -> str:
-    if not state.segments and not forced:
-        return {"queries": "say", "own_answer": "da", "answer": "da"}.get(kind, "ra")
-    return airrag_lite_purpose(state, kind, forced, options)
-
-
-def airrag_lite_purpose(state: State, kind: str, forced: bool, options: Fields) -> str:
-    return {"queries": "qt", "own_answer": "da", "sub_answer": "ra", "answer": "sa"}[kind]
-
-
-def airrag_slots(form: AskedForm, state: State, kind: str) -> Mapping[str, str]:
-    if kind == "sub_answer":  # the environment has searched before
-        *before, (_, query), (_, found) = state.segments
-        state = State(state.question, tuple(before))
-    else:
-        query, found = waiting_query(state), state.evidence
-    return {**form.basic(state), "query": neutral(query), "documents": form.documents(found)}
-
-
-def waiting_query(state: State) -> str:
-    """AirRAG's query that waits longest (method/airrag/detail/environment.hpp)."""
-    queries, answered = [state.question], list[str]()
-    for kind, what in state.segments:
-        if kind == "sub_answer" and queries:
-            answered.append(queries.pop(0))
-        elif kind == "queries":
-            lines = [without_number(line) for line in what.split("\n")]
-            fresh = once([line for line in lines if line and not same(line, "none")], answered)
-            queries = once([*fresh, *queries[1:]]) if fresh else queries
-    return queries[0] if queries else "(none)"
-
-
-def without_number(line: str) -> str:
-    """A line without the number or bullet that begins it."""
-    line = line.strip()
-    rest = line.lstrip("0123456789")
-    digits = len(line) - len(rest)
-    marks = ".)" if digits else "-*"
-    return rest[1:].strip() if rest[:1] and rest[0] in marks and rest[1:2] == " " else line
-
-
-def once(queries: Sequence[str], known: Sequence[str] = ()) -> list[str]:
-    """The queries without those that are known or that an earlier one equals."""
-    found: list[str] = []
-    for query in queries:
-        if not any(same(query, other) for other in (*known, *found)):
-            found.append(query)
-    return found
-
-
-def same(a: str, b: str) -> bool:
-    """Whether two texts have the same normal form."""
-    return _core.score("common", a, [b])["em"] == 1
-
-
-AIRRAG = AskedForm(
-    {
-        "thought": ("", ""),
-        "query": ("Query: ", ""),
-        "sub_answer": ("Response: ", ""),
-        "own_answer": ("Answer from own knowledge: ", ""),
-    },
-    "Doc {rank}(Title: {title}) {text}\n",
-    ("queries", "own_answer", "sub_answer", "answer"),
-    ("query", "documents"),
-    airrag_purpose,
-    airrag_slots,
-)
 DECOUPLE = AskedForm(
     {"thought": ("Thought: ", ""), "query": ("Search(", ")"), "documents": ("Observation:\n", "")},
     "Doc {rank}(Title: {title}) {text}\n",
     ("query", "answer"),
-    ("documents",),
     decouple_purpose,
 )
 ASKED: dict[str, AskedForm] = {
     "decouple": DECOUPLE,
     "greedy-agent": DECOUPLE,
-    "airrag": AIRRAG,
-    "airrag-lite": replace(AIRRAG, purpose=airrag_lite_purpose),
     "reasonrag": AskedForm(
         {"thought": ("", ""), "query": ("<query> ", " </query>"), "sub_answer": ("<evidence> ", " </evidence>")},
         'Docs {rank}: "{title}"\n{text}\n',
         ("query", "sub_answer", "answer"),
-        ("documents",),
         reasonrag_purpose,
-        reasonrag_slots,
     ),
 }
 """The methods whose trees ask a prompt for each step."""
@@ -236,7 +144,7 @@ class AskedMaker(Maker[State]):
             elif kind in self._form.replies:
                 text = part.text(kind)
                 purpose = self._form.purpose(here, kind, forced, self._options)
-                slots = self._form.slots(self._form, here, kind)
+                slots = self._form.slots(here, kind)
                 at = self._prompt(at, filled(self._templates[purpose], slots), number)
                 said = reply_text(self._marks[purpose, ROLES.get(kind, kind)], thought, text)
                 self._nodes.append(TraceNode(at, "", said, True, number, ends=True))
@@ -244,8 +152,8 @@ class AskedMaker(Maker[State]):
                 here, thought = here.and_then(*[("thought", thought)] * bool(thought), (kind, text)), ""
                 if own:
                     self._steps.setdefault(number, at)
-            elif kind in self._form.found:
-                here = here.and_then((kind, self._passages(part) if kind == "documents" else part.text(kind)))
+            elif kind == "documents":
+                here = here.and_then((kind, self._passages(part)))
             else:
                 raise self._unknown(number, kind)
         return at, here

@@ -73,13 +73,12 @@ class Maker(ABC, Generic[Here]):
                 rewards.setdefault(at, []).append(rollout.number("reward"))
         return {place: fmean(values) for place, values in rewards.items()}
 
-    def _passages(self, part: Fields) -> list[tuple[str, str, str]]:
-        """(id, title, text) of the documents of a part."""
+    def _passages(self, part: Fields) -> list[tuple[str, str]]:
+        """Titles and texts of the documents of a part."""
         found = []
         for item in part.rows("documents"):
-            key = item.text("id")
-            document = self._documents.row(key)
-            found.append((str(document.data.get("id", key)), document.text("title"), document.text("text")))
+            document = self._documents.row(item.text("id"))
+            found.append((document.text("title"), document.text("text")))
         return found
 
     def _unknown(self, number: int, kind: str) -> Exception:

@@ -105,7 +105,7 @@ class TraceMaker(Maker[bool]):
             if kind == "thought":
                 thought = part.text(kind)
             elif kind in ("documents", "notice"):
-                text = self._found(part) if kind == "documents" else neutral(part.text(kind))
+                text = self._form.marks.found(self._passages(part)) if kind == "documents" else neutral(part.text(kind))
                 at = self._add(at, begun, text, False, number)
             elif kind in self._form.kinds:
                 text, opened = self._form.step(self._form.marks, {"thought": thought, kind: part.text(kind)}, begun)
@@ -120,6 +120,3 @@ class TraceMaker(Maker[bool]):
     def _add(self, at: int | None, begun: bool, text: str, sampled: bool, number: int) -> int:
         self._nodes.append(TraceNode(at, "" if at is None or begun else "\n", text, sampled, number))
         return len(self._nodes) - 1
-
-    def _found(self, part: Fields) -> str:
-        return self._form.marks.found([(title, text) for _, title, text in self._passages(part)])
