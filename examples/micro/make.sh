@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes model.gguf of this folder from nothing: make.sh OUT. It needs `pip install 'espalier-rag[train]'`.
+# Makes model.gguf of this folder from nothing: make.sh OUT. It needs `pip install '.[train]'` in a clone.
 set -eu
 out=$1
 here=$(dirname "$0")

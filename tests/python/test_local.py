@@ -146,7 +146,7 @@ def test_a_file_without_embeddings_is_named(file: Path, data: dict[str, Path], t
 
 def test_the_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(MissingPart, match=r"espalier-rag\[local\]"):
+    with pytest.raises(MissingPart, match=r"pip install "):
         esp.LlamaCpp(file)
 
 

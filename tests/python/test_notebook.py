@@ -161,7 +161,7 @@ def test_hostile_text_in_a_picture_is_only_drawn(hostile: esp.Tree):
 
 def test_pictures_name_what_they_need(run: esp.Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(esp.errors.MissingPart, match=r"pip install 'espalier-rag\[viz\]'"):
+    with pytest.raises(esp.errors.MissingPart, match=r"pip install matplotlib"):
         run.trees[0].plot()
 
 

@@ -37,7 +37,7 @@ def test_ray_that_is_not_there_is_named(
     monkeypatch.setitem(sys.modules, "ray", None)
     line = ["expand", *inputs(files)[:4], "--constrain", "off", "--out", str(tmp_path / "out"), "--ray", "local"]
     assert main(line) == 2
-    assert capsys.readouterr().err.startswith("espalier: --ray needs Ray (pip install 'espalier-rag[ray]'): ")
+    assert capsys.readouterr().err.startswith("espalier: --ray needs Ray (pip install ray fsspec): ")
     assert list((tmp_path / "out").iterdir()) == []
 
 

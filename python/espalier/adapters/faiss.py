@@ -30,7 +30,7 @@ class _FaissCpu:
             import faiss
         except ImportError:
             raise MissingPart(
-                "faiss is not in this build: install the Python package faiss-cpu (pip install 'espalier-rag[dense]')"
+                "faiss is not in this build: install the Python package faiss-cpu (pip install faiss-cpu)"
             ) from None
         self._passages = list(passages)
         self._encoder = encoder

@@ -126,7 +126,7 @@ def add_values_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if find_spec("aiohttp") is None or find_spec("prometheus_client") is None:
-        raise MissingPart("serving needs aiohttp and prometheus-client (pip install 'espalier-rag[serve]')")
+        raise MissingPart("serving needs aiohttp and prometheus-client (pip install aiohttp prometheus-client)")
     import asyncio  # not for every command
 
     from ..serve.host import Door, announce, open_door, read_key

@@ -26,7 +26,7 @@ LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
 
 def check_package(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if strangers := others():
-        advice = f"uninstall both, then install {NAME} alone"
+        advice = f"uninstall both, then install {NAME} alone, by `pip install .` in a clone"
         yield problem("package", f"{', '.join(strangers)} installs a package of the same name", advice)
     else:
         yield ok("package", distribution())

@@ -12,7 +12,7 @@ from ..io.text import plain
 from ..notebook.picture import LOOK, Picture
 from .tables import finished
 
-ABSENT = "no plots: matplotlib is not there (pip install 'espalier-rag[viz]')"
+ABSENT = "no plots: matplotlib is not there (pip install matplotlib)"
 
 
 def available() -> bool:

@@ -19,7 +19,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise MissingPart("Parquet files need pyarrow: pip install 'espalier-rag[data]'") from None
+        raise MissingPart("Parquet files need pyarrow: pip install pyarrow") from None
 
 
 def meta_type() -> Any:

@@ -34,7 +34,7 @@ class Tokenizer:
         try:
             from transformers import AutoTokenizer
         except ImportError:
-            raise MissingPart("tokenizers need transformers: pip install 'espalier-rag[train]'") from None
+            raise MissingPart("tokenizers need transformers: pip install transformers jinja2") from None
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

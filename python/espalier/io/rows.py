@@ -241,7 +241,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingPart("Parquet needs pyarrow: pip install 'espalier-rag[data]'") from None
+        raise MissingPart("Parquet needs pyarrow: pip install pyarrow") from None
     with path.open("rb") as file:
         try:
             number = 0

@@ -196,7 +196,7 @@ def library() -> Any:
     try:
         import xllamacpp
     except ImportError:
-        raise MissingPart("a GGUF file needs the package xllamacpp (pip install 'espalier-rag[local]')") from None
+        raise MissingPart("a GGUF file needs the package xllamacpp (pip install xllamacpp)") from None
     return xllamacpp
 
 

@@ -46,7 +46,7 @@ class Grammars:
                 from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper, grammar_from
                 from llguidance.hf import from_tokenizer
             except ImportError:
-                raise MissingPart("grammars need the package llguidance (pip install 'espalier-rag[local]')") from None
+                raise MissingPart("grammars need the package llguidance (pip install llguidance)") from None
             if self._read_tokens is None:
                 tokens = TaggedVocabulary(self._tokenizer, from_tokenizer(self._tokenizer))
                 self._read_tokens = LLTokenizer(TokenizerWrapper(tokens), n_vocab=self._vocabulary)

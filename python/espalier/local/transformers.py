@@ -138,7 +138,7 @@ def libraries() -> tuple[Any, Any]:
         import torch
         import transformers
     except ImportError:
-        raise MissingPart("this model needs torch and transformers: pip install 'espalier-rag[train]'") from None
+        raise MissingPart("this model needs torch and transformers: pip install torch transformers") from None
     return torch, transformers
 
 

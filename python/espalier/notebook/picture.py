@@ -37,7 +37,7 @@ def drawn(draw: Callable[[], Any]) -> Picture:
     try:
         import matplotlib
     except ImportError:
-        raise MissingPart("pictures need matplotlib: pip install 'espalier-rag[viz]'") from None
+        raise MissingPart("pictures need matplotlib: pip install matplotlib") from None
     with matplotlib.rc_context(LOOK):
         return Picture(draw())
 

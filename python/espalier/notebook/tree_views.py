@@ -21,7 +21,7 @@ def _repr_html_(self: Tree) -> str:
 def plot(self: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
     """A picture of the `most` visited nodes. It is written to `file` (.svg, .pdf, .png) if one is named.
 
-    Needs matplotlib: pip install 'espalier-rag[viz]'.
+    Needs matplotlib: pip install matplotlib.
     """
     from .tree_plot import tree_plot
 

@@ -233,7 +233,7 @@ def connected(address: str) -> Iterator[ModuleType]:
     try:
         import ray
     except ImportError as error:
-        raise MissingPart(f"--ray needs Ray (pip install 'espalier-rag[ray]'): {error}") from None
+        raise MissingPart(f"--ray needs Ray (pip install ray fsspec): {error}") from None
     if ray.is_initialized():
         yield ray
         return

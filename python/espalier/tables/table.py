@@ -95,4 +95,4 @@ class Table:
 
 
 def missing(package: str) -> MissingPart:
-    return MissingPart(f"this needs {package}: pip install 'espalier-rag[data]'")
+    return MissingPart(f"this needs {package}: pip install {package}")

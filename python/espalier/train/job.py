@@ -25,7 +25,7 @@ def need_packages() -> None:
         try:
             version(name)
         except PackageNotFoundError:
-            raise MissingPart(f"training needs the package {name}: pip install 'espalier-rag[train]'") from None
+            raise MissingPart(f"training needs the package {name}: pip install '.[train]' in a clone") from None
 
 
 def need_one_process(options: TrainOptions) -> None:

@@ -131,7 +131,7 @@ def read_yaml(text: str) -> object:
     try:
         import yaml
     except ImportError:
-        raise MissingPart("YAML needs pyyaml (pip install 'espalier-rag[cli]'). JSON needs nothing") from None
+        raise MissingPart("YAML needs pyyaml (pip install pyyaml). JSON needs nothing") from None
 
     class Loader(yaml.SafeLoader):
         """Refuses keys that are there twice."""
