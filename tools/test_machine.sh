@@ -43,7 +43,7 @@ done
 bind() { mkdir -p "$system$2" && mount --bind "$1" "$system$2"; }
 bind "$kept/packages-$suite" /var/cache/apt/archives
 bind "$kept/ccache-$suite" /var/cache/ccache
-bind "$kept/wheels" /root/.cache/pip
+bind "$kept/wheels" /var/cache/wheels
 for folder in $(python3 -m pip config list 2>/dev/null | tr " '=" '\n\n\n' | sed -n 's,^\(file://\)\?\(/.*\),\2,p' | sort -u); do
   case $folder in /etc/*) ;; *) [ ! -d "$folder" ] || bind "$folder" "$folder" ;; esac
 done
@@ -52,8 +52,8 @@ mount --rbind /dev "$system/dev"
 
 inside() {
   # shellcheck disable=SC2046  # variables are words
-  chroot "$system" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-    DEBIAN_FRONTEND=noninteractive CCACHE_DIR=/var/cache/ccache \
+  chroot "$system" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/ LC_ALL=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive CCACHE_DIR=/var/cache/ccache PIP_CACHE_DIR=/var/cache/wheels \
     $(env | grep -E '^(PIP_|SSL_CERT|REQUESTS_CA|CURL_CA|[a-zA-Z]+_(proxy|PROXY)=)' | grep -v '[[:space:]]') sh -c "$1"
 }
 
