@@ -1,9 +1,9 @@
 #pragma once
 
 /// Every part that needs the standard library alone: engines, policies, RAG, the five methods, the baselines, rewards,
-/// answers, training data, and the simulated world. What needs a library is included one by one:
-/// <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for runs is
-/// <espalier/method/decex/face.hpp> and so on.
+/// answers and training data. The simulated world, the toys and what needs a library are included one by one:
+/// <espalier/sim/model.hpp>, <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for
+/// runs is <espalier/method/decex/face.hpp> and so on.
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
@@ -54,7 +54,6 @@
 #include <espalier/policy/stop_rules.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
-#include <espalier/run/world.hpp>
 #include <espalier/search/beam.hpp>
 #include <espalier/search/best_first.hpp>
 #include <espalier/search/best_of_n.hpp>
@@ -67,6 +66,4 @@
 #include <espalier/search/rollout.hpp>
 #include <espalier/search/self_consistency.hpp>
 #include <espalier/search/trajectories.hpp>
-#include <espalier/sim/model.hpp>
-#include <espalier/sim/world.hpp>
 #include <espalier/version.hpp>

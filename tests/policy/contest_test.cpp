@@ -1,24 +1,19 @@
-#include <espalier/policy/consistency_stop.hpp>
 #include <espalier/policy/contest.hpp>
 #include <espalier/policy/curtailment.hpp>
 #include <espalier/policy/halving.hpp>
-#include <espalier/policy/kl_lucb.hpp>
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <random>
-#include <utility>
 #include <vector>
 
 namespace contest_test {
 
 using namespace espalier;
 
-static_assert(detail::ContestRule<Curtailment> && detail::ContestRule<Halving> &&
-              detail::ContestRule<ConsistencyStop> && detail::ContestRule<KlLucb>);
+static_assert(detail::ContestRule<Curtailment> && detail::ContestRule<Halving>);
 static_assert(detail::ContestRule<detail::AnyContestRule>);
 
 namespace {
@@ -93,64 +88,9 @@ TEST_CASE("the last of halving that can be read wins") {
   CHECK(drawn(play(Halving(), {{{}, {}, {}, 1}, {{}, {}, {}, {}}})) == Draws{4, 2});  // goes on until one can be read
 }
 
-TEST_CASE("consistency stops when the last rounds agree on the best") {
-  // Leaders: second, second
-  CHECK(drawn(play(ConsistencyStop(), {{0, 1, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 1}})) == Draws{2, 2, 2});
-  // Leaders: first, second, second. The third candidate has 0 of 2, at most 2/4, and is out
-  CHECK(drawn(play(ConsistencyStop(), {{1, 0, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 1}})) == Draws{3, 3, 2});
-  // Leaders: the first (1 : 0), the first of equal ones (1 : 1)
-  const Played equal = play(ConsistencyStop(), {{1, 0, 0, 0}, {0, 1, 1, 1}});
-  CHECK(drawn(equal) == Draws{2, 2});
-  CHECK(equal.out == Out{false, true});
-  // One round more: the second leads with 2/3
-  CHECK(winner(play(ConsistencyStop({}, 3), {{1, 0, 0, 0}, {0, 1, 1, 1}})) == 1);
-  // Leaders: second, first (1/2 : 1/2), first
-  CHECK(drawn(play(ConsistencyStop(), {{0, 1, 1, 0}, {1, 0, 0, 1}})) == Draws{3, 3});
-  CHECK_THROWS_AS(ConsistencyStop({}, 0), std::invalid_argument);
-}
-
-TEST_CASE("consistency on a threshold: above it twice, or below it twice") {
-  CHECK(drawn(play(ConsistencyStop(0.6), {{1, 1, 0, 0}})) == Draws{2});
-  CHECK(drawn(play(ConsistencyStop(0.6), {{1, 0, 0, 1}})) == Draws{3});  // 1, 1/2, 1/3: at most 2/4
-  // 0, 1/2: nobody twice, although the leader changed
-  CHECK(drawn(play(ConsistencyStop(0.6), {{0, 0, 1, 1, 1, 1}, {0, 1, 1, 1, 1, 1}})) == Draws{2, 2});
-}
-
-TEST_CASE("the bounds of KL-LUCB") {
-  // d(3/4, 1/4) = 3/4 ln 3 - 1/4 ln 3 = ln(3) / 2. So 3 of 4 reach down to 1/4 where 4 d = 2 ln 3 = ln(1 / delta): 1/9
-  CHECK(KlLucb::interval(0.75, std::log(9) / 4).first == doctest::Approx(0.25));
-  CHECK(KlLucb::interval(0.25, std::log(9) / 4).second == doctest::Approx(0.75));
-  // m of m: q^m = delta. 0 of m: (1 - q)^m = delta
-  CHECK(KlLucb::interval(1, std::log(16) / 4).first == doctest::Approx(0.5));
-  CHECK(KlLucb::interval(0, std::log(16) / 4).second == doctest::Approx(0.5));
-  CHECK(KlLucb::interval(1, 1).second == 1);
-  CHECK(KlLucb::interval(0, 1).first == 0);
-  const auto [low, high] = KlLucb::interval(0.3, 0);
-  CHECK(low == doctest::Approx(0.3));
-  CHECK(high == doctest::Approx(0.3));
-}
-
-TEST_CASE("KL-LUCB draws the leader and its challenger, and stops when they are apart") {
-  const KlLucb rule({}, 0.25);
-  CHECK(rule({{0, 0, 16}, {0, 0, 16}, {0, 0, 16}}).draws == Draws{1, 1, 1});
-  // The third has been drawn least of the losers, so its bound is the greatest
-  CHECK(rule({{3, 4, 12}, {1, 4, 12}, {1, 3, 13}}).draws == Draws{1, 0, 1});
-  // t = 4 + 4: rate ln(4 (1 + ln 8)) = 2.511. 4 of 4 is at least exp(-2.511 / 4) = 0.534, 0 of 4 at most 0.466
-  const ContestRound apart = rule({{4, 4, 12}, {0, 4, 12}});
-  CHECK(apart.over());
-  CHECK(apart.out == Out{false, true});
-  // t = 3 + 3: rate ln(4 (1 + ln 6)) = 2.413, and exp(-2.413 / 3) = 0.447 is below 0.553
-  CHECK(rule({{3, 3, 13}, {0, 3, 13}}).draws == Draws{1, 1});
-  // 0 of 4 alone is at most 1 - exp(-ln(4 (1 + ln 4)) / 4) = 0.431
-  CHECK(KlLucb(0.6, 0.25)({{0, 4, 12}}).over());
-  CHECK(KlLucb(0.4, 0.25)({{0, 4, 12}}).draws == Draws{1});
-  CHECK_THROWS_AS(KlLucb({}, 0), std::invalid_argument);
-  CHECK_THROWS_AS(KlLucb({}, 1), std::invalid_argument);
-}
-
 TEST_CASE("every rule ends with one that can be read, and at most n rollouts each") {
   std::mt19937 random(11);
-  std::uint32_t all_draws = 0, exact = 0, halving = 0, consistency = 0, lucb = 0;
+  std::uint32_t all_draws = 0, exact = 0, halving = 0;
   for (int round = 0; round < 5000; ++round) {
     const std::size_t n = 1 + random() % 8;
     const double right = static_cast<double>(random() % 5) / 4;
@@ -173,22 +113,9 @@ TEST_CASE("every rule ends with one that can be read, and at most n rollouts eac
     };
     exact += draws(play(Curtailment(threshold), all));
     halving += draws(play(Halving(threshold), all));
-    consistency += draws(play(ConsistencyStop(threshold), all));
-    lucb += draws(play(KlLucb(threshold, 0.2), all));
-    // Without errors it chooses what all rollouts choose
-    const Played sure = play(KlLucb(threshold, 1e-300), all), certain = play(Curtailment(threshold), all);
-    const auto mean = [&](std::size_t i) {
-      double sum = 0, read = 0;
-      for (const auto& reward : all[i])
-        if (reward) sum += *reward, ++read;
-      return sum / read;
-    };
-    if (readable && !threshold) REQUIRE(mean(*winner(sure)) == doctest::Approx(mean(*winner(certain))));
   }
   CHECK(exact < all_draws);
-  CHECK(lucb < all_draws);
   CHECK(halving < exact);
-  CHECK(consistency < exact);
 }
 
 }  // namespace contest_test

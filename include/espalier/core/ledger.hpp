@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/core/detail/guess_book.hpp>
 #include <espalier/core/seed.hpp>
 
 #include <algorithm>
@@ -108,7 +107,6 @@ class Ledger {
   struct Execution {
     std::uint64_t cached = 0;                           ///< completions that came from a journal
     std::uint64_t attempts = 0;                         ///< requests sent to servers
-    std::uint64_t discarded = 0;                        ///< completions of guesses that the search did not ask for
     std::map<std::string, std::uint64_t> ungoverned{};  ///< whole replies that broke their grammar, by purpose
   };
   Execution execution;
@@ -130,9 +128,6 @@ class Ledger {
     before = std::make_shared<const Ledger>(search);
     calls_left = search.calls_left;
   }
-  /// What the guesses of the search asked for, null = it makes none. Neither added nor compared.
-  std::shared_ptr<detail::GuessBook> guesses{};
-  bool guess = false;    ///< these are the costs of a guess. Neither added nor compared
   bool refused = false;  ///< a call was left out, because a budget could not pay for it. Never compared
 
   Costs& operator[](std::string_view purpose) {
@@ -164,7 +159,6 @@ class Ledger {
     for (const auto& [purpose, one] : o.first_unread_) remember(purpose, one);
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
-    execution.discarded += o.execution.discarded;
     for (const auto& [purpose, count] : o.execution.ungoverned) execution.ungoverned[purpose] += count;
     densest = std::max(densest, o.densest);
     refused = refused || o.refused;

@@ -51,8 +51,6 @@ class Waiter {
     ticket_ = port_->submit(std::move(request_), this);
     coroutine_ = coroutine;
   }
-  /// The answer, null before it has come or if it is an error.
-  [[nodiscard]] const Out* got() const { return answer_ && answer_->ok() ? &answer_->value() : nullptr; }
   Out await_resume() {
     coroutine_ = nullptr;
     return std::move(*answer_).value();

@@ -192,7 +192,6 @@ class Scheduler {
       agenda_.round.clear();
       agenda_.round.swap(agenda_.ready);
       for (const auto& handle : agenda_.round) detail::run_from(handle);  // a coroutine may take out later ones
-      if (agenda_.ready.empty()) agenda_.ready.swap(agenda_.waiting);
     }
   }
 

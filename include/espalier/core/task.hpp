@@ -133,13 +133,12 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// The coroutines that a scheduler runs: those of this round, those of the next, and those that wait until no other can
-/// run.
+/// The coroutines that a scheduler runs: those of this round and those of the next.
 struct Agenda {
-  std::vector<std::coroutine_handle<>> round{}, ready{}, waiting{};
+  std::vector<std::coroutine_handle<>> round{}, ready{};
   /// Takes out a coroutine that is about to be destroyed.
   void forget(std::coroutine_handle<> gone) {
-    for (auto* list : {&round, &ready, &waiting}) std::replace(list->begin(), list->end(), gone, {});
+    for (auto* list : {&round, &ready}) std::replace(list->begin(), list->end(), gone, {});
   }
 };
 /// The agenda of the scheduler that runs on this thread now, null if none runs.
@@ -205,13 +204,6 @@ namespace detail {
 template <class T>
 void start(const Task<T>& task) {
   agenda->ready.push_back(task.handle());
-}
-
-/// The same as start(), but the task begins only when no other coroutine can run.
-inline void start_later(const Task<void>& task) { agenda->waiting.push_back(task.handle()); }
-/// Destroys a started task that nobody waits for any more.
-inline void abandon(Task<void> task) {
-  if (agenda) agenda->forget(task.handle());
 }
 
 /// An event that happens once: `co_await event` waits until happen() was called. At most one coroutine may wait for it.

@@ -41,7 +41,6 @@ class Ports {
   std::optional<rag::AnyReward> reward;     ///< used instead of the one that the options name
   std::optional<EncoderPort> encoder;       ///< if the run has one
   std::optional<EncoderPort> values;        ///< maps a text to its plan and search value, if the run has such a source
-  std::uint64_t speculate = 0;              ///< stages that a search begins before their turn, at each node
   Budget::Timeout timeout;                  ///< remembers where the clock ended searches
   Budget::Watch watch;                      ///< called with each rag::Tree between the steps of its search
   std::string value_head;                   ///< file of a trained head over the encoder, "" = none
@@ -73,8 +72,6 @@ class Method {
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
   /// Whether trees are grown only for questions with gold answers.
   [[nodiscard]] virtual bool needs_gold() const { return true; }
-  /// Whether the searches of a task can begin stages before their turn (Ports::speculate): `answer`, or `expand`.
-  [[nodiscard]] virtual bool speculates(bool /*answering*/) const { return false; }
   /// Whether its searches retrieve. If so, they need something to search.
   [[nodiscard]] virtual bool retrieves() const { return true; }
   /// Adds annotations that need a model, by name, in place of earlier ones of that name. Their costs also stand in the

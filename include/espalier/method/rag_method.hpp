@@ -69,7 +69,6 @@ class RagMethod : public Method {
     values_ = ports.values;
     budget_.timeout = ports.timeout;
     budget_.watch = ports.watch;
-    speculate_ = ports.speculate;
     value_head_ = ports.value_head;
     build(rag::Environment(sampler(ports, prompts), ports.retriever,
                            rag::Environment::Options{documents_, max_rounds(), dedup_}));
@@ -159,7 +158,6 @@ class RagMethod : public Method {
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
   /// Stages that a search begins before their turn, at each node.
-  [[nodiscard]] std::uint64_t speculate() const { return speculate_; }
   /// The budget of one question, with the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;
@@ -238,7 +236,6 @@ class RagMethod : public Method {
   }
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
-  std::uint64_t speculate_ = 0;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   detail::Examples examples_;

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// Contests: siblings of one kind draw rollouts until a rule knows the best of them. The rules are Curtailment, which
-/// is exact, and Halving, ConsistencyStop and KlLucb, which may choose another one than all rollouts would.
+/// is exact, and Halving, which may choose another one than all rollouts would.
 namespace espalier {
 
 /// What is known of the mean of a candidate's rewards in [0, 1] while some of its rollouts are not drawn. A rollout

@@ -91,14 +91,13 @@ class Sampler {
     std::vector<std::uint32_t> missing;
     for (std::uint32_t i = 0; i < n; ++i) missing.push_back(i);
     Ledger own = Ledger();  // of this draw alone
-    own.guesses = context.ledger->guesses, own.guess = context.ledger->guess;
     Context here = context;
     here.ledger = &own;
     for (std::uint32_t attempt = 0; attempt <= options_.resample && !missing.empty(); ++attempt) {
       if (attempt > 0) drop_unpaid(context, own, &missing);
       const std::uint32_t first = context.first + attempt * attempt_stride;
       std::vector<Task<Completion>> asked;
-      for (const std::uint32_t i : missing) asked.push_back(ask(port(purpose), Prompt(body, seed, first + i), own));
+      for (const std::uint32_t i : missing) asked.push_back(port(purpose).ask(Prompt(body, seed, first + i)));
       std::vector<Completion> completions = co_await gather(std::move(asked));
       missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples);
       if ((options_.repair || drafts) && !missing.empty()) {
@@ -113,21 +112,6 @@ class Sampler {
   }
 
  private:
-  /// Asks the model. Where guesses are counted, it notes who asks.
-  template <class = void>
-  static Task<Completion> ask(const ModelPort& model, Prompt prompt, const Ledger& ledger) {
-    return ledger.guesses ? noted(model, std::move(prompt), ledger.guesses, ledger.guess)
-                          : model.ask(std::move(prompt));
-  }
-  template <class = void>
-  static Task<Completion> noted(ModelPort model, Prompt prompt, std::shared_ptr<espalier::detail::GuessBook> guesses,
-                                bool guess) {
-    const Hash key = prompt.key();
-    auto waiter = model(std::move(prompt));
-    const espalier::detail::GuessNote note(*guesses, key, guess, waiter);
-    Completion completion = co_await waiter;
-    co_return completion;
-  }
   /// Leaves out the last of these samples if the budget cannot pay for them after the draw's own costs.
   static void drop_unpaid(const Context& context, const Ledger& own, std::vector<std::uint32_t>* samples) {
     const std::uint64_t left = context.calls_left(own.total());
@@ -148,7 +132,7 @@ class Sampler {
     std::vector<Task<Completion>> asked;
     for (const std::uint32_t i : unread) {
       Prompt again(detail::repair(*body, (*samples)[i].raw.str(), chosen), seed, context.first + i);
-      asked.push_back(ask(port(body->purpose), std::move(again), *context.ledger));
+      asked.push_back(port(body->purpose).ask(std::move(again)));
     }
     std::vector<Completion> completions = co_await gather(std::move(asked));
     PromptBody answered = *body;

@@ -144,7 +144,7 @@ class Job {
     grow_all(scheduler, folder.next());
     if (!settings_.journal.replay && services.answered()) decided(constrain.settle());
 
-    write_file(folder.next() / "accounts.json", services.accounts(harvest_->discarded()));
+    write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();
     const auto note = [&](const std::string& remark) {
       std::string& notes = summary.notes["answers.jsonl"];

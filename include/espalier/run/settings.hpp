@@ -95,7 +95,7 @@ struct Settings {
     std::string batch_file;  ///< file for the requests to models called "batch", which are answered later
   };
   struct Execution {
-    std::uint64_t in_flight = 64, open_questions = 0, speculate = 0;
+    std::uint64_t in_flight = 64, open_questions = 0;
   };
   struct Output {
     std::string folder;

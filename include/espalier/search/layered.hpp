@@ -5,14 +5,12 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/contest.hpp>
-#include <espalier/search/detail/guesses.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/detail/place.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,15 +25,13 @@ namespace espalier {
 /// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the ContestRule of children
 /// of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their kind.
 /// All nodes of a frontier pass a stage together, and results are entered in node order.
-/// With `speculate` the stages that likely follow begin while values are under way. A journal answers the search later.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
   struct Options {
-    std::uint32_t width = 3;      ///< samples per kind (k), > 0
-    bool value_losing = false;    ///< also evaluates children that lost a decision, for preference data
-    std::uint64_t speculate = 0;  ///< stages that begin early at each node: its next one, then the likeliest children's
-    Budget budget{};              ///< checked before each stage
+    std::uint32_t width = 3;    ///< samples per kind (k), > 0
+    bool value_losing = false;  ///< also evaluates children that lost a decision, for preference data
+    Budget budget{};            ///< checked before each stage
   };
   Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
       : options_(std::move(options)),
@@ -64,14 +60,11 @@ class Layered {
   template <class Env>
   Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
     TreeOf<Env> tree(std::move(root), seed);
-    detail::Guesses guesses;
-    detail::Guesses* const ahead = options_.speculate > 0 ? &guesses : nullptr;
-    if (ahead) tree.ledger.guesses = std::make_shared<detail::GuessBook>();
     const double began = options_.budget.start(tree);
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);
     while (!frontier.empty()) {
-      co_await stages(env, &tree, &frontier, &options_.budget, began, ahead);
+      co_await stages(env, &tree, &frontier, began);
       if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
@@ -83,49 +76,24 @@ class Layered {
       frontier = std::move(next);
     }
     detail::finish(tree);
-    guesses.end();
-    if (const auto book = std::exchange(tree.ledger.guesses, nullptr))
-      tree.ledger.execution.discarded = book->discarded();
     co_return tree;
   }
 
-  /// Grows all kinds of the frontier's nodes, unless the budget runs out first. `guesses`: null = it makes none.
+  /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
   template <class Env, class Tree>
-  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, const Budget* budget, double began,
-                    detail::Guesses* guesses) {
+  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
     while (stages_left(*frontier)) {
-      if (budget->spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
+      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
       if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
-      if (guesses) guesses->settle(*tree, *frontier);
       co_await draw(env, tree, frontier);
       for (auto& growth : *frontier) growth.apply(*tree, filter_);
-      if (budget->calls_left(Budget::costs(*tree)) == 0) detail::hold_back(*env, *tree, *frontier);
+      if (options_.budget.calls_left(Budget::costs(*tree)) == 0) detail::hold_back(*env, *tree, *frontier);
       for (const bool terminal : {true, false}) {
-        co_await value(env, tree, frontier, terminal, guesses);
+        co_await value(env, tree, frontier, terminal);
         for (auto& growth : *frontier) growth.apply(*tree, decide_);
       }
       for (auto& growth : *frontier) ++growth.stage;
-    }
-  }
-
-  /// Begins the stages that likely follow, `speculate` at each node.
-  template <class Env, class Tree>
-  void guess(Env* env, const Tree& tree, const std::vector<Growth>& frontier, detail::Guesses& guesses) {
-    for (const Growth& growth : frontier)
-      guesses.begin(*env, tree, growth, options_.speculate, options_.width,
-                    [&](Tree copy, Growth next) { return go_ahead(env, std::move(copy), std::move(next)); });
-  }
-
-  /// A guess: grows one node in a copy of the tree. What fails here fails again in the search, if it comes here.
-  template <class Env, class Tree>
-  Task<void> go_ahead(Env* env, Tree tree, Growth growth) {
-    tree.ledger.guess = true;
-    std::vector<Growth> frontier{std::move(growth)};
-    const Budget budget = options_.budget.timeless();
-    try {
-      co_await stages(env, &tree, &frontier, &budget, 0, nullptr);
-    } catch (...) {
     }
   }
 
@@ -181,7 +149,7 @@ class Layered {
   /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
   /// that a decision cut.
   template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal, detail::Guesses* guesses) {
+  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
     using Result = detail::evaluation_t<Evaluate, Env>;
     std::vector<Task<Result>> tasks;
     std::vector<NodeId> nodes;
@@ -202,7 +170,6 @@ class Layered {
         nodes.push_back(child);
       }
     }
-    if (guesses && !terminal && !(tasks.empty() && contests.empty())) guess(env, *tree, *frontier, *guesses);
     std::vector<Result> results = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i)
       detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());

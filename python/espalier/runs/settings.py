@@ -89,7 +89,6 @@ class RunSettings(TypedDict, total=False):
 
     - in_flight: outstanding requests, or the largest batch (64).
     - open_questions: trees that grow at once, 0 = 4 times --in-flight.
-    - speculate: stages that a search begins before their turn comes: faster, for more calls (decex).
 
     Output:
 
@@ -148,6 +147,5 @@ class RunSettings(TypedDict, total=False):
     replay: bool | None
     in_flight: int | None
     open_questions: int | None
-    speculate: int | None
     out: str | os.PathLike[str] | None
     overwrite: bool | None

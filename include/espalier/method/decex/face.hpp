@@ -45,9 +45,7 @@ class DecExRagFace final : public RagMethod {
              "own knowledge below the threshold still competes with the queries", "true, false")
         .add("curtail", options_.curtail,
              "rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones",
-             {"none", "exact", "halving", "consistency", "kl_lucb"})
-        .shown_if_changed()
-        .add("delta", options_.delta, "error rate of curtail=kl_lucb", "above 0, below 1")
+             {"none", "exact", "halving"})
         .shown_if_changed()
         .add("rollout_rounds", options_.rollout_rounds, "rounds on a rollout's path, then it must answer", "1 or more")
         .add("refusals", options_.refusals, "own answers with one of these phrases are closed: no knowledge",
@@ -83,9 +81,6 @@ class DecExRagFace final : public RagMethod {
     return purpose == "rollout" || purpose == "forced_answer";
   }
   [[nodiscard]] bool needs_gold() const override { return reward_ != Reward::agreement; }
-  [[nodiscard]] bool speculates(bool answering) const override {
-    return !answering || inference_ == Inference::expansion;
-  }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
 
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
@@ -120,7 +115,6 @@ class DecExRagFace final : public RagMethod {
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
-    options_.speculate = speculate();
     dpo_.rollouts = curtails() ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
     all_rollouts_ = std::make_unique<AllRollouts<rag::AnyReward>>(options_, loop, reward());

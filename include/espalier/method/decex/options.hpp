@@ -22,10 +22,8 @@ struct DecExRagOptions {
   /// When the rollouts of candidates that compete stop before all n are drawn.
   enum class Curtail : std::uint8_t {
     none,
-    exact,        ///< as soon as the decision is certain (Curtailment)
-    halving,      ///< after half of all rollouts, most of them for the better ones (Halving)
-    consistency,  ///< as soon as two rounds in a row agree (ConsistencyStop)
-    kl_lucb       ///< as soon as the decision is likely (KlLucb)
+    exact,   ///< as soon as the decision is certain (Curtailment)
+    halving  ///< after half of all rollouts, most of them for the better ones (Halving)
   };
 
   std::uint32_t k = 3;                          ///< samples per decision
@@ -40,10 +38,8 @@ struct DecExRagOptions {
   bool stop_at_root = false;         ///< the first round may stop too (Fig. 1)
   bool compare_across = false;       ///< own knowledge below the threshold still competes with the queries
   Curtail curtail = Curtail::none;   ///< the rule that stops rollouts
-  double delta = 0.1;                ///< the error rate of kl_lucb, (0, 1)
   std::uint32_t rollout_rounds = 8;  ///< rounds on a rollout's path from the root, then its answer is forced
   std::string refusals{rag::detail::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
-  std::uint64_t speculate = 0;                         ///< stages that begin before their turn comes (Layered)
   Budget budget{};                                     ///< per question
 };
 
@@ -57,7 +53,6 @@ inline const DecExRagOptions& checked(const DecExRagOptions& o) {
   if (!(o.threshold >= 0 && o.threshold <= 1)) bad_option("threshold", o.threshold, "0 to 1");
   if (o.curtail != DecExRagOptions::Curtail::none && o.compare_across)
     bad_option("compare_across", "true", "false with curtail");
-  if (!(o.delta > 0 && o.delta < 1)) bad_option("delta", o.delta, "above 0, below 1");
   if (o.rollout_rounds == 0) bad_option("rollout_rounds", o.rollout_rounds, "1 or more");
   return o;
 }

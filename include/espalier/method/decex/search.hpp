@@ -2,10 +2,8 @@
 
 #include <espalier/method/decex/options.hpp>
 #include <espalier/method/decex/prompts.hpp>
-#include <espalier/policy/consistency_stop.hpp>
 #include <espalier/policy/curtailment.hpp>
 #include <espalier/policy/halving.hpp>
-#include <espalier/policy/kl_lucb.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/layered.hpp>
 
@@ -166,16 +164,8 @@ inline espalier::detail::AnyContestRule contest_rule(const DecExRagOptions& opti
   std::optional<double> threshold;  // of own answers
   if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
     threshold = options.threshold;
-  switch (options.curtail) {
-    case Curtail::halving:
-      return Halving(threshold);
-    case Curtail::consistency:
-      return ConsistencyStop(threshold);
-    case Curtail::kl_lucb:
-      return KlLucb(threshold, options.delta);
-    default:
-      return Curtailment(threshold);
-  }
+  if (options.curtail == Curtail::halving) return Halving(threshold);
+  return Curtailment(threshold);
 }
 
 /// Chooses the executions that go on to the next layer.
@@ -216,10 +206,7 @@ class DecExRag {
  public:
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options),
-        engine_({.width = options.k,
-                 .value_losing = options.stop_pairs,
-                 .speculate = options.speculate,
-                 .budget = options.budget},
+        engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
                 detail::DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
                 detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
                 detail::DecExRagKeep{options.search}) {}

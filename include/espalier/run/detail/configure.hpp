@@ -52,11 +52,6 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
     bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
-  const bool searching = settings.task != Settings::Task::annotate;
-  if (settings.execution.speculate > 0 && !(searching && method.speculates(settings.task == Settings::Task::answer)))
-    bad_option("speculate", settings.execution.speculate, "0 for a task without a search of decex");
-  if (settings.execution.speculate > 0 && !settings.journal.keep)
-    bad_option("speculate", settings.execution.speculate, "0 without a journal, which keeps what was asked early");
   (void)backend::detail::server_named(settings.servers.kind);
   (void)Shard(settings.shard);
   check_index(settings, lexical);

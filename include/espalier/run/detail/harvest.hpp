@@ -56,7 +56,6 @@ class Harvest {
       output::append_tree(record, parts[0]);
       row = output::detail::answer_row(record);
       execution = tree.ledger.execution;
-      discarded_ += execution.discarded;
       if (trouble_.empty() && !execution.ungoverned.empty()) {
         const std::string& purpose = execution.ungoverned.begin()->first;
         trouble_ = ignored(server_of(purpose), purpose);
@@ -85,7 +84,6 @@ class Harvest {
   }
 
   /// Completions that were paid early and that no search asked for.
-  [[nodiscard]] std::uint64_t discarded() const { return discarded_; }
   /// Why the first open question is open, in the order of the questions. "" = none is.
   [[nodiscard]] std::string why_open() const { return errors_.empty() ? "" : errors_.begin()->second; }
 
@@ -132,7 +130,6 @@ class Harvest {
   std::vector<method::Product> products_;
   std::map<std::size_t, std::string> errors_;  ///< of the open questions
   std::size_t done_ = 0;
-  std::uint64_t discarded_ = 0;
   std::uint64_t tokens_ = 0;
   double reward_ = 0;
   std::string trouble_;  ///< of a server or of the first open question, except one that waits for a batch

@@ -36,7 +36,6 @@ class Services {
     }
     if (!settings.encoder.url.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.values.head;
-    ports.speculate = settings.execution.speculate;
     if (!settings.values.server.empty())
       ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }
@@ -54,12 +53,10 @@ class Services {
       return of.logical > of.failed;
     });
   }
-  /// The content of accounts.json. `discarded`: completions that no search asked for. Throws Error if accounts do not
-  /// balance.
-  [[nodiscard]] std::string accounts(std::uint64_t discarded) const {
+  /// The content of accounts.json. Throws Error if accounts do not balance.
+  [[nodiscard]] std::string accounts() const {
     Accounts models, encoders;
     for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
-    models.logical -= discarded, models.paid_applied -= discarded, models.paid_cancelled += discarded;
     for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
     return accounts_json({{"model", models},
                           {"retriever", balanced(ports.retriever.accounts(), retriever_accounts_)},

@@ -28,8 +28,6 @@ struct LayeredGrowth {
   std::vector<std::pair<NodeId, Seed>> children{};
 
   [[nodiscard]] bool unfinished() const { return stage < kinds.size(); }
-  /// True if this stage draws the kind.
-  [[nodiscard]] bool draws(Kind kind) const { return unfinished() && kinds[stage] == kind; }
   /// True if a stage after this one draws the kind.
   [[nodiscard]] bool draws_later(Kind kind) const {
     return unfinished() &&
