@@ -54,6 +54,17 @@ def test_an_issue_form_asks_with_unique_names(name: str):
     assert len(set(ids)) == len(ids) and any(field.get("validations") for field in form["body"])
 
 
+def test_the_workflow_runs_what_ci_runs():
+    [job] = read(".github/workflows/ci.yml")["jobs"].values()
+    matrix = job["strategy"]["matrix"]
+    parts = [*matrix["part"], *(more["part"] for more in matrix["include"])]
+    hosted = {target for part in parts for target in part["targets"].split()} - {"demo"}
+    lines = re.findall(r"^make --keep-going (.*?)(?: 2>&1| >)", (ROOT / ".ci/run").read_text("utf-8"), re.MULTILINE)
+    together = {"test": "test-cpp test-python test-pages"}
+    here = {target for line in lines for word in line.split() for target in together.get(word, word).split()}
+    assert hosted == here and set(matrix["machine"]) >= {more["machine"] for more in matrix["include"]}
+
+
 def test_the_page_on_exports_names_the_trainers_that_are_installed():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     page = (ROOT / "docs/export.md").read_text(encoding="utf-8").lower().replace("-", "")
