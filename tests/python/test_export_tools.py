@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from conftest import espalier as command
-from conftest import inputs, rows
+from conftest import rows
 from espalier.errors import InputError
 from espalier.export import FORMATS, export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
@@ -255,31 +254,6 @@ def test_lengths_count_tools_and_calls(tmp_path: Path):
     shown += '<tool_call>{"name": "answer", "arguments": {"answer": "y"}}</tool_call><|im_end|>\n'
     assert report.trainer == "trl SFTTrainer"
     assert report.longest == len(byte_tokenizer()(shown)["input_ids"])
-
-
-@pytest.mark.parametrize("method", ["decex", "prorag", "reasonrag"])
-def test_a_real_run_gives_as_many_rows_and_the_same_bytes_again(files: Path, tmp_path: Path, method: str):
-    run = tmp_path / "run"
-    small = ["--set", "simulations=8"] if method != "decex" else []
-    done = command("expand", "--method", method, *inputs(files), "--limit", 8, *small, "--out", run)
-    assert done.returncode in (0, 4), done.stderr  # 4: the simulated model may fail a question
-    for product, formats in (
-        ("sft", ("sft.messages", "sft.prompt_completion", "sft.sharegpt")),
-        ("dpo", ("dpo.explicit", "dpo.sharegpt_ranking")),
-    ):
-        if not (run / f"{product}.jsonl").exists():
-            continue
-        named = [word for format in formats for word in ("--format", format)]
-        for out in ("one", "two"):
-            made = command("export", run, *named, "--style", "tools", "--out", tmp_path / out / product, "--json")
-            assert made.returncode == 0, made.stderr
-            assert {file["rows"] for file in json.loads(made.stdout)} == {len(rows(run / f"{product}.jsonl"))}
-        for file in (tmp_path / "one" / product).iterdir():
-            assert file.read_bytes() == (tmp_path / "two" / product / file.name).read_bytes(), file.name
-    if method == "decex":
-        for row in rows(tmp_path / "one" / "sft" / "sft_messages.jsonl"):
-            [call] = row["messages"][-1]["tool_calls"]
-            assert call["function"]["name"] in ("search", "answer") and "<" not in row["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("format", sorted(name for name, format in FORMATS.items() if not format.with_tools))

@@ -56,19 +56,11 @@ def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
     monkeypatch.setattr("espalier.train.stages.grpo.Sampler", lambda setup: sampler)
 
 
-@pytest.mark.parametrize("own_loss", [False, True])
 @pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
 def test_the_gradient_is_the_masked_sum_by_hand(
-    world: Path,
-    tiny: Path,
-    network: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    learned: list[int],
-    own_loss: bool,
+    world: Path, tiny: Path, network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[int]
 ):
     """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
-    monkeypatch.setattr("espalier.train.stages.grpo.OWN_LOSS", own_loss)
     fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
     by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
     original = TokenAdvantages._generate_and_score_completions
@@ -104,26 +96,6 @@ def test_the_gradient_is_the_masked_sum_by_hand(
     assert max(one.abs().max() for one in worked.values()) > 1e-3
     for name, one in worked.items():
         assert torch.allclose(seen[name], one, atol=1e-6), name
-
-
-def test_the_own_loss_has_the_gradient_of_trls_with_a_divergence(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """After a step the model is no longer the reference, so that the divergence has a gradient."""
-    fake(monkeypatch, SAMPLED)
-    gradients: dict[bool, torch.Tensor] = {}
-    for own in (False, True):
-
-        def step(self: Any, *args: Any, own: bool = own, **more: Any) -> Any:
-            loss = super(TokenAdvantages, self).training_step(*args, **more)
-            gradients[own] = torch.cat([one.grad.flatten().clone() for one in self.model.parameters()])
-            return loss
-
-        monkeypatch.setattr("espalier.train.stages.grpo.OWN_LOSS", own)
-        monkeypatch.setattr(TokenAdvantages, "training_step", step)
-        train(world, tiny, tmp_path / str(own), steps=2, group=2, group_questions=1, kl=5.0, lr=0.01)
-    assert gradients[True].abs().max() > 1e-3
-    assert torch.allclose(gradients[True], gradients[False], atol=1e-6)
 
 
 def test_each_step_has_other_questions_in_an_order_of_the_seed():

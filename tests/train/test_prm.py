@@ -18,7 +18,7 @@ from espalier.train.examples import Dropped
 from espalier.train.reward_text import reward_ids
 from espalier.train.scorer import Scorer
 from espalier.train.stages.prm import RewardPair, collate_pairs, example_of, ranking_loss
-from training import SMALL, Killed, kill_at, same, weights_of, write_rows
+from training import SMALL, weights_of, write_rows
 
 
 def row(number: int, chosen: str = "good", rejected: str = "bad") -> dict[str, Any]:
@@ -102,20 +102,6 @@ def test_adapters_are_merged_and_the_reward_is_trained_whole(tiny: Path, tmp_pat
     assert after.keys() - before.keys() == {"score.weight"}
     [(good,), (bad,)] = Scorer(out, "cpu")([f"Who 40?\n\n(nothing yet)\n\n\n{step}" for step in ("good", "bad")])
     assert good > bad
-
-
-def test_a_killed_training_with_adapters_ends_as_an_unbroken_one(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    data = write_rows(tmp_path / "run", "prm", [row(i) for i in range(16)])
-    more = {**SMALL, "lora": 2, "max_steps": 6, "save_every": 2}
-    prm(data=data, model=str(tiny), out=tmp_path / "unbroken", **more)
-    with monkeypatch.context() as killed:
-        kill_at(killed, 3)
-        with pytest.raises(Killed):
-            prm(data=data, model=str(tiny), out=tmp_path / "killed", **more)
-    prm(data=data, model=str(tiny), out=tmp_path / "killed", **more)
-    assert same(tmp_path / "unbroken", tmp_path / "killed")
 
 
 def test_rows_of_another_sort_are_refused(tiny: Path, tmp_path: Path):

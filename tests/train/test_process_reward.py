@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import espalier
@@ -14,35 +11,14 @@ import pytest
 import torch
 from espalier.errors import InputError
 from espalier.train import grpo, rft
-from training import same, weights_of
-
-
-class Rewards(BaseHTTPRequestHandler):
-    """A reward model that likes long texts."""
-
-    def do_POST(self) -> None:
-        texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
-        texts = [texts] if isinstance(texts, str) else texts
-        found = [{"index": i, "probs": [len(text) % 16 / 8 - 1]} for i, text in enumerate(texts)]
-        reply = json.dumps({"data": found}).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *args: Any) -> None:
-        pass
+from training import same, scoring, weights_of
 
 
 @pytest.fixture(scope="module")
 def prm() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Rewards)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/classify,prm"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """A reward model that likes long texts."""
+    with scoring(lambda text: len(text) % 16 / 8 - 1) as url:
+        yield f"{url},prm"
 
 
 @pytest.fixture(scope="module")

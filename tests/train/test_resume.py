@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_prm
+import test_value
 from espalier.errors import Error
 from espalier.train import folder as checkpoints
-from training import Killed, kill_at, same, train_dpo, train_sft
+from espalier.train import prm, value
+from training import SMALL, Killed, kill_at, same, train_dpo, train_sft, write_rows
 
 
 @pytest.mark.parametrize("train", [train_sft, train_dpo])
@@ -29,6 +32,21 @@ def test_a_killed_training_ends_as_an_unbroken_one(
     assert same(tmp_path / "unbroken", tmp_path / "killed")
     steps = [line.split(",")[0] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
     assert steps == [line.split(",")[0] for line in (tmp_path / "unbroken" / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("train", "row"), [(value, test_value.row), (prm, test_prm.row)])
+def test_a_killed_training_with_adapters_keeps_its_heads(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any, row: Any
+):
+    data = write_rows(tmp_path / "run", train.__name__, [row(i) for i in range(16)])
+    more = {**SMALL, "lora": 2, "max_steps": 6, "save_every": 2, "data": data, "model": str(tiny)}
+    train(out=tmp_path / "unbroken", **more)
+    with monkeypatch.context() as killed:
+        kill_at(killed, 3)
+        with pytest.raises(Killed):
+            train(out=tmp_path / "killed", **more)
+    train(out=tmp_path / "killed", **more)
+    assert same(tmp_path / "unbroken", tmp_path / "killed")
 
 
 def test_a_kill_while_a_checkpoint_is_written_leaves_the_one_before(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from espalier.train.data import Row
 from espalier.train.examples import Dropped
 from espalier.train.scorer import Scorer
 from espalier.train.stages.prm import share_loss, state_text, states
-from training import SMALL, write_rows
+from training import SMALL, scoring, write_rows
 
 
 def step(score: float, *parts: tuple[str, str]) -> dict[str, Any]:
@@ -37,37 +34,13 @@ def row(number: int, query: str = "good", share: float = 0.75, end: float = 1.0)
     return {"id": f"q{number}#{query}{end}", "question": "Who?", "steps": steps, "provenance": provenance}
 
 
-@pytest.fixture
-def asked() -> Iterator[tuple[str, list[str]]]:
-    """The address of a server that scores every text 0, and the texts that it was sent."""
+def test_a_finished_path_is_told_as_a_search_tells_it(tmp_path: Path):
     texts: list[str] = []
-
-    class Zero(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-            texts.extend(sent)
-            body = json.dumps({"data": [{"index": i, "probs": [0.0]} for i in range(len(sent))]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Zero)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/classify", texts
-    server.shutdown()
-    server.server_close()
-
-
-def test_a_finished_path_is_told_as_a_search_tells_it(tmp_path: Path, asked: tuple[str, list[str]]):
-    url, texts = asked
     espalier.write_world(tmp_path, passages=200, questions=6, seed=5, max_hops=2)
     files = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
     espalier.expand(**files, method="airrag", set={"rollouts": 6}, out=tmp_path / "run")
-    espalier.annotate(tmp_path / "run", {"prm": (url, "m")}, out=tmp_path / "judged")
+    with scoring(lambda text: float(texts.append(text) is not None)) as url:
+        espalier.annotate(tmp_path / "run", {"prm": (url, "m")}, out=tmp_path / "judged")
     chains = list(read_product(tmp_path / "run", "prm"))
     assert texts and {state_text(chain)[0] for chain in chains} == set(texts)
 

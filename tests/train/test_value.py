@@ -20,7 +20,7 @@ from espalier.train.stages.value import ValueTrainer, collate_values, example_of
 from espalier.train.value_heads import FILE, ValueHeads, load_heads
 from espalier.train.value_text import places, value_text
 from safetensors.torch import load_file, save_file
-from training import SMALL, Killed, kill_at, same, weights_of, write_rows
+from training import SMALL, weights_of, write_rows
 
 TURNS = [
     {"role": "system", "content": "Solve."},
@@ -180,7 +180,9 @@ def test_adapters_leave_all_but_projections_and_heads_as_they_were(tiny: Path, t
         data=data, model=str(tiny), out=out, eval_share=0.3, alpha=1.0, lora=4, **{**SMALL, "max_steps": 80, "lr": 1e-2}
     )
     before, after = weights_of(tiny), weights_of(out)
-    assert before.keys() == after.keys()
+    assert after.keys() - before.keys() == {
+        f"{head}.{part}" for head in ("plan", "search") for part in ("weight", "bias")
+    }
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all("proj" in name for name in changed)
     assert json.loads((out / "training.json").read_text())["values"]["plan"]["error"] < 0.03, (
@@ -188,17 +190,3 @@ def test_adapters_leave_all_but_projections_and_heads_as_they_were(tiny: Path, t
     )
     [(plan, search)] = Scorer(out, "cpu")([TEXT[: TEXT.index("Thought: So.")]])
     assert plan == pytest.approx(0.5, abs=0.25) and search == pytest.approx(-0.25, abs=0.25)
-
-
-def test_a_killed_training_with_adapters_keeps_its_heads(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    data = write_rows(tmp_path / "run", "value", [row(i) for i in range(12)])
-    more = {**SMALL, "lora": 2, "max_steps": 6, "save_every": 2}
-    value(data=data, model=str(tiny), out=tmp_path / "unbroken", **more)
-    with monkeypatch.context() as killed:
-        kill_at(killed, 3)
-        with pytest.raises(Killed):
-            value(data=data, model=str(tiny), out=tmp_path / "killed", **more)
-    value(data=data, model=str(tiny), out=tmp_path / "killed", **more)
-    assert same(tmp_path / "unbroken", tmp_path / "killed")
-    first, second = (load_file(tmp_path / name / FILE) for name in ("unbroken", "killed"))
-    assert all(torch.equal(first[name], second[name]) for name in first)

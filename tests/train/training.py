@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 import torch
 from espalier.train import dpo, sft
 from espalier.train.trainer import Watch
+from safetensors.torch import load_file
 
 SMALL: dict[str, Any] = {
     "device": "cpu",
@@ -31,10 +35,8 @@ def train_dpo(data: Path, model: Path | str, out: Path, **more: Any) -> Any:
 
 
 def weights_of(folder: Path) -> Mapping[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    loaded: dict[str, torch.Tensor] = load_file(folder / "model.safetensors")
-    return loaded
+    """The model's, and those of heads beside it."""
+    return {name: one for file in folder.glob("*.safetensors") for name, one in load_file(file).items()}
 
 
 def same(a: Path, b: Path) -> bool:
@@ -58,6 +60,33 @@ def dpo_row(prompt: str, chosen: str, rejected: str, number: int = 0, **more: An
     provenance = {"tree": f"q{number}", "chosen_node": 1, "rejected_node": 2, "margin": 0.5, "method": "decex"}
     texts = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
     return {"id": f"q{number}#1>2", "type": "execution", **texts, "provenance": provenance, **more}
+
+
+@contextmanager
+def scoring(score: Callable[[str], float]) -> Iterator[str]:
+    """The address of a server that says a number of each text."""
+
+    class Scores(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+            texts = [texts] if isinstance(texts, str) else texts
+            found = [{"index": i, "probs": [score(text)]} for i, text in enumerate(texts)]
+            reply = json.dumps({"data": found}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Scores)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/classify"
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 class Killed(BaseException):

@@ -62,9 +62,8 @@ def conversation(row: Fields) -> Dialogue:
         messages.append(Message("tool" if role == "function" else role, content, value, at))
     if not messages or messages[-1].role != "assistant":
         raise row.wrong("messages", "should end with the assistant's turn")
-    correct = row.flag("correct")
-    policy_loss = row.flag("policy_loss") if row.has("policy_loss") else correct
-    return Dialogue(origin(row), tuple(messages), correct=correct, policy_loss=policy_loss)
+    policy_loss = row.flag("policy_loss" if row.has("policy_loss") else "correct")
+    return Dialogue(origin(row), tuple(messages), policy_loss=policy_loss)
 
 
 def sft(row: Fields) -> Dialogue:

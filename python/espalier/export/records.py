@@ -46,7 +46,6 @@ class Dialogue:
     """The last is the assistant's."""
     weights: tuple[tuple[int, int, float], ...] = ()
     """[begin, end) in code points of the last message and what a token there weighs in the loss; 1 elsewhere."""
-    correct: bool = True
     policy_loss: bool = True
     weight: float = 1.0
     """What the whole row weighs in the loss."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -30,23 +29,3 @@ def weighted_nll(model: Any, ids: torch.Tensor, weights: torch.Tensor) -> torch.
         len(ids), -1
     )
     return (nll * weights[:, 1 - kept :]).sum()
-
-
-def policy_gradient_loss(model: Any, batch: Mapping[str, torch.Tensor], kl: float) -> torch.Tensor:
-    """The sum over tokens of -A rho + kl D, a scalar (GRPO, arXiv 2402.03300, undivided). The samples are those of the
-    weights as they are, so the ratio rho is 1 and nothing is clipped. D is r - log r - 1 with r = p_reference / p.
-
-    `batch` has the prompts [B, P] on the left and the completions [B, T] on the right, a mask of each, `tool_mask`
-    and `advantages` [B, T], and `ref_per_token_logps` [B, T] where `kl` is above 0.
-    """
-    said = batch["completion_ids"]
-    ids = torch.cat([batch["prompt_ids"], said], 1)
-    seen = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
-    logits = model(input_ids=ids, attention_mask=seen, use_cache=False, logits_to_keep=said.shape[1] + 1).logits
-    spoken = torch.log_softmax(logits[:, :-1].float(), -1).gather(-1, said[..., None])[..., 0]
-    ratio = torch.exp(spoken - spoken.detach())
-    loss = -batch["advantages"] * ratio
-    if kl:
-        far = batch["ref_per_token_logps"] - spoken
-        loss = loss + kl * (torch.exp(far) - far - 1) * ratio
-    return (loss * batch["completion_mask"] * batch["tool_mask"]).sum()

@@ -14,14 +14,10 @@ import torch
 import trl
 
 from ...export.records import Asked
-from ..losses import policy_gradient_loss
 from ..options import GrpoOptions
 from ..rollouts import Rollouts, Sampler, parts, spread
 from ..stage import Setup, Stage
 from ..trainer import WholeCheckpoints, arguments
-
-OWN_LOSS = not trl.__version__.startswith("1.16.")
-"""Whether the loss is our own. The advantages of the shape (B, T) are tested with the loss of TRL 1.16 alone."""
 
 
 class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
@@ -100,12 +96,8 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
 
     def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
         """The sum over parts of the batch, which all divide by the tokens of the whole batch."""
-        one = self._own_loss if OWN_LOSS else super()._compute_loss
+        one = super()._compute_loss
         return torch.stack([one(model, part) for part in parts(inputs)]).sum()
-
-    def _own_loss(self, model: Any, inputs: Any) -> torch.Tensor:
-        tokens = inputs["num_items_in_batch"].clamp(min=1) / self.accelerator.num_processes
-        return policy_gradient_loss(model, inputs, self.beta) / tokens
 
 
 def in_order(names: Sequence[str], each: int, steps: int, seed: int) -> list[str]:
