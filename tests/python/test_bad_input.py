@@ -50,16 +50,6 @@ def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-def test_prompts_that_lack_a_slot_or_have_a_wrong_name_are_named(files: Path, tmp_path: Path):
-    prompts = tmp_path / "prompts"
-    prompts.mkdir()
-    (prompts / "rollout.txt").write_text("no slot here")
-    said = refused(3, "expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
-    assert "rollout.txt" in said and "{question}" in said
-    (prompts / "rollout.txt").rename(prompts / "rolout.txt")
-    assert "rolout.txt" in refused(3, "expand", *inputs(files), "--out", tmp_path / "out", "--prompts", prompts)
-
-
 @needs_http
 @pytest.mark.parametrize("text", ["<step>another method</step><conclude>42</conclude>", ""])
 def test_a_completion_without_its_tags_is_a_recorded_failure(files: Path, tmp_path: Path, text: str):

@@ -230,12 +230,6 @@ def test_a_failure_in_transport_is_tried_again(world, simulated, bm25, single):
     assert len(failures) == 2 and [t.to_json() for t in trees] == [t.to_json() for t in expected]
 
 
-def test_a_text_without_tags_closes_its_branch_with_the_text_kept(world, bm25):
-    trees = esp.run(SEARCH, world.questions[:1], model=lambda prompts: ["no tag here"] * len(prompts), retriever=bm25)
-    assert esp.best_answer(trees[0]) is None
-    assert {(node.reason, node.text) for node in trees[0].nodes[1:]} == {("malformed", "no tag here")}
-
-
 def test_more_passages_than_asked_for_are_cut(world, simulated):
     many = [esp.Passage(f"p{i}", "t", "x") for i in range(9)]
     trees = esp.run(SEARCH, world.questions[:1], model=simulated, retriever=lambda queries: [many] * len(queries))
