@@ -27,63 +27,75 @@ HEAD = '''"""A typed class for each of the five methods, from the table of their
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from .protocols import EncoderLike, LanguageModelLike, RewardLike
 from .search.method import TypedMethod
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = [{names}]
+
+
+class Options(TypedDict, total=False):
+    """Keywords of all five."""
+
+{common}
 '''
 
 CLASS = '''
+
+class {type}Options(Options, total=False):
+{own}
+
 
 class {type}(TypedMethod):
     """{summary}"""
 
     _name = "{name}"
 
-    def __init__(
-        self,
-        *,
-{parameters}
-    ) -> None:
-        self._begin(locals())
+    def __init__(self, **options: Unpack[{type}Options]) -> None:
+        super().__init__(**options)
 '''
 
-
-def options_of(method: str) -> list[list[str]]:
-    """The options that are keywords: those of single purposes go into `sampling`."""
-    return [row for row in _core.method_options(method) if not row[0].startswith("sampling.")]
+PARTS = {
+    "sampling": "Mapping[str, Mapping[str, float]]",
+    "preset": 'Literal["paper", "code"]',
+    "answer": "bool",
+    "prompts": "str",
+    "models": "Mapping[str, LanguageModelLike]",
+    "encoder": "EncoderLike",
+}
 
 
 def type_of(row: list[str]) -> str:
-    _, _, allowed, _, kind = row
-    return f"Literal[{', '.join(json.dumps(word) for word in allowed.split(', '))}]" if kind == "choice" else kind
+    option, _, allowed, _, kind = row
+    if kind == "choice":
+        kind = f"Literal[{', '.join(json.dumps(word) for word in allowed.split(', '))}]"
+    return kind + (" | RewardLike" if option == "reward" else "")
 
 
-def class_of(method: str) -> str:
-    name, summary = CLASSES[method]
-    rows = options_of(method)
-    parameters = []
-    for row in rows:
-        more = " | RewardLike" if row[0] == "reward" else ""
-        parameters.append(f"        {row[0]}: {type_of(row)}{more} | None = None,")
-    parameters += [
-        "        sampling: Mapping[str, Mapping[str, float]] | None = None,",
-        '        preset: Literal["paper", "code"] | None = None,',
-        "        answer: bool = False,",
-        '        prompts: str = "",',
-        "        models: Mapping[str, LanguageModelLike] | None = None,",
-        "        encoder: EncoderLike | None = None,",
-    ]
-    if "values" in {row[0] for row in rows}:
-        parameters.append("        score: EncoderLike | None = None,")
-    return CLASS.format(type=name, summary=summary, name=method, parameters="\n".join(parameters))
+def keywords_of(method: str) -> dict[str, str]:
+    """The keywords with their types. The options of single purposes go into `sampling`."""
+    found = {row[0]: type_of(row) for row in _core.method_options(method) if not row[0].startswith("sampling.")}
+    return found | PARTS | ({"score": "EncoderLike"} if "values" in found else {})
+
+
+def fields(keywords: dict[str, str]) -> str:
+    return "\n".join(f"    {name}: {kind} | None" for name, kind in keywords.items())
 
 
 def text() -> str:
+    every = {method: keywords_of(method) for method in CLASSES}
+    common = dict(set.intersection(*(set(keywords.items()) for keywords in every.values())))
+    common = {name: kind for name, kind in every["decex"].items() if name in common}
     names = ", ".join(f'"{name}"' for name in sorted(name for name, _ in CLASSES.values()))
-    return HEAD.format(names=names) + "".join(map(class_of, CLASSES))
+    made = HEAD.format(names=names, common=fields(common))
+    for method, (name, summary) in CLASSES.items():
+        own = {keyword: kind for keyword, kind in every[method].items() if keyword not in common}
+        made += CLASS.format(type=name, own=fields(own), summary=summary, name=method)
+    return made
 
 
 if __name__ == "__main__":

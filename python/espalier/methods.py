@@ -3,12 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from .protocols import EncoderLike, LanguageModelLike, RewardLike
 from .search.method import TypedMethod
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["AirRag", "DecExRag", "DecoupleRag", "ProRag", "ReasonRag"]
+
+
+class Options(TypedDict, total=False):
+    """Keywords of all five."""
+
+    documents: int | None
+    dedup: Literal["exact", "normalised"] | None
+    reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None
+    resample: int | None
+    repair: bool | None
+    protocol: Literal["tags", "tools"] | None
+    constrain: Literal["off", "on", "draft"] | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    max_tokens: int | None
+    max_calls: int | None
+    max_tokens_total: int | None
+    max_seconds: float | None
+    max_usd: float | None
+    match_budget: bool | None
+    price_in: float | None
+    price_out: float | None
+    shots: int | None
+    sampling: Mapping[str, Mapping[str, float]] | None
+    preset: Literal["paper", "code"] | None
+    answer: bool | None
+    prompts: str | None
+    models: Mapping[str, LanguageModelLike] | None
+    encoder: EncoderLike | None
+
+
+class DecExRagOptions(Options, total=False):
+    k: int | None
+    n: int | None
+    T_max: int | None
+    threshold: float | None
+    search: Literal["pruned", "no_pruning", "full_node"] | None
+    termination: Literal["vote", "mean_f1", "vote_and_f1"] | None
+    form: Literal["prompts", "policy"] | None
+    always_expand_both: bool | None
+    stop_pairs: bool | None
+    stop_at_root: bool | None
+    compare_across: bool | None
+    curtail: Literal["none", "exact", "halving", "consistency", "kl_lucb"] | None
+    delta: float | None
+    rollout_rounds: int | None
+    refusals: str | None
+    inference: Literal["policy", "expansion"] | None
+    chain: Literal["best", "most", "least", "random"] | None
+    rows: Literal["policy", "all"] | None
+    decision_value: Literal["best", "mean"] | None
+    margin: float | None
 
 
 class DecExRag(TypedMethod):
@@ -16,55 +72,36 @@ class DecExRag(TypedMethod):
 
     _name = "decex"
 
-    def __init__(
-        self,
-        *,
-        documents: int | None = None,
-        dedup: Literal["exact", "normalised"] | None = None,
-        reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
-        resample: int | None = None,
-        repair: bool | None = None,
-        protocol: Literal["tags", "tools"] | None = None,
-        constrain: Literal["off", "on", "draft"] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        top_k: int | None = None,
-        max_tokens: int | None = None,
-        max_calls: int | None = None,
-        max_tokens_total: int | None = None,
-        max_seconds: float | None = None,
-        max_usd: float | None = None,
-        match_budget: bool | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        shots: int | None = None,
-        k: int | None = None,
-        n: int | None = None,
-        T_max: int | None = None,
-        threshold: float | None = None,
-        search: Literal["pruned", "no_pruning", "full_node"] | None = None,
-        termination: Literal["vote", "mean_f1", "vote_and_f1"] | None = None,
-        form: Literal["prompts", "policy"] | None = None,
-        always_expand_both: bool | None = None,
-        stop_pairs: bool | None = None,
-        stop_at_root: bool | None = None,
-        compare_across: bool | None = None,
-        curtail: Literal["none", "exact", "halving"] | None = None,
-        rollout_rounds: int | None = None,
-        refusals: str | None = None,
-        inference: Literal["policy", "expansion"] | None = None,
-        chain: Literal["best", "most", "least", "random"] | None = None,
-        rows: Literal["policy", "all"] | None = None,
-        decision_value: Literal["best", "mean"] | None = None,
-        margin: float | None = None,
-        sampling: Mapping[str, Mapping[str, float]] | None = None,
-        preset: Literal["paper", "code"] | None = None,
-        answer: bool = False,
-        prompts: str = "",
-        models: Mapping[str, LanguageModelLike] | None = None,
-        encoder: EncoderLike | None = None,
-    ) -> None:
-        self._begin(locals())
+    def __init__(self, **options: Unpack[DecExRagOptions]) -> None:
+        super().__init__(**options)
+
+
+class DecoupleRagOptions(Options, total=False):
+    simulations: int | None
+    children: int | None
+    w: float | None
+    divide_again: bool | None
+    inner_scale: float | None
+    judge_all: bool | None
+    stop_correct: int | None
+    terminal: Literal["match", "judge"] | None
+    window: int | None
+    max_depth: int | None
+    B1: int | None
+    keep1: int | None
+    B2: int | None
+    keep2: int | None
+    oversample: int | None
+    diversity: Literal["none", "charset", "token_jaccard"] | None
+    values: Literal["judge", "server", "head", "none"] | None
+    rank_plans: Literal["value", "random"] | None
+    rank_searches: Literal["value", "random"] | None
+    recall: float | None
+    wrong: int | None
+    policy_plan: float | None
+    skip_yes_no: bool | None
+    rows: Literal["paths", "all"] | None
+    score: EncoderLike | None
 
 
 class DecoupleRag(TypedMethod):
@@ -72,61 +109,29 @@ class DecoupleRag(TypedMethod):
 
     _name = "decouple"
 
-    def __init__(
-        self,
-        *,
-        documents: int | None = None,
-        dedup: Literal["exact", "normalised"] | None = None,
-        reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
-        resample: int | None = None,
-        repair: bool | None = None,
-        protocol: Literal["tags", "tools"] | None = None,
-        constrain: Literal["off", "on", "draft"] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        top_k: int | None = None,
-        max_tokens: int | None = None,
-        max_calls: int | None = None,
-        max_tokens_total: int | None = None,
-        max_seconds: float | None = None,
-        max_usd: float | None = None,
-        match_budget: bool | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        shots: int | None = None,
-        simulations: int | None = None,
-        children: int | None = None,
-        w: float | None = None,
-        divide_again: bool | None = None,
-        inner_scale: float | None = None,
-        judge_all: bool | None = None,
-        stop_correct: int | None = None,
-        terminal: Literal["match", "judge"] | None = None,
-        window: int | None = None,
-        max_depth: int | None = None,
-        B1: int | None = None,
-        keep1: int | None = None,
-        B2: int | None = None,
-        keep2: int | None = None,
-        oversample: int | None = None,
-        diversity: Literal["none", "charset", "token_jaccard"] | None = None,
-        values: Literal["judge", "server", "head", "none"] | None = None,
-        rank_plans: Literal["value", "random"] | None = None,
-        rank_searches: Literal["value", "random"] | None = None,
-        recall: float | None = None,
-        wrong: int | None = None,
-        policy_plan: float | None = None,
-        skip_yes_no: bool | None = None,
-        rows: Literal["paths", "all"] | None = None,
-        sampling: Mapping[str, Mapping[str, float]] | None = None,
-        preset: Literal["paper", "code"] | None = None,
-        answer: bool = False,
-        prompts: str = "",
-        models: Mapping[str, LanguageModelLike] | None = None,
-        encoder: EncoderLike | None = None,
-        score: EncoderLike | None = None,
-    ) -> None:
-        self._begin(locals())
+    def __init__(self, **options: Unpack[DecoupleRagOptions]) -> None:
+        super().__init__(**options)
+
+
+class AirRagOptions(Options, total=False):
+    rollouts: int | None
+    w: float | None
+    n_say: int | None
+    n_da: int | None
+    n_ra: int | None
+    n_qt: int | None
+    n_sa: int | None
+    q_div: bool | None
+    max_pairs: int | None
+    max_depth: int | None
+    da_terminal: bool | None
+    l_max: int | None
+    scale_documents: bool | None
+    window: int | None
+    simulation: Literal["straight", "descent"] | None
+    terminal_reward: Literal["jaccard", "self_consistency", "embedding", "reward_model", "zero"] | None
+    select: Literal["jaccard", "embedding", "refine", "reward_model"] | None
+    good: float | None
 
 
 class AirRag(TypedMethod):
@@ -134,54 +139,60 @@ class AirRag(TypedMethod):
 
     _name = "airrag"
 
-    def __init__(
-        self,
-        *,
-        documents: int | None = None,
-        dedup: Literal["exact", "normalised"] | None = None,
-        reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
-        resample: int | None = None,
-        repair: bool | None = None,
-        protocol: Literal["tags", "tools"] | None = None,
-        constrain: Literal["off", "on", "draft"] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        top_k: int | None = None,
-        max_tokens: int | None = None,
-        max_calls: int | None = None,
-        max_tokens_total: int | None = None,
-        max_seconds: float | None = None,
-        max_usd: float | None = None,
-        match_budget: bool | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        shots: int | None = None,
-        rollouts: int | None = None,
-        w: float | None = None,
-        n_say: int | None = None,
-        n_da: int | None = None,
-        n_ra: int | None = None,
-        n_qt: int | None = None,
-        n_sa: int | None = None,
-        q_div: bool | None = None,
-        max_pairs: int | None = None,
-        max_depth: int | None = None,
-        da_terminal: bool | None = None,
-        l_max: int | None = None,
-        scale_documents: bool | None = None,
-        window: int | None = None,
-        simulation: Literal["straight", "descent"] | None = None,
-        terminal_reward: Literal["jaccard", "self_consistency", "embedding", "reward_model", "zero"] | None = None,
-        select: Literal["jaccard", "embedding", "refine", "reward_model"] | None = None,
-        good: float | None = None,
-        sampling: Mapping[str, Mapping[str, float]] | None = None,
-        preset: Literal["paper", "code"] | None = None,
-        answer: bool = False,
-        prompts: str = "",
-        models: Mapping[str, LanguageModelLike] | None = None,
-        encoder: EncoderLike | None = None,
-    ) -> None:
-        self._begin(locals())
+    def __init__(self, **options: Unpack[AirRagOptions]) -> None:
+        super().__init__(**options)
+
+
+class ProRagOptions(Options, total=False):
+    grow: Literal["search", "group", "none"] | None
+    simulations: int | None
+    samples: int | None
+    c: float | None
+    puct_visits: Literal["parent", "children"] | None
+    gamma: float | None
+    discount: Literal["from_end", "per_edge"] | None
+    max_depth: int | None
+    answer_depth: int | None
+    force_answer: bool | None
+    expand: Literal["all", "one"] | None
+    prior: Literal["given", "uniform", "counts", "mean_logprob", "sum_logprob"] | None
+    tau: float | None
+    simulate: Literal["first", "random"] | None
+    distinct: Literal["step", "action"] | None
+    rollouts: int | None
+    window: int | None
+    solve: bool | None
+    group: int | None
+    profile: (
+        Literal[
+            "squad2",
+            "hotpot",
+            "musique",
+            "flashrag",
+            "search_r1",
+            "prorag",
+            "reasonrag",
+            "hiprag",
+            "search_o1",
+            "decouple",
+        ]
+        | None
+    )
+    annotate: Literal["none", "judge", "prm", "both", "cold_start"] | None
+    compare: Literal["all", "pairs"] | None
+    judge_visits: int | None
+    judge_sees_stats: bool | None
+    rft_threshold: float | None
+    chain: Literal["best", "most", "least", "random"] | None
+    mark_weight: float | None
+    rewards: Literal["paper", "code"] | None
+    nu_step: float | None
+    nu_outcome: float | None
+    beta: float | None
+    normalise: Literal["step", "token"] | None
+    guide: Literal["none", "best_of_n", "beam"] | None
+    best_of: int | None
+    beam: int | None
 
 
 class ProRag(TypedMethod):
@@ -189,48 +200,25 @@ class ProRag(TypedMethod):
 
     _name = "prorag"
 
-    def __init__(
-        self,
-        *,
-        documents: int | None = None,
-        dedup: Literal["exact", "normalised"] | None = None,
-        reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
-        resample: int | None = None,
-        repair: bool | None = None,
-        protocol: Literal["tags", "tools"] | None = None,
-        constrain: Literal["off", "on", "draft"] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        top_k: int | None = None,
-        max_tokens: int | None = None,
-        max_calls: int | None = None,
-        max_tokens_total: int | None = None,
-        max_seconds: float | None = None,
-        max_usd: float | None = None,
-        match_budget: bool | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        shots: int | None = None,
-        grow: Literal["search", "group", "none"] | None = None,
-        simulations: int | None = None,
-        samples: int | None = None,
-        c: float | None = None,
-        puct_visits: Literal["parent", "children"] | None = None,
-        gamma: float | None = None,
-        discount: Literal["from_end", "per_edge"] | None = None,
-        max_depth: int | None = None,
-        answer_depth: int | None = None,
-        force_answer: bool | None = None,
-        expand: Literal["all", "one"] | None = None,
-        prior: Literal["given", "uniform", "counts", "mean_logprob", "sum_logprob"] | None = None,
-        tau: float | None = None,
-        simulate: Literal["first", "random"] | None = None,
-        distinct: Literal["step", "action"] | None = None,
-        rollouts: int | None = None,
-        window: int | None = None,
-        solve: bool | None = None,
-        group: int | None = None,
-        profile: Literal[
+    def __init__(self, **options: Unpack[ProRagOptions]) -> None:
+        super().__init__(**options)
+
+
+class ReasonRagOptions(Options, total=False):
+    simulations: int | None
+    children: int | None
+    c: float | None
+    max_rounds: int | None
+    last_word: bool | None
+    answer_rounds: int | None
+    window: int | None
+    value: Literal["judge", "rollouts"] | None
+    n: int | None
+    decay: float | None
+    alpha: float | None
+    leaves: Literal["answers", "free", "all"] | None
+    profile: (
+        Literal[
             "squad2",
             "hotpot",
             "musique",
@@ -242,30 +230,9 @@ class ProRag(TypedMethod):
             "search_o1",
             "decouple",
         ]
-        | None = None,
-        annotate: Literal["none", "judge", "prm", "both", "cold_start"] | None = None,
-        compare: Literal["all", "pairs"] | None = None,
-        judge_visits: int | None = None,
-        judge_sees_stats: bool | None = None,
-        rft_threshold: float | None = None,
-        chain: Literal["best", "most", "least", "random"] | None = None,
-        mark_weight: float | None = None,
-        rewards: Literal["paper", "code"] | None = None,
-        nu_step: float | None = None,
-        nu_outcome: float | None = None,
-        beta: float | None = None,
-        normalise: Literal["step", "token"] | None = None,
-        guide: Literal["none", "best_of_n", "beam"] | None = None,
-        best_of: int | None = None,
-        beam: int | None = None,
-        sampling: Mapping[str, Mapping[str, float]] | None = None,
-        preset: Literal["paper", "code"] | None = None,
-        answer: bool = False,
-        prompts: str = "",
-        models: Mapping[str, LanguageModelLike] | None = None,
-        encoder: EncoderLike | None = None,
-    ) -> None:
-        self._begin(locals())
+        | None
+    )
+    margin: float | None
 
 
 class ReasonRag(TypedMethod):
@@ -273,59 +240,5 @@ class ReasonRag(TypedMethod):
 
     _name = "reasonrag"
 
-    def __init__(
-        self,
-        *,
-        documents: int | None = None,
-        dedup: Literal["exact", "normalised"] | None = None,
-        reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None = None,
-        resample: int | None = None,
-        repair: bool | None = None,
-        protocol: Literal["tags", "tools"] | None = None,
-        constrain: Literal["off", "on", "draft"] | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        top_k: int | None = None,
-        max_tokens: int | None = None,
-        max_calls: int | None = None,
-        max_tokens_total: int | None = None,
-        max_seconds: float | None = None,
-        max_usd: float | None = None,
-        match_budget: bool | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-        shots: int | None = None,
-        simulations: int | None = None,
-        children: int | None = None,
-        c: float | None = None,
-        max_rounds: int | None = None,
-        last_word: bool | None = None,
-        answer_rounds: int | None = None,
-        window: int | None = None,
-        value: Literal["judge", "rollouts"] | None = None,
-        n: int | None = None,
-        decay: float | None = None,
-        alpha: float | None = None,
-        leaves: Literal["answers", "free", "all"] | None = None,
-        profile: Literal[
-            "squad2",
-            "hotpot",
-            "musique",
-            "flashrag",
-            "search_r1",
-            "prorag",
-            "reasonrag",
-            "hiprag",
-            "search_o1",
-            "decouple",
-        ]
-        | None = None,
-        margin: float | None = None,
-        sampling: Mapping[str, Mapping[str, float]] | None = None,
-        preset: Literal["paper", "code"] | None = None,
-        answer: bool = False,
-        prompts: str = "",
-        models: Mapping[str, LanguageModelLike] | None = None,
-        encoder: EncoderLike | None = None,
-    ) -> None:
-        self._begin(locals())
+    def __init__(self, **options: Unpack[ReasonRagOptions]) -> None:
+        super().__init__(**options)

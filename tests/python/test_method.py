@@ -125,7 +125,7 @@ def test_a_typed_class_is_the_method_of_its_name(name, world, simulated, bm25):
 def test_the_keywords_of_a_typed_class_are_its_options(name):
     parts = {"self", "sampling", "preset", "answer", "prompts", "models", "encoder", "score"}
     options = {row[0] for row in _core.method_options(name) if not row[0].startswith("sampling.")}
-    assert set(inspect.signature(TYPED[name].__init__).parameters) - parts == options
+    assert set(inspect.signature(TYPED[name]).parameters) - parts == options
     for row in _core.method_options(name):
         said = f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}."
         assert row[0].startswith("sampling.") or said in " ".join(TYPED[name].__doc__.split())

@@ -6,11 +6,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from inspect import Parameter, Signature
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tree
-from ..gone import OPTIONS, naming, said
+from ..gone import naming, unknown
 from ..protocols import EncoderLike, LanguageModelLike, RewardLike
 from ..runs.job import text_of
 
@@ -65,6 +66,7 @@ class Method(_core.Method):
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 
+PARTS = ("preset", "answer", "prompts", "models", "encoder")
 DOC = """{summary}
 
 An option that is not given has the default, or the preset's value.
@@ -86,38 +88,36 @@ class TypedMethod(Method):
     _name: str
 
     def __init_subclass__(cls) -> None:
-        """The table of options says what each keyword is."""
+        """The table of options says which keywords there are, and what each is."""
         if "_name" not in vars(cls):  # a user's own class
             return
         rows = _core.method_options(cls._name)
         own = [row for row in rows if not row[0].startswith("sampling.")]
         told = [f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}." for row in own]
-        if "values" in {row[0] for row in own}:
+        names = [*(row[0] for row in own), "sampling", *PARTS]
+        if "values" in names:
+            names.append("score")
             told.append("- score: maps texts to rows of two numbers, plan and search.")
         purposes = dict.fromkeys(row[0].split(".")[1] for row in rows if row[0].startswith("sampling."))
         cls.__doc__ = DOC.format(summary=cls.__doc__, options="\n".join(told), purposes=", ".join(purposes))
+        cls.__signature__ = Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names])
 
-    def __new__(cls, *parts: Any, **options: Any) -> TypedMethod:
-        """Says what to use in place of an option that is gone."""
-        for name in OPTIONS.keys() & options.keys() - cls.__init__.__annotations__.keys():
-            raise TypeError(said(f"{cls.__name__}: option '{name}'", OPTIONS[name]))
-        made: TypedMethod = super().__new__(cls)
-        return made
+    __signature__: ClassVar[Signature]
 
-    def _begin(self, local: Mapping[str, Any]) -> None:
-        """Of the arguments of a constructor, as its `locals()` holds them."""
-        given = {name: value for name, value in local.items() if name not in ("self", "__class__")}
-        self._given = {name: value for name, value in given.items() if value is not None}
-        parts = {name: given.pop(name) for name in ("preset", "answer", "models", "encoder", "prompts")}
-        if not isinstance(given["reward"], str):
+    def __init__(self, **options: Any) -> None:
+        for name in options:
+            if name not in self.__signature__.parameters:
+                raise TypeError(f"{type(self).__name__}: {unknown(name, self.__signature__.parameters)}")
+        given = {name: value for name, value in options.items() if value is not None}
+        self._given = dict(given)
+        parts = {name: given.pop(name) for name in PARTS if name in given}
+        if not isinstance(given.get("reward", ""), str):
             parts["reward"] = given.pop("reward")
         if "score" in given:
             parts["values"] = given.pop("score")
-        single = given.pop("sampling") or {}
-        options = {name: value for name, value in given.items() if value is not None}
-        for purpose, chosen in single.items():
-            options |= {f"sampling.{purpose}.{option}": value for option, value in chosen.items()}
-        super().__init__(self._name, set=options, **parts)
+        for purpose, chosen in given.pop("sampling", {}).items():
+            given |= {f"sampling.{purpose}.{option}": value for option, value in chosen.items()}
+        super().__init__(self._name, set=given, **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._given), ()
