@@ -1,13 +1,11 @@
-"""What trees and runs look like: HTML that hostile text cannot leave, pictures with the same bytes, live progress."""
+"""What trees and runs look like: pictures with the same bytes that hostile text cannot leave, progress."""
 
 from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 import types
-from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -43,40 +41,6 @@ def hostile(run: esp.Run, tmp_path_factory: pytest.TempPathFactory) -> esp.Tree:
     return esp.read_trees(file)[0]
 
 
-class Reader(HTMLParser):
-    """Collects elements and checks that they nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.said = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.open.append(tag)
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.said += data
-
-
-def test_a_tree_shows_every_node_in_a_notebook(run: esp.Run):
-    tree = run.trees[0]
-    page = Reader(tree._repr_html_())
-    assert sum("line" in (a.get("class") or "").split() for _, a in page.seen) == len(tree)
-    for node in tree.nodes:
-        assert node.text[:100] in page.said
-    assert esp.best_answer(tree) in page.said and tree.question.text in page.said
-    assert "prefers-color-scheme:dark" in tree._repr_html_()
-
-
 @pytest.fixture
 def label_free(run: esp.Run, tmp_path: Path) -> esp.Tree:
     """The same tree as if its search had had no gold answers."""
@@ -85,24 +49,11 @@ def label_free(run: esp.Run, tmp_path: Path) -> esp.Tree:
     return esp.read_trees(tmp_path / "trees.jsonl")[0]
 
 
-def test_a_tree_that_gold_may_have_steered_says_so(run: esp.Run, label_free: esp.Tree):
-    assert run.trees[0].oracle and not label_free.oracle
-    assert "oracle: its search had gold answers" in Reader(run.trees[0]._repr_html_()).said
-    assert "oracle" not in Reader(label_free._repr_html_()).said
-
-
 @needs_matplotlib
-def test_its_picture_says_so_too(run: esp.Run, label_free: esp.Tree):
-    assert "value, oracle" in run.trees[0].plot()._repr_svg_() and "oracle" not in label_free.plot()._repr_svg_()
-
-
-def test_hostile_text_stays_text(hostile: esp.Tree):
-    text = hostile._repr_html_()
-    page = Reader(text)
-    assert {tag for tag, _ in page.seen} <= {"div", "style", "b", "p", "ul", "li", "details", "summary", "span"}
-    assert {name for _, attributes in page.seen for name in attributes} <= {"class", "open"}
-    assert "<script>alert(1)</script>" in page.said and "mathjax_ignore" in text
-    assert not re.search("[\u202a-\u202e\x1b]", text) and "http" not in text
+def test_a_tree_shows_itself_and_that_gold_may_have_steered_it(run: esp.Run, label_free: esp.Tree):
+    tree = run.trees[0]
+    assert tree.oracle and not label_free.oracle and tree._repr_svg_() == tree.plot()._repr_svg_()
+    assert "value, oracle" in tree._repr_svg_() and "oracle" not in label_free._repr_svg_()
 
 
 def test_large_trees_show_what_was_visited_most():
