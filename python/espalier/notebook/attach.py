@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def plot(self: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 40) -> Picture:
     """A picture of the `most` visited nodes. It is written to `file` (.svg, .pdf, .png) if one is named.
 
-    Needs matplotlib.
+    Needs matplotlib: pip install matplotlib
     """
     from .tree_plot import tree_plot
 
