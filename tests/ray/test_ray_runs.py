@@ -13,7 +13,7 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from cluster import IN_FLIGHT, Counted, command, made, workers
-from conftest import contents, espalier, expanded, inputs, start
+from conftest import contents, expanded, in_own_process, inputs, start
 from espalier.runs import ray_run
 from ray.cluster_utils import Cluster
 from striking import strike
@@ -59,7 +59,7 @@ def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[s
     """The files of the run that one process does, and its number of requests."""
     one, out = Counted(), tmp_path_factory.mktemp("whole")
     with one.server:
-        done = espalier(*command(files, one.server), "--out", out)
+        done = in_own_process(*command(files, one.server), "--out", out)
     assert done.returncode == 0, done.stderr
     return same(out), sum(one.asked.values())
 
@@ -82,14 +82,14 @@ def killed() -> None:
 @pytest.mark.parametrize("task", ["expand", "answer"])
 def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: Path, tmp_path: Path, task: str):
     for out, more in (("whole", []), ("spread", spread(cluster, tmp_path / "spread", "--shards", 5, "--json"))):
-        done = espalier(task, *inputs(files), "--constrain", "off", "--out", tmp_path / out, *more)
+        done = in_own_process(task, *inputs(files), "--constrain", "off", "--out", tmp_path / out, *more)
         assert done.returncode == 0, done.stderr
     names = WHOLE if task == "expand" else WHOLE[:3]
     for name in names:
         assert (tmp_path / "spread" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     configs = [json.loads((tmp_path / out / "config.json").read_text()) | {"out": ""} for out in ("whole", "spread")]
     assert configs[0] == configs[1]
-    again = espalier(task, *inputs(files), "--constrain", "off", *spread(cluster, tmp_path / "spread"))
+    again = in_own_process(task, *inputs(files), "--constrain", "off", *spread(cluster, tmp_path / "spread"))
     assert again.returncode == 0, again.stderr
 
 
@@ -99,7 +99,7 @@ def test_workers_that_are_killed_change_nothing(
     kills = 4
     for number in range(1, kills + 1):
         counted.at(number * whole[1] // (kills + 2), killed)
-    done = espalier(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
+    done = in_own_process(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert same(tmp_path / "out") == whole[0]
     assert counted.again <= kills * IN_FLIGHT
@@ -117,7 +117,7 @@ def test_kills_at_random_moments_change_nothing(
     assert same(tmp_path / "out") == whole[0]
     assert counted.again <= struck.lost(NODES, IN_FLIGHT)
     asked = sum(counted.asked.values())
-    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
 
 
 def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
@@ -133,7 +133,7 @@ def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     assert set(copies) == {f"shard-{part}" for part in range(1, 4 * NODES + 1)}
     asked = sum(counted.asked.values())
     shutil.rmtree(out)
-    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
     assert same(out) == whole[0]
 
 
@@ -144,7 +144,7 @@ def test_an_evaluation_is_that_of_one_machine(cluster: Cluster, files: Path, cou
     struck = strike(cluster, many, counted, {"worker": 1}, every=10, seed=1)
     assert struck.returncode == 0 and struck.kills["worker"] == 1, struck.err
     assert counted.again <= IN_FLIGHT
-    assert espalier(*line, "--out", tmp_path / "one").returncode == 0
+    assert in_own_process(*line, "--out", tmp_path / "one").returncode == 0
     results = [json.loads((tmp_path / out / "eval.json").read_text()) for out in ("one", "many")]
     for run in [run for result in results for run in result["runs"]]:
         del run["seconds"], run["run_seconds"]
@@ -160,12 +160,12 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(
             counted.at(whole[1] // 3, driver.kill)
             driver.communicate(timeout=120)
         assert driver.returncode == -signal.SIGKILL
-    done = espalier(*line)
+    done = in_own_process(*line)
     assert done.returncode == 0, done.stderr
     assert same(tmp_path / "out") == whole[0]
     assert counted.again <= 2 * NODES * IN_FLIGHT
     asked = sum(counted.asked.values())
-    assert espalier(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
 
 
 def test_a_second_driver_and_another_number_of_shards_are_refused(
@@ -173,8 +173,8 @@ def test_a_second_driver_and_another_number_of_shards_are_refused(
 ):
     out, refused = tmp_path / "out", []
     line = command(files, counted.server)
-    counted.at(whole[1] // 2, lambda: refused.append(espalier(*line, *spread(cluster, out))))
-    done = espalier(*line, *spread(cluster, out, "--shards", 3))
+    counted.at(whole[1] // 2, lambda: refused.append(in_own_process(*line, *spread(cluster, out))))
+    done = in_own_process(*line, *spread(cluster, out, "--shards", 3))
     assert done.returncode == 0, done.stderr
     assert [second.returncode for second in refused] == [3]
     assert f"{out}: this folder is in use: process" in refused[0].stderr
@@ -183,10 +183,10 @@ def test_a_second_driver_and_another_number_of_shards_are_refused(
     (out / "run.json").unlink()
     for name in WHOLE:
         (out / name).unlink()
-    other = espalier(*line, *spread(cluster, out, "--shards", 4))
+    other = in_own_process(*line, *spread(cluster, out, "--shards", 4))
     assert other.returncode == 3 and f"{out}/shards: holds a run in 3 shards, not 4" in other.stderr
     asked = sum(counted.asked.values())
-    assert espalier(*line, *spread(cluster, out)).returncode == 0
+    assert in_own_process(*line, *spread(cluster, out)).returncode == 0
     assert same(out) == whole[0] and sum(counted.asked.values()) == asked
 
 
@@ -198,18 +198,18 @@ def test_a_folder_that_is_no_shard_leaves_the_others_finished(
     (out / "shards/shard-2").write_text("no folder")
     expanded(files, out / "shards/shard-3", limit=2, set={"n": 1})
     line = [*command(files, counted.server), *spread(cluster, out, "--shards", 3)]
-    done = espalier(*line)
+    done = in_own_process(*line)
     assert done.returncode == 1 and "3 of 3 shards are not finished" in done.stderr, done.stderr
     assert not counted.asked, "a folder was begun under other options: nothing new is begun"
 
     shutil.rmtree(out / "shards/shard-3")
-    done = espalier(*line)
+    done = in_own_process(*line)
     assert done.returncode == 1 and "1 of 3 shards are not finished" in done.stderr, done.stderr
     assert f"the first: {out}/shards/shard-2" in done.stderr
     assert not (out / "run.json").exists()
 
     (out / "shards/shard-2").unlink()
-    assert espalier(*line).returncode == 0
+    assert in_own_process(*line).returncode == 0
     assert same(out) == whole[0] and counted.again == 0
 
 
@@ -223,14 +223,14 @@ def test_other_options_are_refused_before_anything_is_paid(
         driver.communicate(timeout=120)
     counted.server.settle()
     asked = sum(counted.asked.values())
-    other = espalier(*line, "--seed", 7)
+    other = in_own_process(*line, "--seed", 7)
     assert other.returncode in (1, 2) and "another seed (1, now 7)" in other.stderr, other.stderr
     assert sum(counted.asked.values()) == asked
-    assert espalier(*line).returncode == 0 and contents(out)["trees.jsonl"] == whole[0]["trees.jsonl"]
+    assert in_own_process(*line).returncode == 0 and contents(out)["trees.jsonl"] == whole[0]["trees.jsonl"]
 
 
 def test_a_cluster_that_is_not_there_is_named(files: Path, tmp_path: Path):
-    done = espalier("expand", *inputs(files), "--out", tmp_path / "out", "--ray", "127.0.0.1:1")
+    done = in_own_process("expand", *inputs(files), "--out", tmp_path / "out", "--ray", "127.0.0.1:1")
     assert done.returncode == 1 and done.stderr.startswith("espalier: option 'ray': 127.0.0.1:1: "), done.stderr
 
 
@@ -247,7 +247,7 @@ def test_a_node_that_is_lost_changes_nothing(
     lost = cluster.list_all_nodes()[-1]
     counted.at(whole[1] // 2, lambda: cluster.remove_node(lost, allow_graceful=False))
     more = ["--out", tmp_path / "out", "--ray", cluster.address, "--shards", 6]
-    done = espalier(*command(files, counted.server), *more)
+    done = in_own_process(*command(files, counted.server), *more)
     assert done.returncode == 0, done.stderr
     assert same(tmp_path / "out") == whole[0]
     assert counted.again <= IN_FLIGHT
