@@ -264,17 +264,8 @@ def test_a_method_that_fails_does_not_lose_the_others(files: Path, tmp_path: Pat
 
 
 def test_an_error_of_every_method_is_the_error(files: Path, tmp_path: Path):
-    done = espalier(
-        "eval",
-        "--methods",
-        "direct,cot",
-        "--questions",
-        files / "questions.jsonl",
-        "--corpus",
-        "none",
-        "--out",
-        tmp_path,
-    )
+    given = ["--questions", files / "questions.jsonl", "--corpus", "none", "--out", tmp_path]
+    done = espalier("eval", "--methods", "direct,cot", *given)
     assert done.returncode == 3 and "none" in done.stderr.splitlines()[-1]
 
 
