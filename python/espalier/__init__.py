@@ -6,6 +6,8 @@ and their parts, `errors` the exceptions, `aio` what is awaited, `parts` what mo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import aio as aio
 from . import batch as batch
 from . import doctor as doctor
@@ -61,13 +63,8 @@ from .search.method import Method
 from .tables import Run
 
 attach()
-
-
-def __getattr__(name: str) -> object:
-    if name in gone.NAMES:
-        raise AttributeError(gone.said(f"espalier.{name}", gone.NAMES[name]))
-    raise AttributeError(f"module 'espalier' has no attribute '{name}'")
-
+if not TYPE_CHECKING:
+    __getattr__ = gone.absent(__name__)
 
 __version__: str = build_info()["version"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .errors import did_you_mean
@@ -35,10 +35,29 @@ OPTIONS = {
     "workers": "Ray does as many shards at once as it has processors",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
-NAMES: dict[str, str] = {
-    "improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
+NAMES = {
+    "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
+    "espalier.adapters.Bm25sRetriever": "a function of a list of queries that returns lists of passages",
+    "espalier.adapters.FlashRagRetriever": "a function of a list of queries that returns lists of passages",
+    "espalier.adapters.QdrantRetriever": "a function of a list of queries that returns lists of passages",
+    "espalier.search.NodeEvent": "finished trees hold what events told",
+    "espalier.search.SimulationEvent": "finished trees hold what events told",
+    "espalier.search.PrunedEvent": "finished trees hold what events told",
+    "espalier.search.DoneEvent": "finished trees hold what events told",
+    "espalier.tracking.spans": "costs.jsonl and answers.jsonl have the times and costs of questions",
 }
-"""Names of the module `espalier`."""
+"""Names of modules."""
+
+
+def absent(module: str) -> Callable[[str], object]:
+    """A module's `__getattr__`. A name that is gone is an ImportError: `from module import name` says so too."""
+
+    def find(name: str) -> object:
+        if instead := NAMES.get(f"{module}.{name}"):
+            raise ImportError(said(f"{module}.{name}", instead))
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+    return find
 
 
 def said(what: str, instead: str) -> str:

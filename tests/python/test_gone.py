@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from espalier.cli import COMMANDS, main
 def older(monkeypatch: pytest.MonkeyPatch) -> None:
     """An option and a name that were there."""
     monkeypatch.setitem(gone.OPTIONS, "swift_trees", "more questions in flight")
-    monkeypatch.setitem(gone.NAMES, "swift", "`espalier.run`")
+    monkeypatch.setitem(gone.NAMES, "espalier.swift", "`espalier.run`")
 
 
 @pytest.mark.parametrize("command", gone.COMMANDS)
@@ -51,14 +52,21 @@ def test_a_setting_and_a_keyword_that_are_gone_are_said_to_be(older: None):
 
 
 def test_a_name_that_is_gone_is_said_to_be(older: None):
-    with pytest.raises(AttributeError, match=r"espalier\.swift is gone since 0\.3\.0: `espalier\.run`"):
+    said = r"espalier\.swift is gone since 0\.3\.0: `espalier\.run`"
+    with pytest.raises(ImportError, match=said):
         esp.swift  # noqa: B018
+    with pytest.raises(ImportError, match=said):
+        from espalier import swift  # noqa: F401
+    with pytest.raises(ImportError, match=r"espalier\.tracking\.spans is gone since 0\.3\.0"):
+        from espalier.tracking import spans  # noqa: F401
     with pytest.raises(AttributeError, match="has no attribute 'swifter'"):
         esp.swifter  # noqa: B018
 
 
 def test_nothing_is_said_to_be_gone_that_is_there():
     assert not COMMANDS.keys() & gone.COMMANDS.keys()
-    assert not [name for name in gone.NAMES if name in vars(esp)]
+    for name in gone.NAMES:
+        module, _, own = name.rpartition(".")
+        assert own not in vars(importlib.import_module(module))
     sentences = [*gone.COMMANDS.values(), *gone.OPTIONS.values(), *gone.NAMES.values()]
     assert all(re.fullmatch(r"\S[^\n]*[^.\s]", sentence) for sentence in sentences)

@@ -1,5 +1,7 @@
 """Engines, the parts that they are made of, and sessions."""
 
+from typing import TYPE_CHECKING
+
 from .._core import (
     F1,
     Accuracy,
@@ -15,6 +17,7 @@ from .._core import (
     State,
     Uct,
 )
+from ..gone import absent
 
 __all__ = [
     "F1",
@@ -31,3 +34,5 @@ __all__ = [
     "State",
     "Uct",
 ]
+if not TYPE_CHECKING:
+    __getattr__ = absent(__name__)

@@ -12,11 +12,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import Progress
+from ..gone import absent
 
 __all__ = ["Sink", "Tracker", "jsonl", "mlflow", "tensorboard", "trackio", "wandb"]
+if not TYPE_CHECKING:
+    __getattr__ = absent(__name__)
 
 Sink: TypeAlias = Callable[[Mapping[str, float], int], object]
 FIGURES = ("questions_done", "questions", "calls", "tokens", "best_reward", "seconds")
