@@ -10,7 +10,6 @@
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/output/detail/work_folder.hpp>
-#include <espalier/output/report.hpp>
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/detail/run_record.hpp>
@@ -126,29 +125,15 @@ run::ProgressHook hook_of(const py::object& progress) {
   };
 }
 
-py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress) {
+py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress,
+                  const py::function& add_outputs) {
   run::Job job(make_settings(task, values));
   const run::ProgressHook hook = hook_of(progress);
   const run::RunResult result = [&] {
     const py::gil_scoped_release unlock;
-    return job(hook);
+    return job(hook, output_hook(add_outputs));
   }();
   return py::make_tuple(result.summary, result.open, result.recognised, result.rebuilt, result.why_open);
-}
-
-/// Makes the page of a run anew, which is one of its outputs. Throws InputError.
-void renew_report(const std::filesystem::path& job) {
-  output::detail::with_files([&] {
-    const std::string summary = output::detail::read_summary(job);
-    output::detail::WorkFolder folder(job, "espalier report");
-    output::write_report(job, summary, folder.next() / "report.html");
-    if (std::filesystem::exists(folder / "run.json")) {
-      output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
-      run::detail::note_outputs(fields, folder.next());
-      run::detail::write_record(folder.next() / "run.json", fields);
-    }
-    folder.commit();
-  });
 }
 
 }  // namespace
@@ -215,7 +200,7 @@ void bind_job(py::module_& m) {
       },
       py::arg("folder"), py::arg("passages"), py::arg("questions"), py::arg("seed"), py::arg("max_hops"));
 #ifdef ESPALIER_HAS_SIMDJSON
-  m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"),
+  m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"), py::arg("add_outputs"),
         "(summary as JSON, questions left open, whether the run was finished before, outputs that were made again, why "
         "the first open question is open).");
   m.def(
@@ -242,22 +227,8 @@ void bind_job(py::module_& m) {
       "(purpose, whether its reply was read, an unread reply's beginning, the max_tokens that cut it or 0, whether it "
       "cut "
       "a thought, error) of each prompt.");
-  m.def(
-      "write_report",
-      [](const std::string& folder, const std::string& target, const std::string& other) {
-        const py::gil_scoped_release unlock;
-        output::write_report(folder, output::detail::read_summary(folder), target, other);
-      },
-      py::arg("folder"), py::arg("target"), py::arg("other") = "");
-  m.def(
-      "renew_report",
-      [](const std::string& folder) {
-        const py::gil_scoped_release unlock;
-        renew_report(folder);
-      },
-      py::arg("folder"));
 #else
-  for (const char* name : {"run_job", "check_job", "try_prompts", "write_report", "renew_report"})
+  for (const char* name : {"run_job", "check_job", "try_prompts"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }

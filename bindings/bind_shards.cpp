@@ -1,6 +1,7 @@
 #include <espalier/run/detail/shard.hpp>
 
 #include "errors.hpp"
+#include "settings.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/output/detail/file_errors.hpp>
 #include <espalier/run/detail/merge.hpp>
@@ -8,6 +9,8 @@
 
 #include <pybind11/stl.h>
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,15 +30,25 @@ void bind_shards(py::module_& m) {
       py::arg("folder"), "The outputs of a run that are not as it left them.");
   m.def(
       "complete_merge",
-      [](const std::vector<std::string>& shards, const std::string& folder, const std::string& journal) {
+      [](const std::vector<std::string>& shards, const std::string& folder, const std::string& journal,
+         const py::function& add_outputs) {
+        const std::function<void(const std::filesystem::path&)> add = output_hook(add_outputs);
         const py::gil_scoped_release unlock;
         output::detail::with_files(
-            [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal); });
+            [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal, add); });
       },
-      py::arg("shards"), py::arg("folder"), py::arg("journal"),
-      "Makes summary.json, report.html and run.json of a run that was done in shards, beside its rows.");
+      py::arg("shards"), py::arg("folder"), py::arg("journal"), py::arg("add_outputs"),
+      "Makes summary.json and run.json of a run that was done in shards, beside its rows.");
+  m.def(
+      "note_outputs",
+      [](const std::string& folder, const std::string& next) {
+        const py::gil_scoped_release unlock;
+        output::detail::with_files([&] { run::detail::renote_outputs(folder, next); });
+      },
+      py::arg("folder"), py::arg("next"),
+      "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");
 #else
-  for (const char* name : {"changed_outputs", "complete_merge"})
+  for (const char* name : {"changed_outputs", "complete_merge", "note_outputs"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }

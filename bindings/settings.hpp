@@ -2,8 +2,10 @@
 
 #include <espalier/run/settings.hpp>
 
-#include "bindings.hpp"
+#include "errors.hpp"
 
+#include <filesystem>
+#include <functional>
 #include <string>
 
 namespace espalier::python {
@@ -11,5 +13,13 @@ namespace espalier::python {
 /// Makes the settings of a task ("expand", "answer", "annotate") from a dictionary. Raises ValueError that names an
 /// unknown or bad one.
 run::Settings make_settings(const std::string& task, const py::dict& values);
+
+/// What calls Python with a folder, from any thread.
+inline std::function<void(const std::filesystem::path&)> output_hook(const py::function& call) {
+  return [call = shared(call)](const std::filesystem::path& folder) {
+    const py::gil_scoped_acquire lock;
+    (*call)(folder.string());
+  };
+}
 
 }  // namespace espalier::python

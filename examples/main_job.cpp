@@ -1,5 +1,5 @@
-// The main job from C++: questions and a corpus in, a folder with trees, training data, answers and a report out; the
-// same bytes as `espalier expand` writes. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
+// The main job from C++: questions and a corpus in, a folder with trees, training data, answers out; the same bytes as
+// `espalier expand` writes, which adds a report. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
 // makes a small world and works in out/main_job.
 #include <espalier/method/decex/face.hpp>
 #include <espalier/run/job.hpp>
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     const run::RunResult result = job();
     std::cout << "Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):\n"
               << std::ifstream(settings.output.folder + "/answers.jsonl").rdbuf();
-    std::cout << settings.output.folder << "/report.html\n";
+    std::cout << settings.output.folder << "/trees.jsonl\n";
     return result.open > 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

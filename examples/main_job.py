@@ -1,4 +1,4 @@
-"""The main job from Python: the same program as main_job.cpp, the same bytes in the folder it writes."""
+"""The main job from Python: the same program as main_job.cpp, the same bytes in the folder it writes, and a report."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> int:
     result = esp.expand(questions=questions, corpus=corpus, out=out)
     print("Answers of the simulated model, in trees whose rewards saw the gold ones (oracle):")
     print((out / "answers.jsonl").read_text(encoding="utf-8"), end="")
-    print(out / "report.html")
+    print(out / "trees.jsonl")
     return result.open > 0
 
 

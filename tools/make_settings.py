@@ -61,6 +61,9 @@ These are the settings of a run. `espalier expand` and `espalier answer` take th
 A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
 The others are execution options, which change no tree.
 
+`…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26` for an
+`&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
+
 From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
 ([local](local.md#functions-in-runs)). The name beside it (`model_name` ...) is then its fingerprint.
 """
@@ -112,7 +115,9 @@ def page() -> str:
         text += f"\n## {group.capitalize()}\n\n{COLUMNS}"
         for one in settings:
             value = f"{{{','.join(one.choices)}}}" if one.choices else one.value
-            option = f"`--{one.option}{' ' if value else ''}{value}`".replace("|", "\\|")
+            base, key = one.option.split("?") if "?" in one.option else (one.option, "")
+            option = f"`--{base} …?{key}={value}`" if key else f"`--{base}{' ' if value else ''}{value}`"
+            option = option.replace("|", "\\|")
             default = str(one.default) if one.type == "bool" else one.shown_default
             record = f"`{one.record}`" if one.record else ""
             text += f"| `{one.name}` | {option} | {default} | {record} | {one.help} |\n"

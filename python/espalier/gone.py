@@ -33,6 +33,19 @@ OPTIONS = {
     "center": "it is always 0",
     "most_retrievals": "it is 4, DecEx-RAG's T_max",
     "workers": "Ray does as many shards at once as it has processors",
+    "constrain_below": "0.95 of the probes must be readable",
+    "constrain_as": "with shards say --constrain off, always or draft",
+    "retriever_name": "--retriever URL?name=NAME",
+    "retriever_api": "--retriever URL?api=NAME",
+    "reranker_name": "--reranker URL?name=NAME",
+    "rerank_depth": "--reranker URL?depth=N",
+    "encoder_name": "--encoder URL?name=NAME",
+    "encoder_profile": "--encoder URL?profile=NAME",
+    "value_name": "--value-server URL?name=NAME",
+    "api": "--model URL?api=completions",
+    "native_n": "samples of one prompt share a request where the server is known to give equal texts",
+    "ca_file": "the variable SSL_CERT_FILE",
+    "proxy": "the variables https_proxy, http_proxy and no_proxy",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
 NAMES = {

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import report_fixture
-from espalier import _core
+from espalier.report import write_report
 from playwright.sync_api import sync_playwright
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -60,10 +60,10 @@ def reports(tmp_path_factory, plain):
         report_fixture.write(folder / name, *run)
     for name in runs:
         target = folder / name / "report.html"
-        _core.write_report(str(folder / name), str(target))
+        write_report(folder / name, target)
         addresses[name] = target.as_uri()
     for name, other in (("both", "other"), ("hostile_both", "hostile")):
         target = folder / f"{name}.html"
-        _core.write_report(str(folder / ("plain" if name == "both" else "hostile")), str(target), str(folder / other))
+        write_report(folder / ("plain" if name == "both" else "hostile"), target, folder / other)
         addresses[name] = target.as_uri()
     return addresses

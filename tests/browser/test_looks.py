@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 import report_fixture
-from espalier import _core
+from espalier.report import write_report
 from waiting import painted, until
 
 SCREENS = {"wide": {"width": 1400, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -57,7 +57,7 @@ def bushy(tmp_path):
     """A run whose tree is too large to be shown whole, and the address of its page."""
     run = report_fixture.large(300)
     report_fixture.write(tmp_path, *run)
-    _core.write_report(str(tmp_path), str(tmp_path / "report.html"))
+    write_report(tmp_path, tmp_path / "report.html")
     return run[0][0], (tmp_path / "report.html").as_uri()
 
 
@@ -116,7 +116,7 @@ def test_all_numbers_and_notes_of_the_run_are_read_in_full(page, tmp_path, scree
     trees, answers, summary = report_fixture.run(3)
     remark = "513 steps of right paths were left out: they have no process reward (annotate with prm)"
     report_fixture.write(tmp_path, trees, answers, summary | {"notes": {"rft.jsonl": remark}})
-    _core.write_report(str(tmp_path), str(tmp_path / "report.html"))
+    write_report(tmp_path, tmp_path / "report.html")
     page.set_viewport_size(SCREENS[screen])
     page.goto((tmp_path / "report.html").as_uri())
     page.click("text=All numbers of the run")

@@ -58,7 +58,7 @@ def test_a_run_searches_an_index_by_it_and_replays_without_it(world: Path, tmp_p
     file.write_bytes(FILE.read_bytes())
     encoder = f"gguf:{file}?pooling=mean&threads=1"
     build = ["index", "build", "--corpus", str(world / "corpus.jsonl"), "--out", str(index)]
-    assert main([*build, "--encoder", encoder, "--encoder-profile", "e5"]) == 0
+    assert main([*build, "--encoder", f"{encoder}?profile=e5"]) == 0
     asked: dict[str, Any] = {
         "method": "standard-rag",
         "questions": world / "questions.jsonl",
@@ -74,9 +74,9 @@ def test_a_run_searches_an_index_by_it_and_replays_without_it(world: Path, tmp_p
     before = (out / "trees.jsonl").read_bytes()
     with pytest.raises(ValueError, match="encoder_name"):
         esp.answer(**{**asked, "encoder_profile": None, "out": tmp_path / "other"})
-    file.unlink()
     assert esp.answer(**asked).recognised
     assert esp.answer(**asked, replay=True).open == 0
+    file.unlink()
     assert esp.rescore(out, {}, out=tmp_path / "again").open == 0
     assert (out / "trees.jsonl").read_bytes() == before == (tmp_path / "again/trees.jsonl").read_bytes()
 

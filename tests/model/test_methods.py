@@ -85,9 +85,8 @@ def check_readable(result: Any, but: int) -> None:
 
 
 def check_replay(asked: dict[str, Any], model: Path, out: Path, files: tuple[str, ...]) -> None:
-    """The same bytes with the model gone: by the finished run, by a replay, and by rescoring under the same options."""
+    """The same bytes by the finished run, by a replay and, with the model gone, by rescoring under the same options."""
     before = {name: (out / name).read_bytes() for name in files}
-    model.unlink()
     task = json.loads((out / "run.json").read_text(encoding="utf-8"))["task"]
     run = esp.answer if task == "answer" else esp.expand
     assert run(**asked, out=out).recognised
@@ -95,6 +94,7 @@ def check_replay(asked: dict[str, Any], model: Path, out: Path, files: tuple[str
     assert {name: (out / name).read_bytes() for name in files} == before
     elsewhere = run(**asked, out=out.with_name("elsewhere"), replay=True, journal_file=out / "journal.sqlite")
     assert {name: (elsewhere.out / name).read_bytes() for name in files} == before
+    model.unlink()
     again = esp.rescore(out, {}, out=out.with_name("again"))
     assert again.open == 0
     assert {name: (again.out / name).read_bytes() for name in files} == before

@@ -224,7 +224,9 @@ def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path):
     master, slave = pty.openpty()
     code = "from espalier import cli\nraise SystemExit(cli.main())"
     arguments = ["expand", *inputs(files), "--out", str(tmp_path)]
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL, stderr=slave)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "espalier.cli", *arguments], stdout=subprocess.DEVNULL, stderr=slave
+    )
     os.close(slave)
     shown = b""
     while True:

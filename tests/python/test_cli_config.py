@@ -133,15 +133,21 @@ def test_a_run_can_be_repeated_from_its_config(files: Path, tmp_path: Path):
 def test_no_secret_of_an_address_is_kept():
     parser = cli.make_parser()
     words = ["expand", "--questions", "q", "--out", "o", "--model", "https://me:p@ss@host:1/v1?key=secret#x"]
-    words += ["--endpoint", "http://u:secret@h/v1*2", "--proxy", "user:secret@proxy:3128"]
+    words += ["--endpoint", "http://u:secret@h/v1*2"]
     words += ["--model-for", "rollout=http://u:secret@h/v1?secret,name", "--encoder", "HTTP://secret@e/embed"]
-    words += ["--retriever", "http://u:secret@r/retrieve", "--reranker", "http://secret@r/rerank"]
+    words += [
+        "--retriever",
+        "http://u:secret@r/retrieve",
+        "--reranker",
+        "http://secret@r/rerank?key=secret&name=a/b&depth=9",
+    ]
     words += ["--value-server", "http://secret@v/value?secret"]
     config = given(commands_of(parser)["expand"], parser.parse_args(words))
     assert "secret" not in json.dumps(config) and "p@ss" not in json.dumps(config)
     assert config["retriever"] == "http://r/retrieve" and config["value-server"] == "http://v/value"
+    assert config["reranker"] == "http://r/rerank?name=a/b&depth=9"
     assert config["model"] == "https://host:1/v1" and config["endpoint"] == ["http://h/v1*2"]
-    assert config["proxy"] == "proxy:3128" and config["model-for"] == {"rollout": "http://h/v1,name"}
+    assert config["model-for"] == {"rollout": "http://h/v1,name"}
 
 
 def test_what_is_no_address_is_kept_as_it_is():

@@ -12,7 +12,7 @@ from espalier.runs.estimate import Estimate, usd_of
 
 
 def dry(capsys, *words: object) -> dict:
-    assert cli.main([*map(str, words), "--dry-run", "--json"]) == 0
+    assert cli.main([words[0], "--dry-run", *map(str, words[1:]), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -57,13 +57,13 @@ def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path)
 
 def test_what_cannot_be_simulated_has_no_estimate(capsys, files: Path, tmp_path: Path):
     words = ["expand", "--method", "decouple", *inputs(files), "--out", tmp_path / "out"]
-    said = dry(capsys, *words, "--value-server", "http://127.0.0.1:9/values", "--value-name", "v")
+    said = dry(capsys, *words, "--value-server", "http://127.0.0.1:9/values?name=v")
     assert said["estimate"]["by_purpose"] is None and "cannot be simulated" in said["estimate"]["source"]
 
 
 @needs_http
 def test_no_connection_is_opened(capsys, server: ModelServer, files: Path, tmp_path: Path):
-    words = ["--model", server.url, "--model-name", "m", "--encoder", server.url, "--encoder-name", "e"]
+    words = ["--model", server.url, "--model-name", "m", "--encoder", f"{server.url}?name=e"]
     words += ["--retriever", server.url, "--out", str(tmp_path / "out"), "--dry-run"]
     for task in (["expand"], ["answer"], ["eval", "--methods", "direct,ircot"]):
         assert cli.main([*task, "--questions", str(files / "questions.jsonl"), *words]) == 0

@@ -109,8 +109,8 @@ def test_further_servers_are_asked_by_the_name_of_the_model_that_they_serve(doct
 
 @needs_http
 def test_servers_that_nobody_runs_are_problems(doctor, files: Path):
-    words = ["--model", NOBODY, "--model-name", "m", "--encoder", NOBODY, "--encoder-name", "e"]
-    words += ["--retriever", NOBODY, "--value-server", NOBODY, "--value-name", "v", "--method", "decouple"]
+    words = ["--model", NOBODY, "--model-name", "m", "--encoder", f"{NOBODY}?name=e"]
+    words += ["--retriever", NOBODY, "--value-server", f"{NOBODY}?name=v", "--method", "decouple"]
     code, found = doctor("--corpus", files / "corpus.jsonl", *words)
     assert code == 1
     for part in ("model", "encoder", "retriever", "values"):
@@ -119,7 +119,7 @@ def test_servers_that_nobody_runs_are_problems(doctor, files: Path):
 
 @needs_http
 def test_a_reranker_is_asked_after_a_retriever_that_works(doctor, files: Path):
-    code, found = doctor("--corpus", files / "corpus.jsonl", "--reranker", f"{NOBODY}/rerank", "--reranker-name", "r")
+    code, found = doctor("--corpus", files / "corpus.jsonl", "--reranker", f"{NOBODY}/rerank?name=r")
     assert code == 1 and found["retriever"][0]["state"] == "ok" and found["reranker"][0]["state"] == "problem"
 
 

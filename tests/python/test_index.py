@@ -129,7 +129,7 @@ def embeddings_server() -> ModelServer:
 
 
 def encoded(url: str, name: str = "letters", profile: str = "e5") -> list[str]:
-    return ["--encoder", url, "--encoder-name", name, "--encoder-profile", profile]
+    return ["--encoder", f"{url}?name={name}&profile={profile}"]
 
 
 @needs_http
@@ -237,7 +237,7 @@ def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["build", "--corpus", "x", "--out", "{tmp}/x", "--encoder-name", "m"], "option 'encoder_name' belongs to"),
+        (["build", "--corpus", "x", "--out", "{tmp}/x", "--encoder-cut", "vllm"], "option 'encoder_cut' belongs to"),
         (["build", "--corpus", "x", "--out", "{tmp}/x", "--journal", "j"], "option 'journal' belongs to --encoder"),
         (["search", "--index", "{index}", "--retriever", "dense", "x"], "needs --encoder"),
         (

@@ -110,8 +110,8 @@ def test_two_processes_share_a_journal_while_both_write(files: Path, tmp_path: P
 
 
 MODEL = ["--model", "URL/v1", "--model-name", "m"]
-VALUES = ["--value-server", "URL/value", "--value-name", "v", "--set", "values=server"]
-ENCODER = ["--encoder", "URL/v1", "--encoder-name", "e", "--set", "terminal_reward=embedding"]
+VALUES = ["--value-server", "URL/value?name=v", "--set", "values=server"]
+ENCODER = ["--encoder", "URL/v1?name=e", "--set", "terminal_reward=embedding"]
 
 
 @needs_http
@@ -125,7 +125,7 @@ ENCODER = ["--encoder", "URL/v1", "--encoder-name", "e", "--set", "terminal_rewa
 )
 def test_a_replay_needs_no_server(files: Path, tmp_path: Path, command: list[str], asks: set[str]):
     def at(url: str) -> list[object]:
-        retriever = ["--retriever", f"{url}/retrieve", "--retriever-name", "canned"]
+        retriever = ["--retriever", f"{url}/retrieve?name=canned"]
         run = [*inputs(files)[:2], "--limit", 2, *retriever, "--out", tmp_path / "run"]
         return [*(word.replace("URL", url) for word in command), *run]
 

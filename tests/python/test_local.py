@@ -237,30 +237,6 @@ def test_the_files_content_is_the_models_identity(file: Path, data: dict[str, Pa
     assert LlamaEngine(file).revision != LlamaEngine(same / file.name).revision
 
 
-def test_a_model_that_is_gone_is_known_by_the_record_beside_the_journal(tmp_path: Path):
-    revision, run = "0123456789abcdef" * 2, tmp_path / "run"
-    run.mkdir()
-    others = f"judge=folder@{revision}, thinking on, value=mine, thinking on"
-    record = {"model": {"name": "tiny", "revision": revision, "for": others}}
-    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
-    asked = {
-        "model": "gguf:nowhere/tiny.gguf",
-        "models": {"judge": "hf:nowhere/folder", "value": ("hf:nowhere/other", "mine")},
-        "thinking": "on",
-        "out": tmp_path / "replayed",
-        "journal_file": run / "journal.sqlite",
-        "replay": True,
-    }
-    with _given.given(asked) as plain:
-        assert (plain["model_name"], plain["model_revision"]) == ("tiny", revision)
-        assert plain["models"]["judge"] == ("given:judge", f"folder@{revision}, thinking on")
-        assert plain["models"]["value"] == ("given:value", "mine, thinking on")
-        with pytest.raises(InputError, match="nowhere/folder: is no folder of a model"):
-            plain["given"]["model:judge"][3]()
-    with pytest.raises(InputError, match="nowhere/folder"), _given.given({**asked, "thinking": "off"}):
-        pass
-
-
 def test_thinking_reaches_the_server_of_a_file(
     file: Path, data: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

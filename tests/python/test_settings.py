@@ -13,6 +13,7 @@ from conftest import needs_journal
 from espalier.commands.shared.config import options_of
 from espalier.commands.shared.run_options import add_run_options
 from espalier.runs import RunSettings
+from espalier.runs.addresses import addressed
 from espalier.runs.settings_table import SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ def test_every_option_of_a_run_is_a_setting_with_the_same_name():
     add_run_options(parser)
     options = {action.dest: name for name, action in options_of(parser).items()}
     beside = {"help", "config", "price", "match_budget", "json", "dry_run"}
-    assert options.keys() - beside == {name for name, one in SETTINGS.items() if one.option}
+    assert options.keys() - beside == {name for name, one in SETTINGS.items() if one.option and "?" not in one.option}
     assert all(options[name] == SETTINGS[name].option for name in options.keys() - beside)
     assert RunSettings.__annotations__.keys() == {name for name, one in SETTINGS.items() if one.option}
 
@@ -49,7 +50,7 @@ def test_options_say_their_types_choices_and_defaults():
     options = options_of(parser)
     assert options["timeout"].type is float and options["timeout"].help == "seconds per attempt (300)"
     assert options["in-flight"].type is int and options["in-flight"].metavar == "N"
-    assert options["retriever-api"].choices == ["search-r1", "rerank", "pyserini", "elasticsearch"]
+    assert options["protocol"].choices == ["tags", "tools"]
     line = ["--questions", "q", "--out", "o", "--no-journal", "--stream", "--endpoint", "a", "--endpoint", "b"]
     read = parser.parse_args(line)
     assert (read.journal, read.stream, read.overwrite) == (False, True, None)
@@ -87,3 +88,24 @@ def test_the_record_names_the_settings_that_decide_trees(files: Path, tmp_path: 
     for changed in ({"seed": 2}, {"rerank_depth": 9, "reranker": "http://127.0.0.1:9/rerank"}, {"api": "completions"}):
         with pytest.raises(ValueError, match="this folder holds a run with another"):
             esp.expand(**settings, **{"limit": 1, "set": {"n": 1}, **changed})
+
+
+def test_an_address_names_settings_and_keeps_the_rest_of_its_query():
+    given = {
+        "encoder": "http://h/v1?key=1&name=a%26b&profile=e5",
+        "reranker": "http://h/rerank?depth=7",
+        "model": "gguf:m.gguf?slots=2",
+    }
+    assert addressed(given) == {
+        "encoder": "http://h/v1?key=1",
+        "encoder_name": "a&b",
+        "encoder_profile": "e5",
+        "reranker": "http://h/rerank",
+        "rerank_depth": 7,
+        "model": "gguf:m.gguf?slots=2",
+    }
+    assert addressed(addressed(given)) == addressed(given)
+    with pytest.raises(ValueError, match="option 'encoder_name' is given, and 'name' in the address of 'encoder' too"):
+        addressed({"encoder": "http://h/v1?name=a", "encoder_name": "a"})
+    with pytest.raises(ValueError, match="depth=many is not allowed"):
+        addressed({"reranker": "http://h/rerank?depth=many"})

@@ -82,7 +82,7 @@ def test_the_root_shows_what_most_programs_need_and_hides_no_module():
 
 
 def test_importing_brings_nothing_heavy():
-    heavy = ("numpy", "rich", "asyncio", "faiss", "argparse")
+    heavy = ("numpy", "asyncio", "faiss", "argparse")
     code = f"import sys, espalier; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

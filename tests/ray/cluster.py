@@ -33,7 +33,7 @@ def made(folder: Path, nodes: int) -> Cluster:
 
 def command(files: Path, server: ModelServer, limit: int = 8) -> list[object]:
     """A run whose model and retriever are the server. Each request follows from question and replies."""
-    retriever = ["--retriever", server.url.replace("/v1", "/retrieve"), "--retriever-name", "canned"]
+    retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
     model = ["--model", server.url, "--model-name", "m", "--constrain", "off", "--in-flight", IN_FLIGHT]
     return ["expand", *inputs(files)[:2], "--limit", limit, "--set", "n=2", *model, *retriever]
 

@@ -58,7 +58,6 @@ Summary shard(std::uint64_t calls, std::size_t index, const std::string& questio
   Ledger::Unread unread("unread of " + question, 64, Seed(), 0);
   unread.in_thought = true;
   summary.trees.first_unread.insert({"rollout", {index, question, unread}});
-  summary.probes["rollout"].completions = 8;
   return summary;
 }
 

@@ -120,13 +120,15 @@ def test_all_transient_faults_together_change_no_byte(name, faulty, whole):
     assert all(whole[dialect][file].startswith(made) for file, made in met.files.items())  # of the first question
 
 
-def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path):
+def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path, monkeypatch):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with serving("vllm", ["TLS"], 0.1, tls=context) as server:
-        assert run(server, tmp_path / "run", ca_file=tmp_path / "authority.pem").open == 0
+        with monkeypatch.context() as trusting:
+            trusting.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+            assert run(server, tmp_path / "run").open == 0
         assert server.met["TLS"] > 0
         assert contents(tmp_path / "run") == whole["vllm"]
     with serving("vllm", tls=context) as server:

@@ -31,13 +31,15 @@ def plain(world: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, by
 
 
 @pytest.fixture
-def run(world: Path, tmp_path: Path) -> Callable[..., tuple[H2Server, dict[str, bytes]]]:
+def run(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[H2Server, dict[str, bytes]]]:
     def do(timeout: float = 1, **habits: Any) -> tuple[H2Server, dict[str, bytes]]:
         authority = trustme.CA()
         authority.cert_pem.write_to_path(tmp_path / "authority.pem")
         with H2Server(knowledge(world), authority, tmp_path, **habits) as server:
-            ca_file = tmp_path / "authority.pem"
-            assert expand(world, server, tmp_path / "run", timeout=timeout, ca_file=ca_file).open == 0
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+            assert expand(world, server, tmp_path / "run", timeout=timeout).open == 0
         return server, contents(tmp_path / "run")
 
     return do
@@ -64,9 +66,10 @@ def test_streams_that_break_and_connections_that_go_away_change_no_byte(run, pla
     assert files == plain
 
 
-def test_an_authority_that_is_not_trusted_is_named(world, tmp_path):
+def test_an_authority_that_is_not_trusted_is_named(world, tmp_path, monkeypatch):
     trustme.CA().cert_pem.write_to_path(tmp_path / "another.pem")
     with H2Server(knowledge(world), trustme.CA(), tmp_path) as server:
-        assert expand(world, server, tmp_path / "run", ca_file=tmp_path / "another.pem").open == 3
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "another.pem"))
+        assert expand(world, server, tmp_path / "run").open == 3
     assert not server.met
     assert "certificate" in rows(tmp_path / "run" / "answers.jsonl")[0]["error"]

@@ -65,8 +65,6 @@ inline backend::HttpOptions http_options(const Settings& settings) {
   http.timeout_s = settings.servers.timeout;
   http.deadline_s = settings.servers.deadline;
   http.max_attempts = settings.servers.attempts;
-  http.ca_file = settings.servers.ca_file;
-  http.proxy = settings.servers.proxy;
   http.watch = settings.servers.watch;
   return http;
 }
@@ -127,7 +125,6 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
     options.server = known.at(address);
     options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
   }
-  options.native_n = settings.servers.native_n;
   options.stream = settings.servers.stream;
   options.extra_body = settings.model.extra_body;
   options.thinking = settings.model.thinking;

@@ -5,8 +5,8 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/output/detail/work_folder.hpp>
-#include <espalier/output/report.hpp>
 #include <espalier/run/detail/annotate.hpp>
 #include <espalier/run/detail/check_servers.hpp>
 #include <espalier/run/detail/configure.hpp>
@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,10 @@ class RunResult {
   std::vector<std::string> rebuilt;
 };
 
+/// Called with the folder of a run's new files before they take their places. What it writes there is among the run's
+/// outputs.
+using OutputHook = std::function<void(const std::filesystem::path&)>;
+
 /// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
 /// any time. Started again with the same search options, it continues.
 class Job {
@@ -64,8 +69,8 @@ class Job {
 
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
   /// options that do not match the folder's earlier run.
-  RunResult operator()(const ProgressHook& hook = nullptr) {
-    return output::detail::with_files([&] { return run(hook); });
+  RunResult operator()(const ProgressHook& hook = nullptr, const OutputHook& add_outputs = nullptr) {
+    return output::detail::with_files([&] { return run(hook, add_outputs); });
   }
 
  private:
@@ -75,7 +80,7 @@ class Job {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  RunResult run(const ProgressHook& hook) {
+  RunResult run(const ProgressHook& hook, const OutputHook& add_outputs) {
     const auto start = Clock::now();
     // A simulated model always knows the questions of the whole file, so that it stays the same model under any limit.
     const std::vector<rag::Example> known = output::read_questions(
@@ -161,6 +166,7 @@ class Job {
     output::detail::FlatFields fields =
         in_place ? output::detail::read_flat_fields((folder / "run.json").string()) : record.fields(version);
     if (annotating()) detail::mark_annotated(fields);
+    if (add_outputs) add_outputs(folder.next());
     detail::note_outputs(fields, folder.next());
     detail::write_record(folder.next() / "run.json", fields);
     folder.commit();
@@ -221,10 +227,9 @@ class Job {
     return own;
   }
 
-  /// Writes the summary and the page of the files in a folder.
+  /// Writes the summary of the files in a folder.
   RunResult sum_up(const std::filesystem::path& folder) const {
     const std::string json = harvest_->summary.json();
-    output::write_report(folder, json, folder / "report.html");
     write_file(folder / "summary.json", json + '\n');
     RunResult result(json, harvest_->summary.open(), false);
     result.why_open = harvest_->why_open();

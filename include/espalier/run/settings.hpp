@@ -81,8 +81,8 @@ struct Settings {
   };
   struct Servers {
     std::string kind = "auto";
-    bool stream = false, native_n = false;
-    std::string ca_file, proxy, api_key_file;
+    bool stream = false;
+    std::string api_key_file;
     double timeout = 300, deadline = 600;
     int attempts = 0;
     double contact = 30;
@@ -116,8 +116,6 @@ struct Settings {
   std::string preset;                                    ///< "paper" or "code": options before `set`
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
   std::string constrain = "auto";                        ///< off, always, draft, or auto: as probes of the model show
-  double constrain_below = 0.95;                         ///< readable share of the probes
-  std::string constrain_as;                              ///< folder of a run whose decisions hold here too, "" = none
   std::uint64_t seed = 1;
   std::string questions;
   std::uint64_t limit = 0;

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import InputError
+from ..report import renew_report, write_report
 
 SUMMARY = "Write the page of a run, or show two runs over the same questions side by side."
 EXAMPLES = (
@@ -47,14 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_page(folders: Sequence[Path], out: str | None) -> Path:
-    other = str(folders[1]) if len(folders) == 2 else ""
+    other = folders[1] if len(folders) == 2 else None
     page = Path(out or folders[0] / ("compared.html" if other else "report.html"))
     for folder in folders:
         _core.settle(folder)
     if page.resolve() == folders[0] / "report.html" and not other:
-        _core.renew_report(str(folders[0]))
+        renew_report(folders[0])
     else:
-        _core.write_report(str(folders[0]), str(page), other)
+        write_report(folders[0], page, other)
     return page
 
 

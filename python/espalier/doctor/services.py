@@ -20,8 +20,8 @@ from .finding import Finding, ok, problem, warning
 SECONDS = 30.0
 LIMITS = ("timeout", "deadline")
 QUESTION = "Who wrote the first novel?"
-CONNECTION = ("ca_file", "proxy", "api_key_file", "extra_body")
-MODEL = ("api", "server", "native_n", "stream", *CONNECTION)
+CONNECTION = ("api_key_file", "extra_body")
+MODEL = ("api", "server", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile", "encoder_cut")
 PROMPTS = (
     "method",
@@ -190,12 +190,12 @@ def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     own = taken(settings, RETRIEVER)
     what = "the retrieval server" if "://" in retriever else retriever
-    advice = "are address, --retriever-api, the encoder and the files of the index right?"
+    advice = "are address, its ?api=, the encoder and the files of the index right?"
     finding, trial = tried("retriever", what, advice, "standard-rag", own, None)
     yield finding
     if trial is not None and settings.get("reranker"):
         own |= taken(settings, RERANKER)
-        advice = "are the address (with /rerank or /score) and --reranker-name right?"
+        advice = "are the address (with /rerank or /score) and its ?name= right?"
         yield tried("reranker", "the reranker", advice, "standard-rag", own, None)[0]
 
 
@@ -204,10 +204,6 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if not settings.get("encoder"):
         return
     source = encoder_source_of(settings["encoder"])
-    if not source and (settings.get("ca_file") or settings.get("proxy")):
-        if "://" in (settings.get("retriever") or "bm25") or (settings.get("retriever") or "bm25") == "bm25":
-            yield warning("encoder", "was not asked", "a check by itself knows no --ca-file and no --proxy")
-        return
     name = settings.get("encoder_name") or ""
     profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
     limits = limits_of(taken(settings, LIMITS))
@@ -220,12 +216,12 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
             (vector,) = encoder([_core.EncodeRequest(QUESTION)])
         yield ok("encoder", f"gave a vector of {len(vector)} numbers")
     except (Error, ValueError) as error:
-        yield problem("encoder", error, "are address and --encoder-name, or the file, right?")
+        yield problem("encoder", error, "are address and its ?name=, or the file, right?")
 
 
 def check_values(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if settings.get("value_server") or settings.get("value_head"):
-        advice = "are --value-server and --value-name, or --value-head and --encoder, right?"
+        advice = "are --value-server with its ?name=, or --value-head and --encoder, right?"
         own = taken(settings, VALUES)
         options = {"values": "server" if settings.get("value_server") else "head", "max_calls": 20}
         yield tried("values", "the values' source", advice, "decouple", own, options)[0]

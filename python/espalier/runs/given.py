@@ -7,19 +7,15 @@ name beside it (`model_name`, `retriever_name` ...) is a function's fingerprint.
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
 from ..local.engine import LlamaEngine
-from ..local.folder import check_folder
-from ..local.gguf import read_header
 from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
+from .addresses import addressed
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
 """Settings that hold a backend, with the one that names it."""
@@ -83,7 +79,7 @@ class _Resolved:
     """The settings of one run, with names in place of objects."""
 
     def __init__(self, settings: Mapping[str, Any], stack: ExitStack | None) -> None:
-        self.plain: dict[str, Any] = dict(settings)
+        self.plain: dict[str, Any] = addressed(settings)
         self._stack = stack
         self._backends: dict[str, Backend] = {}
         plain = self.plain
@@ -150,7 +146,7 @@ class _Resolved:
             raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
     def _transformers(self, key: str, source: Source, name: str) -> str:
-        from ..local.transformers import Transformers, manner
+        from ..local.transformers import Transformers
 
         self._refuse_tools()
         for option in ("extra_body", "model_revision", "server"):
@@ -159,10 +155,6 @@ class _Resolved:
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         thinking, chat = self._thinking(key), (self.plain.get("api") or "chat") == "chat"
-        if known := self._known_folder(key.partition(":")[2], source, name, manner(thinking, chat)):
-            begin = lambda: check_folder(source.path)  # noqa: E731, which says that the folder is gone
-            self._backends[key] = Backend(_core.OpenAi(NOWHERE, "-"), known, known, begin, True)
-            return known
         model = self._stack.enter_context(
             shared(
                 f"{source.key} {thinking} {chat}",
@@ -180,18 +172,11 @@ class _Resolved:
             raise ValueError(
                 "option 'model-revision' is not allowed beside gguf:, whose revision is the file's content"
             )
-        begin: Callable[[], object]
-        connection: dict[str, Any] = {}
-        if (known := self._known_revision(purpose, source, name)) is None:
-            assert self._stack is not None
-            engine: LlamaEngine = self._stack.enter_context(
-                shared(source.key, lambda: model_engine(source, plain.get("in_flight") or 0))
-            )
-            revision = model_revision(engine.revision, source.number("context"))
-            url, begin, connection = engine.url, engine.load, client(engine)
-        else:
-            revision, url = known, NOWHERE
-            begin = lambda: read_header(source.path)  # noqa: E731, which says that the file is gone
+        assert self._stack is not None
+        engine: LlamaEngine = self._stack.enter_context(
+            shared(source.key, lambda: model_engine(source, plain.get("in_flight") or 0))
+        )
+        revision = model_revision(engine.revision, source.number("context"))
         if purpose:
             name = f"{name}@{revision}"
         else:
@@ -201,15 +186,15 @@ class _Resolved:
         }
         body = plain.get("extra_body") or ""
         part = _core.OpenAi(
-            url,
+            engine.url,
             name,
             revision=plain.get("model_revision") or "",
             api=plain.get("api") or "chat",
             thinking=self._thinking(key),
             extra_body=body if isinstance(body, str) else json.dumps(body),
-            **{**connection, **given},
+            **{**client(engine), **given},
         )
-        self._backends[key] = Backend(part, None, name, begin, True)
+        self._backends[key] = Backend(part, None, name, engine.load, True)
         return name
 
     def _encoder(self, source: Source, name: str) -> str:
@@ -221,8 +206,6 @@ class _Resolved:
         url = NOWHERE
         if self._stack is None:
             source.check_encoder()
-        elif known := self._known_encoder(source, name):
-            name, begin = known, lambda: read_header(source.path)  # which says that the file is gone
         else:
             engine: LlamaEngine = self._stack.enter_context(
                 shared(f"encoder:{source.key}", lambda: encoder_engine(source))
@@ -238,39 +221,3 @@ class _Resolved:
         )
         self._backends["encoder"] = Backend(part, None, name, begin)
         return name
-
-    def _known_revision(self, purpose: str, source: Source, name: str) -> str | None:
-        """The revision under which the run's folder knows a file that is gone. A finished run and a replay need no
-        model."""
-        model = self._recorded(source, "model")
-        if model is None:
-            return None
-        entries = [entry.rpartition("@") for entry in str(model.get("for", "")).split(", ")]
-        known = {before: revision for before, _, revision in entries} | {f"={model.get('name')}": model.get("revision")}
-        revision = str(known.get(f"{purpose}={name}") or "")
-        same = revision == model_revision(revision.partition("?")[0], source.number("context"))
-        return revision if revision and same else None
-
-    def _known_folder(self, purpose: str, source: Source, name: str, manner: str) -> str | None:
-        """The same for a folder of transformers, whose name holds the revision unless it was given."""
-        model = self._recorded(source, "model")
-        if model is None:
-            return None
-        entries = f"{model.get('for', '')}, " if purpose else f"={model.get('name')}, "
-        named = re.escape(name) if name else re.escape(source.name) + "@[0-9a-f]{32}"
-        found = re.search(f"(?:^|, ){purpose}=({named}{re.escape(manner)}), ", entries)
-        return found[1] if found else None
-
-    def _known_encoder(self, source: Source, name: str) -> str | None:
-        """The same for an encoder, whose name holds the revision."""
-        known = str((self._recorded(source, "encoder") or {}).get("name"))
-        revision = known.removeprefix(f"{name}@").partition("?")[0]
-        return known if known == encoder_name(name, revision, source.options.get("pooling", "")) else None
-
-    def _recorded(self, source: Source, part: str) -> dict[str, Any] | None:
-        """What the run's folder, or else that of the journal, says of a model or an encoder whose file is gone. None =
-        nothing, or it is there."""
-        folders = (self.plain.get("out"), Path(self.plain.get("journal_file") or os.devnull).parent)
-        records = (Path(folder or os.devnull) / "run.json" for folder in folders)
-        record = None if source.path.exists() else next((one for one in records if one.is_file()), None)
-        return None if record is None else dict(json.loads(record.read_text(encoding="utf-8")).get(part, {}))

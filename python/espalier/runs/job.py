@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import _core
 from .._core import Progress
 from ..gone import naming
+from ..report import add_report, renew_report
 from .given import checked, given
 from .progress import log, warning
 
@@ -83,7 +84,9 @@ def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
 def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
     """Runs `expand` or `answer`."""
     with given(settings) as named, naming():
-        summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress)
+        summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress, add_report)
+    if recognised and not (Path(settings["out"]) / "report.html").exists():  # a program in C++ made this run
+        renew_report(settings["out"])
     if rebuilt:
         names = ", ".join(rebuilt)
         log.warning("%s: was damaged and is made again from its journal: %s", settings["out"], names)

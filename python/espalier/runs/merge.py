@@ -14,6 +14,7 @@ from typing import Any
 from .. import _core
 from ..errors import InputError
 from ..io.files import read_object, record_of, replacing, working, write_text
+from ..report import add_report
 from .job import RunResult
 from .shards import Shard, difference, read_shards
 
@@ -43,7 +44,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
             write_rows(found, name, new / name)
         write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
-        _core.complete_merge([str(shard.folder) for shard in found], str(new), shared)
+        _core.complete_merge([str(shard.folder) for shard in found], str(new), shared, add_report)
         if journal and not shared and all(shard.journal.exists() for shard in found):
             copy_journals(found, new)
         for shard in found:

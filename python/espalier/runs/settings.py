@@ -21,8 +21,6 @@ class RunSettings(TypedDict, total=False):
     - set: a search option. `espalier options` lists them.
     - constrain: whether replies follow a grammar. auto: for purposes where too few probes of the model can be read
       (auto).
-    - constrain_below: auto: the readable share of a purpose's probes below which it is constrained (0.95).
-    - constrain_as: auto: the run whose decisions are taken over, such as another shard, in place of probes.
     - seed: seed of the run (1).
     - questions: JSON lines with id, question, golden_answers.
     - limit: the number of questions, the first ones of the file, 0 = all.
@@ -68,10 +66,7 @@ class RunSettings(TypedDict, total=False):
 
     - server: the kind of the model's server: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, gateway or
       other. auto asks it (auto).
-    - native_n: samples of one prompt share a request, because a server of the kind other knows `n` (False).
     - stream: replies come in chunks, for gateways that cut silent connections (False).
-    - ca_file: PEM file of trusted authorities (else SSL_CERT_FILE).
-    - proxy: address of a proxy to all servers (that of the environment).
     - api_key_file: file with the servers' key (else the variable OPENAI_API_KEY).
     - timeout: seconds per attempt (300).
     - deadline: seconds per request with all its attempts (600).
@@ -101,8 +96,6 @@ class RunSettings(TypedDict, total=False):
     protocol: Literal["tags", "tools"] | None
     set: Mapping[str, object] | None
     constrain: Literal["auto", "off", "always", "draft"] | None
-    constrain_below: float | None
-    constrain_as: str | os.PathLike[str] | None
     seed: int | None
     questions: str | os.PathLike[str] | None
     limit: int | None
@@ -132,10 +125,7 @@ class RunSettings(TypedDict, total=False):
     value_name: str | None
     value_head: str | os.PathLike[str] | None
     server: str | None
-    native_n: bool | None
     stream: bool | None
-    ca_file: str | os.PathLike[str] | None
-    proxy: str | None
     api_key_file: str | os.PathLike[str] | None
     timeout: float | None
     deadline: float | None

@@ -20,7 +20,7 @@ class Setting:
     """str, bool, float, int, list (of str), models ({purpose: (model, name)}) or options ({option: value})."""
     default: Any
     option: str
-    """The command's option without its dashes, '' = none."""
+    """The command's option without its dashes, '' = none. "OPTION?KEY": KEY in the address that OPTION takes."""
     value: str
     """What stands for its value in help."""
     record: str
@@ -40,3 +40,13 @@ SETTINGS = {
     for group, name, kind, default, option, value, record, help, choices in _core.settings()
 }
 """Every setting by its keyword, group by group."""
+PARTS: dict[str, dict[str, Setting]] = {
+    base.name: parts
+    for base in SETTINGS.values()
+    if (
+        parts := {
+            one.option.partition("?")[2]: one for one in SETTINGS.values() if one.option.startswith(f"{base.option}?")
+        }
+    )
+}
+"""The settings that an address may name, by the setting that holds it and their keys in it."""

@@ -47,10 +47,6 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
       bad_option(name, value, "what --constrain says");
     method.options().set(name, value);
   }
-  if (!settings.constrain_as.empty() && settings.constrain != "auto")
-    bad_option("constrain-as", settings.constrain_as, "none beside --constrain " + settings.constrain);
-  if (!(settings.constrain_below >= 0 && settings.constrain_below <= 1))
-    bad_option("constrain-below", settings.constrain_below, "0 to 1");
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");
   (void)backend::detail::server_named(settings.servers.kind);
   (void)Shard(settings.shard);

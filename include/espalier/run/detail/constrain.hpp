@@ -27,15 +27,15 @@
 namespace espalier::run::detail {
 
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
-/// option. A decision of an earlier start of the run is kept. Then come those of the run that `constrain_as` names. A
-/// run that begins needs all of them. Else a purpose is decided if its server takes grammars and all of its probes are
-/// answered: up to eight completions of prompts with four questions, two at a time until nothing can change. Where too
-/// few can be read, one more follows under the grammar. A purpose whose grammar is refused there is free. One that
-/// cannot be decided is free, for good if the questions of this start got replies. Else a later start decides it.
+/// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
+/// and all of its probes are answered: up to eight completions of prompts with four questions, two at a time until
+/// nothing can change. Where too few can be read, one more follows under the grammar. A purpose whose grammar is
+/// refused there is free. One that cannot be decided is free, for good if the questions of this start got replies. Else
+/// a later start decides it.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must
-  /// outlive it.
+  /// outlive it. Throws std::invalid_argument for a shard, since each would decide for itself.
   ConstrainDecision(const Settings& settings, method::Method& method, const rag::PromptSet& prompts,
                     std::filesystem::path folder)
       : settings_(settings), method_(method), prompts_(prompts), folder_(std::move(folder)) {
@@ -48,12 +48,6 @@ class ConstrainDecision {
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
     if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
-    if (const std::string& as = settings.constrain_as; !as.empty()) {
-      if (!std::filesystem::exists(as + "/run.json"))
-        throw InputError(as + "/run.json", 0, "", "there is no run in this folder (option 'constrain-as')");
-      others_ = output::detail::read_flat_json(as + "/run.json");
-    }
-    must_follow_ = before.empty() && !others_.empty();
     for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
       if (chosen(option) || take(before, option)) continue;
@@ -61,25 +55,22 @@ class ConstrainDecision {
           method.asks(purpose.name, settings.task == Settings::Task::answer))
         undecided_.push_back(purpose);
     }
+    const bool asks = std::ranges::any_of(undecided_, [&](const auto& one) { return may_take(source(one.name)); });
+    if (asks && !settings.shard.empty())
+      bad_option("constrain", settings.constrain, "off, always or draft beside a shard, which would decide for itself");
   }
 
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
-    const std::size_t before = undecided_.size();
-    std::erase_if(undecided_, [&](const auto& purpose) { return take(others_, option_of(purpose.name)); });
     if (!undecided_.empty()) check_models();
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
       if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
     }
-    if (!asked.empty() && must_follow_)
-      throw InputError(settings_.constrain_as + "/run.json", 0, "options." + option_of(asked.front().name),
-                       "is not decided there yet (option 'constrain-as')");
-    const bool decided = before > undecided_.size() || !asked.empty();
     undecided_ = std::move(left);
     if (!asked.empty()) ask(asked, turn);
-    return decided;
+    return !asked.empty();
   }
   [[nodiscard]] bool undecided() const { return !undecided_.empty(); }
   /// Leaves the undecided purposes free for good. Returns true if there were some.
@@ -101,7 +92,7 @@ class ConstrainDecision {
 
  private:
   static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
-  /// Takes over a decision of a run from its record. False if there is none.
+  /// Takes over a decision from the run's record. False if there is none.
   bool take(const std::map<std::string, std::string>& record, const std::string& option) {
     const auto old = record.find("options." + option);
     if (old == record.end() || old->second == "null") return false;
@@ -125,13 +116,22 @@ class ConstrainDecision {
       if (other.purpose == purpose) return other;
     return {"", settings_.model.url, settings_.model.name};
   }
-  /// Nothing if its server cannot be reached. A replay knows from its journal what was asked.
-  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
-                                                  [[maybe_unused]] const Turn& turn) {
+  /// Whether its server is one that may take grammars.
+  [[nodiscard]] bool may_take(const Settings::ModelFor& model) const {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
 #ifdef ESPALIER_HAS_CURL
-    if (!is_url(model.model) || is_scorer(model.model)) return false;
+    return is_url(model.model) && !is_scorer(model.model);
+#else
+    return false;
+#endif
+  }
+  /// Nothing if its server cannot be reached. A replay knows from its journal what was asked.
+  [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
+                                                  [[maybe_unused]] const Turn& turn) {
+    if (!may_take(model)) return false;
+    if (settings_.given.models.contains(model.model)) return true;
+#ifdef ESPALIER_HAS_CURL
     if (settings_.journal.replay) return true;
     const auto [it, fresh] = takes_.try_emplace(model.model);
     if (fresh)
@@ -157,8 +157,7 @@ class ConstrainDecision {
     for (const Protocol::Purpose& purpose : purposes)
       if (const Settings::ModelFor own = source(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
-    for (const Probed& one : ask_probes(purposes, scheduler, ports, method_, prompts_, settings_.constrain_below, turn))
-      decide(one);
+    for (const Probed& one : ask_probes(purposes, scheduler, ports, method_, prompts_, turn)) decide(one);
   }
   void decide(const Probed& one) {
     const std::string& name = one.purpose.name;
@@ -173,8 +172,6 @@ class ConstrainDecision {
   method::Method& method_;
   const rag::PromptSet& prompts_;
   std::filesystem::path folder_;
-  std::map<std::string, std::string> others_;  ///< the record of the run that `constrain_as` names
-  bool must_follow_ = false;
   std::vector<Protocol::Purpose> undecided_;
   std::map<std::string, std::string> refused_;        ///< why a grammar was refused, by purpose
   std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address

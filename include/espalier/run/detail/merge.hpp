@@ -1,12 +1,13 @@
 #pragma once
 
 #include <espalier/output/detail/json_line.hpp>
-#include <espalier/output/report.hpp>
+#include <espalier/output/detail/jsonl.hpp>
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/detail/summary.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,8 +35,6 @@ class MergedSummary {
     summary.oracle = summary.oracle || part.as<bool>("oracle", "true or false");
     summary.seconds += part.number("seconds");
     add_trees(part);
-    if (part.has("probes") && summary.probes.empty())
-      for (const auto& [purpose, counts] : part.members("probes")) summary.probes[purpose] = costs_of(counts);
     if (part.has("first_unread"))
       for (const auto& [purpose, unread] : part.members("first_unread")) {
         Ledger::Unread one("", unread.count_or("cut_at", 0), Seed(), 0);
@@ -117,16 +116,16 @@ class MergedSummary {
 };
 
 /// Completes the folder of a run that was done in shards: from the rows in it, which stand in the order of the
-/// questions, and from the folders of the shards it makes summary.json, report.html and run.json. `journal`: where the
-/// run's journal is, "" = in the folder. Throws InputError.
+/// questions, and from the folders of the shards it makes summary.json and run.json. `journal`: where the run's journal
+/// is, "" = in the folder. `add_outputs` may write further files into the folder in between. Throws InputError.
 inline void complete_merge(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& folder,
-                           const std::string& journal) {
+                           const std::string& journal,
+                           const std::function<void(const std::filesystem::path&)>& add_outputs = nullptr) {
   MergedSummary merged;
   for (const auto& shard : shards) merged.add((shard / "summary.json").string());
   merged.add_answers((folder / "answers.jsonl").string());
-  const std::string summary = merged.summary.json();
-  output::write_report(folder, summary, folder / "report.html");
-  output::detail::write_lines((folder / "summary.json").string(), std::vector{summary});
+  output::detail::write_lines((folder / "summary.json").string(), std::vector{merged.summary.json()});
+  if (add_outputs) add_outputs(folder);
 
   const output::detail::FlatFields recorded = output::detail::read_flat_fields((shards.front() / "run.json").string());
   output::detail::FlatFields fields = RunRecord::whole(recorded, journal);

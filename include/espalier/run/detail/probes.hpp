@@ -47,9 +47,9 @@ struct Probed {
   static constexpr std::uint32_t count = 8;    ///< probes at most
   static constexpr std::uint32_t at_once = 2;  ///< probes side by side. None follows that cannot change the decision
 
-  /// True if the readable share is at least `below` when all further probes can be read.
-  [[nodiscard]] bool can_be_free(double below) const {
-    return 1 - static_cast<double>(ledger.total().unread) / static_cast<double>(count) >= below;
+  /// True if at least 0.95 of all probes can be read when all further ones can.
+  [[nodiscard]] bool can_be_free() const {
+    return 1 - static_cast<double>(ledger.total().unread) / static_cast<double>(count) >= 0.95;
   }
 
   Protocol::Purpose purpose;
@@ -64,7 +64,7 @@ using Turn = std::function<void(std::uint64_t)>;
 /// Asks the probes of purposes that nobody has decided. Throws a failure that is not the model's.
 inline std::vector<Probed> ask_probes(const std::vector<Protocol::Purpose>& purposes, Scheduler& scheduler,
                                       const method::Ports& ports, method::Method& method, const rag::PromptSet& prompts,
-                                      double below, const Turn& turn) {
+                                      const Turn& turn) {
   std::vector<Probed> all;
   for (const Protocol::Purpose& purpose : purposes) all.push_back({purpose});
   const auto tell = [&] {
@@ -97,7 +97,7 @@ inline std::vector<Probed> ask_probes(const std::vector<Protocol::Purpose>& purp
   const auto answered = [&](bool free) {
     std::vector<Probed*> some;
     for (Probed& one : all)
-      if (!one.failure && one.can_be_free(below) == free) some.push_back(&one);
+      if (!one.failure && one.can_be_free() == free) some.push_back(&one);
     return some;
   };
   const rag::Sampler free = method.sampler(ports, prompts).drawing_once();

@@ -111,4 +111,11 @@ inline void write_record(const std::filesystem::path& file, const output::detail
   target.commit();
 }
 
+/// Writes the run.json of a folder into `next`, with what is in `next` among its outputs. Throws InputError.
+inline void renote_outputs(const std::filesystem::path& folder, const std::filesystem::path& next) {
+  output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
+  note_outputs(fields, next);
+  write_record(next / "run.json", fields);
+}
+
 }  // namespace espalier::run::detail

@@ -13,6 +13,7 @@ from ..._core import Progress
 from ...errors import InputError, MissingPart
 from ...gone import unknown
 from ...io.files import write_text
+from ...runs.addresses import joined
 from ...runs.progress import ProgressView
 
 MAPPINGS = ("set", "model-for")
@@ -166,13 +167,11 @@ def given(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> dic
 def kept(action: argparse.Action, value: Any) -> Any:
     """An option's value. Addresses, recognised by the option's help, lose their secrets."""
     addressed = any(word in str(action.metavar) for word in ("URL", "MODEL"))
-    return without_secrets(action.dest, value) if addressed else value
+    return joined(action.dest, value, without_secrets(value)) if addressed and "://" in value else value
 
 
-def without_secrets(name: str, value: str) -> str:
+def without_secrets(value: str) -> str:
     """Text with its addresses as the library shows them: without user, password, query and fragment."""
-    if name == "proxy" and "://" not in value:
-        return value.rpartition("@")[2]
     return re.sub(r"([a-z][a-z0-9+.-]*://)(?:[^/?#\s]*@)?([^?#\s,*]*)(?:[?#][^\s,*]*)?", r"\1\2", value, flags=re.I)
 
 

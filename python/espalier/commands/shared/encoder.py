@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..._core import HttpEncoder, Hybrid, Index, Retriever
 from ...local.llama_cpp import opened_encoder
 from ...local.sources import encoder_source_of
+from ...runs.addresses import addressed
 from .run_options import add_setting
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ RETRIEVERS = ("bm25", "dense", "hybrid")
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
-    add_setting(parser, "encoder", "an embeddings server, up to /v1, or in this process gguf:FILE")
-    for name in ("encoder_name", "encoder_profile", "encoder_cut"):
-        add_setting(parser, name)
+    what = "an embeddings server, up to /v1, or in this process gguf:FILE"
+    add_setting(parser, "encoder", what)
+    add_setting(parser, "encoder_cut")
 
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:
@@ -30,18 +31,15 @@ def add_retriever_option(parser: argparse.ArgumentParser) -> None:
 def encoder_of(arguments: argparse.Namespace) -> HttpEncoder | None:
     """The encoder that the command line names."""
     if arguments.encoder is None:
-        for name in ("encoder_name", "encoder_profile", "encoder_cut"):
-            if getattr(arguments, name) is not None:
-                raise ValueError(f"option '{name}' belongs to --encoder, which is missing")
+        if arguments.encoder_cut is not None:
+            raise ValueError("option 'encoder_cut' belongs to --encoder, which is missing")
         return None
-    name, profile, cut = (
-        arguments.encoder_name or "",
-        arguments.encoder_profile or "none",
-        arguments.encoder_cut or "none",
-    )
-    if source := encoder_source_of(arguments.encoder):
+    chosen = addressed({"encoder": arguments.encoder})
+    address, cut = chosen["encoder"], arguments.encoder_cut or "none"
+    name, profile = chosen.get("encoder_name", ""), chosen.get("encoder_profile", "none")
+    if source := encoder_source_of(address):
         return opened_encoder(source, name, profile, cut)
-    return HttpEncoder(arguments.encoder, name, profile=profile, cut=cut)
+    return HttpEncoder(address, name, profile=profile, cut=cut)
 
 
 def retriever_over(index: Index, arguments: argparse.Namespace) -> Retriever:

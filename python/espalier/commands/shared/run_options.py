@@ -7,7 +7,7 @@ from collections.abc import Container
 from functools import partial
 from typing import Any
 
-from ...runs.settings_table import SETTINGS
+from ...runs.settings_table import PARTS, SETTINGS
 from .config import given
 
 TYPES = {"int": int, "float": float}
@@ -32,7 +32,9 @@ def add_setting(parser: argparse._ActionsContainer, name: str, help: str = "", *
     if setting.type in ("list", "models", "options"):
         more |= {"action": "append", "default": None if setting.type == "list" else []}
     default = f" ({setting.shown_default})" if setting.shown_default else ""
-    parser.add_argument(f"--{setting.option}", dest=name, help=help or setting.help + default, **more)
+    keys = [f"?{key}={part.value or '|'.join(part.choices)}" for key, part in PARTS.get(name, {}).items()]
+    parts = f". An address may say {', '.join(keys)}" if keys else ""
+    parser.add_argument(f"--{setting.option}", dest=name, help=(help or setting.help + default) + parts, **more)
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] = (), required: bool = True) -> None:
@@ -45,7 +47,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
 
     option(parser, "--config", "YAML or JSON file with options of this command. Those on the line win", metavar="FILE")
     for name, setting in SETTINGS.items():
-        if not setting.option or f"--{setting.option}" in without:
+        if not setting.option or "?" in setting.option or f"--{setting.option}" in without:
             continue
         if name == "method":
             add_method_option(groups[setting.group])

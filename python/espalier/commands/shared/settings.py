@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Container, Sequence
 from typing import Any
 
+from ...runs.addresses import addressed
+
 
 def pairs(option: str, texts: Sequence[str], value: str) -> dict[str, str]:
     """`name=value` texts as a mapping."""
@@ -35,4 +37,4 @@ def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> 
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
     models = pairs("--model-for", arguments.models, "PURPOSE=MODEL[,NAME]")
     settings["models"] = {purpose: model.partition(",")[::2] for purpose, model in models.items()}
-    return settings
+    return addressed(settings)

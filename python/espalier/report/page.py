@@ -1,0 +1,145 @@
+"""Writes the page of a run, or of two runs side by side.
+
+It holds the run's records unchanged as JSON, each in a script element that does not run. The page's own script, the
+only one that its security policy allows, reads them and builds every element from text. Trees are parsed when their
+question is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from .. import _core
+from ..errors import InputError
+from ..io.files import replacing, working
+from .rows import QuestionRows, rows_of
+from .sources import policy, script, style
+from .summary import escaped, head, label_of, title_of
+
+HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} \u00b7 Espalier</title>
+<style>{style}</style>
+</head>
+<body data-label="{label}">
+{summary}<noscript><p class="foot">The trees below the summary need JavaScript. Nothing is loaded from elsewhere.</p></noscript>
+<div id="explorer"></div>
+"""  # noqa: E501
+FOOT = (
+    '<footer class="foot"><p>Written by Espalier. Self-contained: this page loads nothing and sends nothing.</p><p>It '
+    "follows from the run's trees alone, except the names of model and retriever, the notes, and why questions are "
+    "open. A comparison of two runs also shows their seconds.</p>"
+)
+ESCAPES = (
+    (b"<", rb"\u003c"),
+    (b">", rb"\u003e"),
+    (b"&", rb"\u0026"),
+    ("\u2028".encode(), rb"\u2028"),
+    ("\u2029".encode(), rb"\u2029"),
+)
+
+
+def json_in_html(text: bytes) -> bytes:
+    r"""JSON for a script element. The characters < > & U+2028 U+2029, which JSON has only inside strings, become `\u`
+    escapes. The JSON keeps its meaning, and nothing in it can end the element.
+    """
+    for character, escape in ESCAPES:
+        text = text.replace(character, escape)
+    return text
+
+
+def block(name: str, text: bytes) -> bytes:
+    """An element that holds JSON for the page's script. It is empty if there is none."""
+    return b'<script type="application/json" data-block="%s">%s</script>\n' % (name.encode(), json_in_html(text))
+
+
+def question(rows: QuestionRows, prefix: str = "") -> bytes:
+    """One question. With `prefix` = "other_" it is the same question of the compared run, empty if it is not there."""
+    named = {"answer": rows.answer, "tree": rows.tree, "pairs": rows.pairs}
+    return b"".join(block(prefix + name, text) for name, text in named.items())
+
+
+def beginning(summary_json: bytes) -> bytes:
+    """What comes before the questions. Raises InputError for a summary that is not an object."""
+    try:
+        summary = json.loads(summary_json)
+    except (ValueError, RecursionError):
+        summary = None
+    if not isinstance(summary, dict):
+        raise InputError("summary.json: is not a JSON object")
+    page = HEAD.format(
+        policy=policy(),
+        title=escaped(title_of(summary)),
+        style=style().decode(),
+        label=label_of(summary),
+        summary=head(summary),
+    )
+    return page.encode(errors="replace")
+
+
+def end(size: int) -> bytes:
+    """What comes after the questions. `size`: bytes of the page so far."""
+    megabytes = (size + 500_000) // 1_000_000
+    heavy = f"<p>It holds {megabytes} MB and may open slowly; a run over fewer questions makes a lighter page.</p>"
+    foot = FOOT + (heavy if megabytes > 20 else "")
+    return b"%s</footer>\n<script>%s</script>\n</body>\n</html>\n" % (foot.encode(), script())
+
+
+def both(folder: Path, summary: bytes, other: Path, questions: int) -> bytes:
+    """What the page of two runs says of them."""
+    name, second = (json.dumps(run.name, ensure_ascii=False).encode() for run in (folder, other))
+    return b'[{"name":%s,"summary":%s},{"name":%s,"questions":%d,"summary":%s}]' % (
+        *(name, summary, second, questions),
+        summary_of(other),
+    )
+
+
+def summary_of(folder: Path) -> bytes:
+    try:
+        return (folder / "summary.json").read_bytes()
+    except OSError:
+        raise InputError(f"{folder / 'summary.json'}: cannot be read") from None
+
+
+def write_report(
+    folder: str | os.PathLike[str], target: str | os.PathLike[str], other: str | os.PathLike[str] | None = None
+) -> None:
+    """Writes the page of the run in `folder`. The run in `other`, if given, is shown beside it, question by question.
+
+    The file appears whole or not at all. Raises InputError that names a file that cannot be read.
+    """
+    run = Path(folder)
+    summary = summary_of(run)
+    with replacing(target) as page:
+        page.write(beginning(summary))
+        others: dict[str, QuestionRows] = {}  # the page holds all of them, so memory can
+        if other is not None:
+            beginning(summary_of(Path(other)))
+            for rows in rows_of(Path(other)):
+                others.setdefault(rows.id, rows)
+            page.write(block("runs", both(run, summary, Path(other), len(others))))
+        for rows in rows_of(run):
+            page.write(question(rows))
+            if other is not None:
+                page.write(question(others.get(rows.id, QuestionRows()), "other_"))
+        page.write(end(page.tell()))
+
+
+def add_report(folder: str) -> None:
+    """Writes the page of the run in a folder into it."""
+    write_report(folder, Path(folder) / "report.html")
+
+
+def renew_report(run: str | os.PathLike[str]) -> None:
+    """Makes the page of a run anew, which is one of its outputs. Raises InputError."""
+    summary_of(Path(run))
+    with working(run, "espalier report") as new:
+        write_report(run, new / "report.html")
+        if (Path(run) / "run.json").exists():
+            _core.note_outputs(os.fspath(run), os.fspath(new))
