@@ -9,8 +9,6 @@
 
 #include <pybind11/stl.h>
 
-#include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,7 +30,7 @@ void bind_shards(py::module_& m) {
       "complete_merge",
       [](const std::vector<std::string>& shards, const std::string& folder, const std::string& journal,
          const py::function& add_outputs) {
-        const std::function<void(const std::filesystem::path&)> add = output_hook(add_outputs);
+        const run::OutputHook add = output_hook(add_outputs);
         const py::gil_scoped_release unlock;
         output::detail::with_files(
             [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal, add); });

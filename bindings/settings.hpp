@@ -5,7 +5,6 @@
 #include "errors.hpp"
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 namespace espalier::python {
@@ -15,7 +14,7 @@ namespace espalier::python {
 run::Settings make_settings(const std::string& task, const py::dict& values);
 
 /// What calls Python with a folder, from any thread.
-inline std::function<void(const std::filesystem::path&)> output_hook(const py::function& call) {
+inline run::OutputHook output_hook(const py::function& call) {
   return [call = shared(call)](const std::filesystem::path& folder) {
     const py::gil_scoped_acquire lock;
     (*call)(folder.string());

@@ -1,6 +1,6 @@
 // The main job from C++: questions and a corpus in, a folder with trees, training data, answers out; the same bytes as
-// `espalier expand` writes, which adds a report. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments it
-// makes a small world and works in out/main_job.
+// `espalier expand` writes, which adds a report. Usage: main_job [QUESTIONS.jsonl CORPUS.jsonl OUT]; without arguments
+// it makes a small world and works in out/main_job.
 #include <espalier/method/decex/face.hpp>
 #include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>

@@ -61,8 +61,8 @@ These are the settings of a run. `espalier expand` and `espalier answer` take th
 A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
 The others are execution options, which change no tree.
 
-`…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26` for an
-`&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
+`…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26`
+for an `&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
 
 From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
 ([local](local.md#functions-in-runs)). The name beside it (`model_name` ...) is then its fingerprint.

@@ -222,7 +222,6 @@ def test_a_reader_that_closes_early_is_no_error(files: Path, tmp_path: Path):
 
 def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path):
     master, slave = pty.openpty()
-    code = "from espalier import cli\nraise SystemExit(cli.main())"
     arguments = ["expand", *inputs(files), "--out", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-m", "espalier.cli", *arguments], stdout=subprocess.DEVNULL, stderr=slave

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2] / "python/espalier"
 FLOORS: tuple[dict[str, str], ...] = (
     {"core": "_core"},
     {"types": "errors gone parts protocols bridge"},
-    {"data": "io datasets export"},
+    {"data": "io datasets export report"},
     {"search": "adapters aio batch local methods problem runs search"},
     {"view": "doctor eval notebook serve tables tracking", "train": "train"},
     {"commands": "commands cli"},

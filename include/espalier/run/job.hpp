@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,10 +45,6 @@ class RunResult {
   /// The outputs of a finished run that were not as it had left them. They were made again.
   std::vector<std::string> rebuilt;
 };
-
-/// Called with the folder of a run's new files before they take their places. What it writes there is among the run's
-/// outputs.
-using OutputHook = std::function<void(const std::filesystem::path&)>;
 
 /// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
 /// any time. Started again with the same search options, it continues.

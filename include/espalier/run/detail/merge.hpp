@@ -5,9 +5,9 @@
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/detail/summary.hpp>
+#include <espalier/run/settings.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -119,8 +119,7 @@ class MergedSummary {
 /// questions, and from the folders of the shards it makes summary.json and run.json. `journal`: where the run's journal
 /// is, "" = in the folder. `add_outputs` may write further files into the folder in between. Throws InputError.
 inline void complete_merge(const std::vector<std::filesystem::path>& shards, const std::filesystem::path& folder,
-                           const std::string& journal,
-                           const std::function<void(const std::filesystem::path&)>& add_outputs = nullptr) {
+                           const std::string& journal, const OutputHook& add_outputs = nullptr) {
   MergedSummary merged;
   for (const auto& shard : shards) merged.add((shard / "summary.json").string());
   merged.add_answers((folder / "answers.jsonl").string());
