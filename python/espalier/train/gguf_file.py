@@ -11,19 +11,6 @@ from typing import Any
 from ..errors import InputError, MissingPart
 from .gguf_split import name_of_split
 
-NAMES = {
-    "input_layernorm": "attn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "post_attention_layernorm": "ffn_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-"""A layer's weights, as transformers and as llama.cpp name them."""
-
 
 def check_gguf(model: Any, tokenizer: Any) -> None:
     """Raises InputError for a model that `write_gguf` does not write, and MissingPart."""
@@ -71,7 +58,7 @@ def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
     quantised = gguf.GGMLQuantizationType[kind.upper()]
     writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{kind.upper()}"])
     add_tokenizer(writer, gguf, tokenizer, config.vocab_size)
-    for name, values in tensors(model, heads, keys):
+    for name, values in tensors(gguf, model, heads, keys):
         # Blocks of 8 bits hold 32 numbers, so a row that is no multiple of that stays at 16 bits.
         fits = values.ndim == 2 and (kind == "f16" or values.shape[1] % 32 == 0)
         chosen = quantised if fits else gguf.GGMLQuantizationType.F16 if values.ndim == 2 else None
@@ -85,23 +72,16 @@ def write_gguf(file: Path, model: Any, tokenizer: Any, kind: str) -> None:
     writer.close()
 
 
-def tensors(model: Any, heads: int, keys: int) -> Iterator[tuple[str, Any]]:
+def tensors(gguf: Any, model: Any, heads: int, keys: int) -> Iterator[tuple[str, Any]]:
     """The weights as arrays of floats, under llama.cpp's names."""
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, model.config.num_hidden_layers)
     for name, tensor in model.state_dict().items():
+        if name == "lm_head.weight" and model.config.tie_word_embeddings:
+            continue
         values = tensor.detach().float().cpu().numpy()
-        if name == "model.embed_tokens.weight":
-            yield "token_embd.weight", values
-        elif name == "model.norm.weight":
-            yield "output_norm.weight", values
-        elif name == "lm_head.weight":
-            if not model.config.tie_word_embeddings:
-                yield "output.weight", values
-        else:
-            layer, part = name.removeprefix("model.layers.").split(".", 1)
-            part, _, end = part.rpartition(".")
-            if part in ("self_attn.q_proj", "self_attn.k_proj"):
-                values = rotated(values, heads if part == "self_attn.q_proj" else keys)
-            yield f"blk.{layer}.{NAMES[part]}.{end}", values
+        if ".q_proj." in name or ".k_proj." in name:
+            values = rotated(values, heads if ".q_proj." in name else keys)
+        yield names.get_name(name, try_suffixes=(".weight", ".bias")), values
 
 
 def rotated(values: Any, heads: int) -> Any:

@@ -38,19 +38,6 @@ class ValueHeads(torch.nn.Module):  # type: ignore[misc]
         save_file(tensors, folder / FILE, metadata={"format": "pt"})
 
 
-def with_heads(model: Any) -> Any:
-    """The model with new heads, which are trained with it."""
-    model.value_heads = ValueHeads(model.config.hidden_size)
-    return model
-
-
-def take_heads(model: Any) -> ValueHeads:
-    """Takes the heads off a model, which is then the policy alone."""
-    heads: ValueHeads = model.value_heads
-    del model.value_heads
-    return heads
-
-
 def load_heads(folder: Path, width: int) -> ValueHeads:
     """The heads in a folder, for a model of this width. Raises InputError that names the file and the tensor."""
     file = folder / FILE

@@ -15,9 +15,10 @@ from ..adapters import merged
 from ..batches import Batch, collate
 from ..examples import Dropped
 from ..options import ValueOptions
+from ..policy import Policy
 from ..stage import Setup, Stage
 from ..trainer import OwnLoss, write_model
-from ..value_heads import NAMES, hidden_states, take_heads, with_heads
+from ..value_heads import NAMES, ValueHeads, hidden_states
 from ..value_text import token_at, value_text
 
 
@@ -134,7 +135,8 @@ class ValueTrainer(OwnLoss):
     def write(self, setup: Setup[Any, Any], folder: Path) -> None:
         """The policy, its tokenizer, and the heads in a file of their own."""
         trained = merged(self.accelerator.unwrap_model(self.model))
-        take_heads(trained).save(folder)
+        trained.value_heads.save(folder)
+        del trained.value_heads  # what is left is the policy alone
         write_model(trained, setup, folder)
 
 
@@ -142,4 +144,10 @@ def trainer(setup: Setup[ValueOptions, Dialogue]) -> ValueTrainer:
     return ValueTrainer(setup, setup.examples(lambda dialogue: example_of(dialogue, setup.policy.tokenizer)))
 
 
-VALUE = Stage(text_of, (2e-3, 5e-5, 5e-6), trainer, lambda policy: with_heads(policy.model))
+def with_heads(policy: Policy) -> Any:
+    """The model with new heads, which are trained with it."""
+    policy.model.value_heads = ValueHeads(policy.model.config.hidden_size)
+    return policy.model
+
+
+VALUE = Stage(text_of, (2e-3, 5e-5, 5e-6), trainer, with_heads)
