@@ -4,7 +4,7 @@
     run arun
     ```
 
-Words behind the module are special members to show: ```{py-names} espalier.adapters __call__```.
+Words behind the module are special members to show: ```{py-names} espalier.parts __call__```.
 """
 
 import importlib

@@ -51,6 +51,8 @@ OPTIONS = {
 NAMES = {
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
     "espalier.adapters.Bm25sRetriever": "a function of a list of queries that returns lists of passages",
+    "espalier.adapters.SentenceEncoder": "a function of a list of requests that returns a matrix (docs/adapters.md)",
+    "espalier.adapters.VllmModel": "`espalier.OpenAi` asks vLLM's server, or a function of a list of prompts",
     "espalier.adapters.FlashRagRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.adapters.QdrantRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.search.NodeEvent": "finished trees hold what events told",

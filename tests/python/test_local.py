@@ -17,6 +17,7 @@ from espalier.errors import Error, InputError, MissingPart
 from espalier.local import engine, facts, folder, memory
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import count_weights, read_header
+from espalier.local.sampling import seed_of, until_stop
 from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
 
@@ -312,3 +313,13 @@ def test_the_weights_of_a_folder_are_those_that_are_loaded(tmp_path: Path):
     assert folder.weights(tmp_path) == [tmp_path / "pytorch_model.bin"]
     (tmp_path / "model.safetensors").touch()
     assert folder.weights(tmp_path) == [tmp_path / "model.safetensors"]
+
+
+def test_a_reply_ends_behind_its_first_stop_string():
+    assert until_stop("one</a> two</b>", ["</b>", "</a>"]) == ("one</a>", True)
+    assert until_stop("one", ["</a>"]) == ("one", False)
+
+
+def test_every_sample_has_a_seed_of_its_own():
+    seeds = {seed_of(esp.Prompt("q", seed=s, sample=i)) for s in range(20) for i in range(20)}
+    assert len(seeds) == 400 and max(seeds) < 2**63

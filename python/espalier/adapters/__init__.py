@@ -1,12 +1,10 @@
-"""Models, encoders and retrievers of other libraries as functions that searches call, imported when they are used."""
+"""Retrievers of other libraries as functions that searches call, imported when they are used."""
 
 from typing import TYPE_CHECKING
 
 from ..gone import absent
 from .faiss import faiss_retriever
-from .sentence_transformers import SentenceEncoder
-from .vllm import VllmModel
 
-__all__ = ["SentenceEncoder", "VllmModel", "faiss_retriever"]
+__all__ = ["faiss_retriever"]
 if not TYPE_CHECKING:
     __getattr__ = absent(__name__)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._core import Completion, Prompt
-from ..adapters.sampling import seed_of, until_stop
 from ..errors import BackendError
 from .grammar import Grammars
 from .noise import exponential
+from .sampling import seed_of, until_stop
 
 SLICE = 64
 """Rows whose noise is made at once, so that it needs little memory."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from .._core import Completion, Prompt
-from ..adapters.sampling import bare_text, prefilled
 from ..errors import BackendError, Error, InputError, MissingPart
 from .decoding import Decoder, Keep
 from .folder import check_folder, folder_hash, loaded, weights
 from .memory import available_memory, gib
+from .sampling import bare_text, prefilled
 
 
 class Transformers:

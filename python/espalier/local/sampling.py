@@ -1,4 +1,4 @@
-"""What the models of an adapter share: seeds of samples, and where a reply ends."""
+"""Seeds of samples, and where a reply ends."""
 
 from __future__ import annotations
 
