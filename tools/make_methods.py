@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from espalier import _core
+from espalier.search.method import keywords_of as method_keywords
 
 TARGET = Path(__file__).resolve().parent.parent / "python/espalier/methods.py"
 
@@ -60,12 +60,13 @@ class {type}(TypedMethod):
 '''
 
 PARTS = {
-    "sampling": "Mapping[str, Mapping[str, float]]",
+    "set": "Mapping[str, object]",
     "preset": 'Literal["paper", "code"]',
     "answer": "bool",
     "prompts": "str",
     "models": "Mapping[str, LanguageModelLike]",
     "encoder": "EncoderLike",
+    "score": "EncoderLike",
 }
 
 
@@ -77,9 +78,9 @@ def type_of(row: list[str]) -> str:
 
 
 def keywords_of(method: str) -> dict[str, str]:
-    """The keywords with their types. The options of single purposes go into `sampling`."""
-    found = {row[0]: type_of(row) for row in _core.method_options(method) if not row[0].startswith("sampling.")}
-    return found | PARTS | ({"score": "EncoderLike"} if "values" in found else {})
+    """The keywords with their types."""
+    rows, more = method_keywords(method)
+    return {row[0]: type_of(row) for row in rows} | {name: PARTS[name] for name in more}
 
 
 def fields(keywords: dict[str, str]) -> str:

@@ -22,6 +22,11 @@ COMMANDS = {
 """Lines by their first words."""
 OPTIONS = {
     "like": "a run with --limit 20 and its summary.json say what a question costs",
+    "compare_across": "own knowledge below the threshold no longer competes with the queries",
+    "decision_value": "a decision is worth its best execution",
+    "sampling": "set={'sampling.PURPOSE.OPTION': value}",
+    "scale_documents": "with l_max passages scale to fill it, always",
+    "stop_at_root": "the first round never stops",
     "storage": "--shards-to ADDRESS (`shards_to`) gets finished shards",
     "traces.rllm": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",
     "traces.tinker": "traces.trl, with the same tokens, masks and advantages, a row for each text of a branch",

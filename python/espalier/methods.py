@@ -18,30 +18,17 @@ class Options(TypedDict, total=False):
     """Keywords of all five."""
 
     documents: int | None
-    dedup: Literal["exact", "normalised"] | None
     reward: Literal["f1", "em", "acc", "agreement"] | RewardLike | None
-    resample: int | None
-    repair: bool | None
-    protocol: Literal["tags", "tools"] | None
-    constrain: Literal["off", "on", "draft"] | None
     temperature: float | None
-    top_p: float | None
-    top_k: int | None
     max_tokens: int | None
     max_calls: int | None
-    max_tokens_total: int | None
-    max_seconds: float | None
-    max_usd: float | None
     match_budget: bool | None
-    price_in: float | None
-    price_out: float | None
     shots: int | None
-    sampling: Mapping[str, Mapping[str, float]] | None
+    set: Mapping[str, object] | None
     preset: Literal["paper", "code"] | None
     answer: bool | None
     prompts: str | None
     models: Mapping[str, LanguageModelLike] | None
-    encoder: EncoderLike | None
 
 
 class DecExRagOptions(Options, total=False):
@@ -54,16 +41,12 @@ class DecExRagOptions(Options, total=False):
     form: Literal["prompts", "policy"] | None
     always_expand_both: bool | None
     stop_pairs: bool | None
-    stop_at_root: bool | None
-    compare_across: bool | None
-    curtail: Literal["none", "exact", "halving", "consistency", "kl_lucb"] | None
-    delta: float | None
+    curtail: Literal["none", "exact", "halving"] | None
     rollout_rounds: int | None
     refusals: str | None
     inference: Literal["policy", "expansion"] | None
     chain: Literal["best", "most", "least", "random"] | None
     rows: Literal["policy", "all"] | None
-    decision_value: Literal["best", "mean"] | None
     margin: float | None
 
 
@@ -101,6 +84,7 @@ class DecoupleRagOptions(Options, total=False):
     policy_plan: float | None
     skip_yes_no: bool | None
     rows: Literal["paths", "all"] | None
+    encoder: EncoderLike | None
     score: EncoderLike | None
 
 
@@ -126,12 +110,12 @@ class AirRagOptions(Options, total=False):
     max_depth: int | None
     da_terminal: bool | None
     l_max: int | None
-    scale_documents: bool | None
     window: int | None
     simulation: Literal["straight", "descent"] | None
     terminal_reward: Literal["jaccard", "self_consistency", "embedding", "reward_model", "zero"] | None
     select: Literal["jaccard", "embedding", "refine", "reward_model"] | None
     good: float | None
+    encoder: EncoderLike | None
 
 
 class AirRag(TypedMethod):

@@ -405,8 +405,7 @@ TEST_CASE("L_max is a ceiling, because prompts are measured before they are aske
     for (std::uint64_t l_max = 300; l_max <= 3000; l_max += 50) {
       CAPTURE(rollouts);
       CAPTURE(l_max);
-      const rag::Tree tree = grow(
-          full, {{"rollouts", rollouts}, {"l_max", std::to_string(l_max)}, {"scale_documents", "false"}}, counting);
+      const rag::Tree tree = grow(full, {{"rollouts", rollouts}, {"l_max", std::to_string(l_max)}}, counting);
       const Ledger::Costs costs = tree.ledger.total();
       CHECK(costs.prompt_tokens <=
             l_max + 3 * costs.completions / 2);  // replies are longer than the 2 tokens they cost
@@ -490,8 +489,8 @@ TEST_CASE("budgets hold inside a rollout, by hand: 10 tokens a call") {
 
 TEST_CASE("documents scale to fill L_max (Fig. 3), by hand") {
   // a path with 4 retrievals shows the passages of one 4 + 10 + 4 = 18 times, at 130 tokens a passage
-  const auto k = [](std::uint64_t l_max, std::uint32_t rollouts = 1, bool scale = true) {
-    AirRagOptions options{.rollouts = rollouts, .scale_documents = scale};
+  const auto k = [](std::uint64_t l_max, std::uint32_t rollouts = 1) {
+    AirRagOptions options{.rollouts = rollouts};
     options.budget.input_tokens = l_max;
     return AirRagEnvironment::documents(options, 3);
   };
@@ -500,7 +499,6 @@ TEST_CASE("documents scale to fill L_max (Fig. 3), by hand") {
   CHECK(k(16384) == 7);    // 7.0
   CHECK(k(131072) == 56);  // 56.01
   CHECK(k(131072, 4) == 14);
-  CHECK(k(131072, 1, false) == 3);
 
   std::uint32_t asked = 0;
   method::detail::AirRagFace method(full);

@@ -322,9 +322,9 @@ TEST_CASE("baselines sample as their publications do") {
   CHECK(sampling("hiprag").ends_with(" 1024"));
   CHECK(sampling("self-rag").ends_with(" 100"));
   CHECK(sampling("flare").ends_with(" 64"));
-  CHECK(method::baselines::self_rag().defaults.threshold == 0.2);
-  CHECK(method::baselines::flare().defaults.threshold == 0.8);
-  CHECK(method::baselines::flare().defaults.mask == 0.4);
+  CHECK(method::baselines::detail::self_rag().defaults.threshold == 0.2);
+  CHECK(method::baselines::detail::flare().defaults.threshold == 0.8);
+  CHECK(method::baselines::detail::flare().defaults.mask == 0.4);
 }
 
 TEST_CASE("worked examples stand before the question where a publication has them") {

@@ -177,23 +177,6 @@ TEST_CASE("stop_pairs works with the mean reward too, and never values what the 
   }
 }
 
-TEST_CASE("stop_at_root lets the first round stop, as in Fig. 1") {
-  Scripted model = searcher();
-  model.on("termination", [](const Prompt& p) {
-    return p.sample() < 2 ? "r <answer>Paris</answer>" : "r <question>Which city?</question>";
-  });
-  CHECK(drawing(grow_decex({.stop_at_root = true}, model)) ==
-        "1<0 answer 'Paris' 100 terminal\n2<0 sub_question 'Which city?' - pruned/outvoted\n");
-  // One vote of three to stop: the sub-questions are topped up by their own prompt.
-  model.on("termination", [](const Prompt& p) {
-    return p.sample() < 1 || shows(p, "Sub-question 1") ? "r <answer>Paris</answer>"
-                                                        : "r <question>Which city?</question>";
-  });
-  const rag::Tree on = grow_decex({.stop_at_root = true}, model);
-  CHECK(on[1].reason == Reason::outvoted);
-  CHECK(on.ledger.by_purpose().at("sub_question").completions == 1);
-}
-
 TEST_CASE("three of five rollouts right are not above 0.6") {
   Scripted model = searcher();
   model.on("rollout",
@@ -242,7 +225,7 @@ TEST_CASE("No-Pruning keeps the best execution of each decision, Full-Node every
   CHECK(terminals == 6);  // two sub-questions, each with one own answer and two queries
 }
 
-TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; compare_across lets the better one win") {
+TEST_CASE("always_expand_both grows retrieval beside knowledge that passes") {
   Scripted model = searcher();
   model.on("own_answer", "t <answer>Paris</answer>");
   model.on("rollout", "<answer>Paris</answer>");
@@ -255,20 +238,6 @@ TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; comp
       CHECK(both[id].evaluated);
     }
   CHECK(queries == 2);
-
-  // Own answers are worth 1/2 (F1 of "Paris or Rome now": 2 * 1/4 * 1 / (5/4) = 0.4 is below 0.6), queries 0.
-  Scripted halves = searcher();
-  halves.on("rollout", [](const Prompt& p) {
-    return shows(p, "Lyon") ? "<answer>Paris or Rome now</answer>" : "<answer>Rome</answer>";
-  });
-  const auto kept = [&](bool compare) {
-    const rag::Tree tree = grow_decex({.T_max = 1, .compare_across = compare}, halves);
-    for (NodeId id = 1; id < tree.size(); ++id)
-      if (tree[id].parent == 1 && tree[id].status == Status::expanded) return tree[id].kind;
-    return Kind(99);
-  };
-  CHECK(kept(false) == method::detail::DecExRagEnvironment::query);
-  CHECK(kept(true) == method::detail::DecExRagEnvironment::own_answer);
 }
 
 TEST_CASE("a document cannot answer: its tags are neutralised in prompts and never read") {
@@ -419,9 +388,8 @@ TEST_CASE("curtailed searches choose what complete ones choose") {
       return replies[chance(p, 5)];
     });
     for (const Search search : {Search::pruned, Search::no_pruning}) {
-      const rag::Tree all = grow_decex({.search = search, .stop_at_root = seed % 2 == 0}, model);
-      const rag::Tree some =
-          grow_decex({.search = search, .stop_at_root = seed % 2 == 0, .curtail = Options::Curtail::exact}, model);
+      const rag::Tree all = grow_decex({.search = search}, model);
+      const rag::Tree some = grow_decex({.search = search, .curtail = Options::Curtail::exact}, model);
       REQUIRE(chosen(some) == chosen(all));
       drawn += some.ledger.total().completions;
       complete += all.ledger.total().completions;
@@ -443,8 +411,6 @@ TEST_CASE("halving draws less, and only its choice goes on") {
 }
 
 TEST_CASE("curtailing is refused where a value is more than its own rollouts") {
-  CHECK_THROWS_WITH_AS(grow_decex({.compare_across = true, .curtail = Options::Curtail::exact}, searcher()),
-                       "option 'compare_across' is true, allowed: false with curtail", std::invalid_argument);
   method::detail::DecExRagFace face;
   face.options().set("curtail", "halving");
   face.options().set("reward", "agreement");

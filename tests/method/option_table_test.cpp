@@ -4,6 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+#include <vector>
+
 namespace option_table_test {
 
 using namespace espalier;
@@ -16,9 +20,9 @@ TEST_CASE("options are set from text, shown as JSON and refused by name") {
   Mode mode = Mode::slow;
   std::string name = "x";
   method::OptionTable table;
-  table.add("k", k, "samples", "1 or more")
-      .add("t", t, "a rate", "0 to 1")
-      .add("flag", flag, "on or off", "true, false");
+  table.add("k", k, "samples", method::Range::at_least(1))
+      .add("t", t, "a rate", method::Range::between(0, 1))
+      .add("flag", flag, "on or off");
   table.add("mode", mode, "how", {"slow", "fast"}).add("name", name, "who", "any text");
   CHECK(table.json() == R"({"k":3,"t":0.5,"flag":false,"mode":"slow","name":"x"})");
   table.set("k", "5");
@@ -43,12 +47,42 @@ TEST_CASE("options are set from text, shown as JSON and refused by name") {
 TEST_CASE("an option that may be left out is shown once it is set") {
   std::optional<double> t;
   method::OptionTable table;
-  table.add("t", t, "a rate", "0 to 1");
+  table.add("t", t, "a rate", method::Range::between(0, 1));
   CHECK(table.json() == "{}");
   CHECK(table.help()[0][1] == "null");
   table.set("t", "0.5");
   CHECK(table.json() == R"({"t":0.5})");
   CHECK_THROWS_WITH_AS(table.set("t", "x"), "option 't' is x, allowed: 0 to 1", std::invalid_argument);
+}
+
+TEST_CASE("a range checks numbers and says which it holds") {
+  using method::Range;
+  const auto holds = [](Range range, std::vector<double> in, std::vector<double> out) {
+    for (const double x : in) CHECK(range.holds(x));
+    out.push_back(std::nan(""));
+    out.push_back(std::numeric_limits<double>::infinity());
+    for (const double x : out) CHECK_FALSE(range.holds(x));
+    return range.text();
+  };
+  CHECK(holds(Range::at_least(1), {1, 1e9}, {0, -1}) == "1 or more");
+  CHECK(holds(Range::between(-1, 1), {-1, 0, 1}, {-1.1, 1.1}) == "-1 to 1");
+  CHECK(holds(Range::above(0), {1e-9}, {0, -1}) == "above 0");
+  CHECK(holds(Range::above(0).up_to(1), {0.1, 1}, {0, 1.1}) == "above 0, up to 1");
+  CHECK(holds(Range::above(0).below(1), {0.1, 0.9}, {0, 1}) == "above 0, below 1");
+  CHECK(holds(Range::above(1).or_zero(), {0, 1.1}, {1, 0.5, -1}) == "0, or above 1");
+  CHECK(holds(Range::any(), {-1e9, 0, 1e9}, {}) == "a number");
+}
+
+TEST_CASE("options out of their range are named") {
+  std::optional<int> n;
+  double t = 2;
+  method::OptionTable table;
+  table.add("n", n, "how many", method::Range::at_least(1)).add("t", t, "a rate", method::Range::between(0, 1));
+  CHECK_THROWS_WITH_AS(table.check(), "option 't' is 2.000000, allowed: 0 to 1", std::invalid_argument);
+  t = 1;
+  CHECK_NOTHROW(table.check());
+  n = 0;
+  CHECK_THROWS_WITH_AS(table.check(), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);
 }
 
 TEST_CASE("every option of every method is explained, and its default is accepted as its own value") {

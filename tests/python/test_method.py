@@ -112,7 +112,7 @@ TYPED["reasonrag"] = esp.ReasonRag
 @pytest.mark.parametrize("name", TYPED)
 def test_a_typed_class_is_the_method_of_its_name(name, world, simulated, bm25):
     chosen = small(name)
-    typed = TYPED[name](**chosen, sampling={"forced_answer": {"max_tokens": 99}} if name != "airrag" else None)
+    typed = TYPED[name](**chosen, set={"sampling.forced_answer.max_tokens": 99} if name != "airrag" else None)
     named = esp.Method(name, set=chosen | ({"sampling.forced_answer.max_tokens": 99} if name != "airrag" else {}))
     assert typed.options == named.options
     trees = [esp.run(s, world.questions[:2], model=simulated, retriever=bm25) for s in (typed, named)]
@@ -123,12 +123,18 @@ def test_a_typed_class_is_the_method_of_its_name(name, world, simulated, bm25):
 
 @pytest.mark.parametrize("name", TYPED)
 def test_the_keywords_of_a_typed_class_are_its_options(name):
-    parts = {"self", "sampling", "preset", "answer", "prompts", "models", "encoder", "score"}
-    options = {row[0] for row in _core.method_options(name) if not row[0].startswith("sampling.")}
-    assert set(inspect.signature(TYPED[name]).parameters) - parts == options
+    parts = {"set", "preset", "answer", "prompts", "models", "encoder", "score"}
+    keywords = set(inspect.signature(TYPED[name]).parameters) - parts
+    options = {row[0] for row in _core.method_options(name)}
+    shared = {row[0] for row in _core.method_options("direct")}
+    assert options - shared - {o for o in options if o.startswith("sampling.")} <= keywords <= options
     for row in _core.method_options(name):
         said = f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}."
-        assert row[0].startswith("sampling.") or said in " ".join(TYPED[name].__doc__.split())
+        assert row[0] not in keywords or said in " ".join(TYPED[name].__doc__.split())
+    with pytest.raises(TypeError, match=r"'top_p' is no keyword, write set=\{'top_p': ...\}"):
+        TYPED[name](top_p=0.5)
+    with pytest.raises(TypeError, match="option 'sampling' is gone since"):
+        TYPED[name](sampling={})
 
 
 def test_a_typed_class_takes_a_preset_and_a_reward_of_ones_own(world, simulated, bm25):

@@ -6,19 +6,62 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <functional>
-#include <memory>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace espalier::method {
 
-/// Named options that refer to fields of plain structs. They can be set from text, written as JSON, and listed with
-/// help.
+/// The numbers that an option may have. It checks them and says itself which they are.
+class Range {
+ public:
+  constexpr static Range at_least(double low) { return {low, infinite, false, false}; }
+  constexpr static Range between(double low, double high) { return {low, high, false, false}; }
+  constexpr static Range above(double low) { return {low, infinite, true, false}; }
+  constexpr static Range any() { return {-infinite, infinite, true, true}; }
+  [[nodiscard]] constexpr Range up_to(double high) const { return {low_, high, above_, false}; }
+  [[nodiscard]] constexpr Range below(double high) const { return {low_, high, above_, true}; }
+  [[nodiscard]] constexpr Range or_zero() const {
+    Range other = *this;
+    other.zero_ = true;
+    return other;
+  }
+
+  [[nodiscard]] bool holds(double number) const {
+    if (zero_ && number == 0) return true;
+    const bool low = above_ ? number > low_ : number >= low_, high = below_ ? number < high_ : number <= high_;
+    return low && high && std::isfinite(number);
+  }
+  /// Such as "1 or more", "0 to 1" and "above 0, up to 1".
+  [[nodiscard]] std::string text() const {
+    const auto shown = [](double bound) { return std::to_string(static_cast<long long>(bound)); };
+    if (low_ == -infinite) return "a number";
+    std::string out = zero_ ? "0, or " : "";
+    if (!above_) return out + shown(low_) + (high_ == infinite ? " or more" : " to " + shown(high_));
+    out += "above " + shown(low_);
+    return high_ == infinite ? out : out + (below_ ? ", below " : ", up to ") + shown(high_);
+  }
+
+ private:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+  constexpr Range(double low, double high, bool above, bool below)
+      : low_(low), high_(high), above_(above), below_(below) {}
+  double low_, high_;
+  bool above_, below_, zero_ = false;
+};
+
+/// Named options that refer to fields of plain structs: the one place that says an option's name, help and range. From
+/// it they are set from text, checked, written as JSON and listed. A field may be a std::optional: JSON shows it only
+/// when it is set.
 class OptionTable {
  public:
   /// Says whose options these are, for errors.
@@ -26,31 +69,28 @@ class OptionTable {
     of_ = std::move(owner);
     return *this;
   }
-  /// Adds a number, a flag or a text. `allowed` is shown in errors and in help.
-  template <class T>
-    requires(!std::is_enum_v<T>)
-  OptionTable& add(std::string name, T& field, std::string help, std::string allowed) {
-    entries_.push_back({name, type_of<T>(), std::move(help), allowed,
-                        [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); },
-                        [&field](JsonWriter& json) { json.value(field); }});
-    return *this;
+  /// Adds a number.
+  template <class Field>
+  OptionTable& add(std::string name, Field& field, std::string help, Range range) {
+    using T = std::remove_cvref_t<decltype(*given(field))>;
+    const auto check = [name, &field, range] {
+      if (const T* number = given(field); number && !range.holds(static_cast<double>(*number)))
+        bad_option(name, *number, range.text());
+    };
+    return put<T>(std::move(name), field, std::move(help), range.text(), check);
   }
-  /// Adds an optional value. JSON shows it only when it is set.
-  template <class T>
-  OptionTable& add(std::string name, std::optional<T>& field, std::string help, std::string allowed) {
-    entries_.push_back({name, type_of<T>(), std::move(help), allowed,
-                        [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); },
-                        [&field](JsonWriter& json) {
-                          if (field) json.value(*field);
-                          else json.null();
-                        },
-                        [&field] { return field.has_value(); }});
-    return *this;
+  /// Adds a flag.
+  OptionTable& add(std::string name, bool& field, std::string help) {
+    return put<bool>(std::move(name), field, std::move(help), "true, false");
+  }
+  /// Adds a text. `allowed` says in words what it may be.
+  OptionTable& add(std::string name, std::string& field, std::string help, std::string allowed) {
+    return put<std::string>(std::move(name), field, std::move(help), std::move(allowed));
   }
   /// Adds a choice. Value i of the enumeration is called names[i].
-  template <class E>
-    requires std::is_enum_v<E>
-  OptionTable& add(std::string name, E& field, std::string help, std::vector<std::string> names) {
+  template <class Field>
+  OptionTable& add(std::string name, Field& field, std::string help, std::vector<std::string> names) {
+    using E = std::remove_cvref_t<decltype(*given(field))>;
     std::string allowed;
     for (const auto& n : names) allowed += (allowed.empty() ? "" : ", ") + n;
     const auto set = [name, &field, names, allowed](std::string_view text) {
@@ -58,8 +98,12 @@ class OptionTable {
         if (names[i] == text) return void(field = static_cast<E>(i));
       bad_option(name, text, allowed);
     };
-    entries_.push_back({name, "choice", std::move(help), allowed, set,
-                        [&field, names](JsonWriter& json) { json.value(names[static_cast<std::size_t>(field)]); }});
+    const auto show = [&field, names](JsonWriter& json) {
+      if (const E* chosen = given(field)) json.value(names[static_cast<std::size_t>(*chosen)]);
+      else json.null();
+    };
+    entries_.push_back(
+        {std::move(name), "choice", std::move(help), allowed, set, show, [&field] { return given(field) != nullptr; }});
     return *this;
   }
 
@@ -76,23 +120,6 @@ class OptionTable {
     return *this;
   }
 
-  /// Adds an optional choice. JSON shows it only when it is set.
-  template <class E>
-    requires std::is_enum_v<E>
-  OptionTable& add(std::string name, std::optional<E>& field, std::string help, std::vector<std::string> names) {
-    // The form for plain choices sets and shows `value`, which is copied to and from the field.
-    auto value = std::make_shared<E>();
-    add(std::move(name), *value, std::move(help), std::move(names));
-    Entry& entry = entries_.back();
-    entry.set = [set = std::move(entry.set), value, &field](std::string_view text) { set(text), field = *value; };
-    entry.show = [show = std::move(entry.show), value, &field](JsonWriter& json) {
-      if (field) *value = *field, show(json);
-      else json.null();
-    };
-    entry.is_set = [&field] { return field.has_value(); };
-    return *this;
-  }
-
   /// Sets an option. Throws std::invalid_argument that names the option. For an unknown option it names the nearest
   /// one.
   void set(std::string_view name, std::string_view text) {
@@ -104,13 +131,18 @@ class OptionTable {
     throw std::invalid_argument("unknown option '" + std::string(name) + "'" + (of_.empty() ? "" : " of " + of_) +
                                 espalier::detail::did_you_mean(name, names));
   }
+  /// Throws std::invalid_argument that names the first option out of its range.
+  void check() const {
+    for (const auto& entry : entries_)
+      if (entry.check) entry.check();
+  }
   /// All options that are set as one JSON object, in the order in which they were added.
   [[nodiscard]] std::string json() const {
     std::string out;
     JsonWriter writer(out);
     writer.begin_object();
     for (const auto& entry : entries_) {
-      if (entry.is_set && !entry.is_set()) continue;
+      if (!entry.is_set()) continue;
       writer.key(entry.name);
       entry.show(writer);
     }
@@ -135,8 +167,30 @@ class OptionTable {
     std::string name, type, help, allowed;
     std::function<void(std::string_view)> set;
     std::function<void(JsonWriter&)> show;
-    std::function<bool()> is_set = {};  ///< null = always
+    std::function<bool()> is_set;
+    std::function<void()> check = {};
   };
+
+  template <class T>
+  static const T* given(const T& field) {
+    return &field;
+  }
+  template <class T>
+  static const T* given(const std::optional<T>& field) {
+    return field ? &*field : nullptr;
+  }
+  template <class T, class Field>
+  OptionTable& put(std::string name, Field& field, std::string help, std::string allowed,
+                   std::function<void()> check = {}) {
+    const auto set = [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); };
+    const auto show = [&field](JsonWriter& json) {
+      if (const T* value = given(field)) json.value(*value);
+      else json.null();
+    };
+    entries_.push_back({std::move(name), type_of<T>(), std::move(help), std::move(allowed), set, show,
+                        [&field] { return given(field) != nullptr; }, std::move(check)});
+    return *this;
+  }
 
   template <class T>
   static std::string type_of() {
@@ -161,5 +215,20 @@ class OptionTable {
   std::string of_;
   std::vector<Entry> entries_;
 };
+
+namespace detail {
+
+/// The same options. Throws std::invalid_argument that names the first one that is out of its range. An options struct
+/// says its fields in `describe(OptionTable&)`.
+template <class Options>
+const Options& checked(const Options& options) {
+  Options copy = options;
+  OptionTable table;
+  copy.describe(table);
+  table.check();
+  return options;
+}
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -33,17 +33,14 @@ class RagMethod : public Method {
   }
 
   void check() const override {
-    if (shots_ > most_shots()) bad_option("shots", shots_, "0 to " + std::to_string(most_shots()));
-    if (documents_ == 0) bad_option("documents", documents_, "1 or more");
-    check(sampling_, "");
+    table_.check();
     budget().check();
     if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
       bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
     check_free("constrain", constrain_);
     for (const auto& [purpose, own] : own_) {
-      const std::string prefix = "sampling." + purpose + ".";
-      check(own.over(sampling(purpose)), prefix);
-      if (own.constrain && built_in_.protocol()->marked(purpose)) check_free(prefix + "constrain", *own.constrain);
+      if (own.constrain && built_in_.protocol()->marked(purpose))
+        check_free("sampling." + purpose + ".constrain", *own.constrain);
     }
   }
 
@@ -86,41 +83,43 @@ class RagMethod : public Method {
   /// A method with worked examples of its prompts has the option `shots`.
   explicit RagMethod(rag::PromptSet prompts, detail::Examples examples = detail::Examples())
       : built_in_(std::move(prompts)), examples_(std::move(examples)) {
-    table_.add("documents", documents_, "passages per search", "1 or more")
+    const Range share = Range::above(0).up_to(1), from_zero = Range::at_least(0), from_one = Range::at_least(1);
+    table_.add("documents", documents_, "passages per search", from_one)
         .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
         .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
-        .add("resample", resample_, "new samples for a reply that cannot be read", "0 or more")
-        .add("repair", repair_, "ask the model once to fix a reply that cannot be read, before it is drawn again",
-             "true, false")
+        .add("resample", resample_, "new samples for a reply that cannot be read", from_zero)
+        .add("repair", repair_, "ask the model once to fix a reply that cannot be read, before it is drawn again")
         .shown_if_changed()
         .add("protocol", protocol_, "how replies name their action: tags in the text, or tools of the chat API",
              {"tags", "tools"})
         .shown_if_changed()
         .add("constrain", constrain_, "whether replies of every purpose follow their grammar", constrain_names())
         .shown_if_changed()
-        .add("temperature", sampling_.temperature, "sampling temperature, 0 = greedy", "0 or more")
+        .add("temperature", sampling_.temperature, "sampling temperature, 0 = greedy", from_zero)
         .add("top_p", sampling_.top_p, "sample from the likeliest tokens that have this share of the probability",
-             "above 0, up to 1")
-        .add("top_k", sampling_.top_k, "sample from so many of the likeliest tokens, 0 = all", "0 or more")
-        .add("max_tokens", sampling_.max_tokens, "most tokens of a reply", "1 or more")
-        .add("max_calls", budget_.calls, "budget per question in completions, 0 = none", "0 or more")
-        .add("max_tokens_total", budget_.tokens, "budget per question in input + output tokens, 0 = none", "0 or more")
-        .add("max_seconds", budget_.seconds, "budget per question in seconds, 0 = none", "0 or more")
-        .add("max_usd", budget_.usd, "budget per question in money at the prices below, 0 = none", "0 or more")
-        .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide",
-             "true, false")
-        .add("price_in", budget_.price_in, "price per million input tokens", "0 or more")
-        .add("price_out", budget_.price_out, "price per million output tokens", "0 or more");
-    if (!examples_.empty())
-      table_.add("shots", shots_, "worked examples before the question", "0 to " + std::to_string(most_shots()));
+             share)
+        .add("top_k", sampling_.top_k, "sample from so many of the likeliest tokens, 0 = all", from_zero)
+        .add("max_tokens", sampling_.max_tokens, "most tokens of a reply", from_one)
+        .add("max_calls", budget_.calls, "budget per question in completions, 0 = none", from_zero)
+        .add("max_tokens_total", budget_.tokens, "budget per question in input + output tokens, 0 = none", from_zero)
+        .add("max_seconds", budget_.seconds, "budget per question in seconds, 0 = none", from_zero)
+        .add("max_usd", budget_.usd, "budget per question in money at the prices below, 0 = none", from_zero)
+        .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide")
+        .add("price_in", budget_.price_in, "price per million input tokens", from_zero)
+        .add("price_out", budget_.price_out, "price per million output tokens", from_zero);
+    if (!examples_.empty()) {
+      std::size_t most = 0;
+      for (const auto& [purpose, own] : examples_) most = std::max(most, own.size());
+      table_.add("shots", shots_, "worked examples before the question", Range::between(0, static_cast<double>(most)));
+    }
     for (const Protocol::Purpose& purpose : built_in_.protocol()->purposes) {
       Own& own = own_[purpose.name];
       const std::string prefix = "sampling." + purpose.name + ".";
       const std::string alone = " for the purpose " + purpose.name + " alone";
-      table_.add(prefix + "temperature", own.temperature, "`temperature`" + alone, "0 or more")
-          .add(prefix + "top_p", own.top_p, "`top_p`" + alone, "above 0, up to 1")
-          .add(prefix + "top_k", own.top_k, "`top_k`" + alone, "0 or more")
-          .add(prefix + "max_tokens", own.max_tokens, "`max_tokens`" + alone, "1 or more")
+      table_.add(prefix + "temperature", own.temperature, "`temperature`" + alone, from_zero)
+          .add(prefix + "top_p", own.top_p, "`top_p`" + alone, share)
+          .add(prefix + "top_k", own.top_k, "`top_k`" + alone, from_zero)
+          .add(prefix + "max_tokens", own.max_tokens, "`max_tokens`" + alone, from_one)
           .add(prefix + "constrain", own.constrain, "`constrain`" + alone, constrain_names());
     }
   }
@@ -218,21 +217,10 @@ class RagMethod : public Method {
     }
     co_return tree;
   }
-  [[nodiscard]] std::size_t most_shots() const {
-    std::size_t most = 0;
-    for (const auto& [purpose, own] : examples_) most = std::max(most, own.size());
-    return most;
-  }
   /// No grammar holds a call of a tool.
   void check_free(const std::string& option, rag::Sampler::Constrain chosen) const {
     if (protocol_ == ReplyForm::tools && chosen != rag::Sampler::Constrain::off)
       bad_option(option, constrain_names()[static_cast<std::size_t>(chosen)], "off beside protocol=tools");
-  }
-  static void check(const Sampling& s, const std::string& prefix) {
-    if (!(s.temperature >= 0)) bad_option(prefix + "temperature", s.temperature, "0 or more");
-    if (!(s.top_p > 0 && s.top_p <= 1)) bad_option(prefix + "top_p", s.top_p, "above 0, up to 1");
-    if (s.top_k < 0) bad_option(prefix + "top_k", s.top_k, "0 or more");
-    if (s.max_tokens < 1) bad_option(prefix + "max_tokens", s.max_tokens, "1 or more");
   }
   std::optional<rag::AnyReward> own_reward_;
   Budget budget_;

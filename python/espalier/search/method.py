@@ -66,20 +66,34 @@ class Method(_core.Method):
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 
+COMMON = ("documents", "reward", "temperature", "max_tokens", "max_calls", "match_budget", "shots")
+"""Options of every method that are keywords of the typed classes. Others go into `set`."""
 PARTS = ("preset", "answer", "prompts", "models", "encoder")
 DOC = """{summary}
 
 An option that is not given has the default, or the preset's value.
 
 {options}
-- sampling: options of single purposes, {{purpose: {{option: value}}}}. The purposes are {purposes}.
+- set: other options, {{name: value}}: {others}, and sampling.PURPOSE.OPTION for the purposes {purposes}.
 - preset: the values of the paper, or of its code.
 - answer: the inference form, which sees no gold answer, in place of growing trees.
 - prompts: a folder of prompts to use in place of the built-in ones.
 - models: other models for single purposes, {{purpose: model}}.
-- encoder: embeds texts, for choices by embedding.
 - reward: also a function of a list of finished states, which gives a number for each.
 """
+SERVICES = {
+    "encoder": "embeds texts, for choices and values",
+    "score": "maps texts to rows of two numbers, plan and search",
+}
+
+
+def keywords_of(method: str) -> tuple[list[list[str]], list[str]]:
+    """The options of a method that are keywords, as rows of the table, and the other keywords."""
+    shared = {row[0] for row in _core.method_options("direct")} - set(COMMON)
+    rows = [row for row in _core.method_options(method) if row[0] not in shared and not row[0].startswith("sampling.")]
+    options = {row[0] for row in rows}
+    services = ["encoder"] * bool(options & {"select", "values"}) + ["score"] * ("values" in options)
+    return rows, ["set", "preset", "answer", "prompts", "models", *services]
 
 
 class TypedMethod(Method):
@@ -91,23 +105,27 @@ class TypedMethod(Method):
         """The table of options says which keywords there are, and what each is."""
         if "_name" not in vars(cls):  # a user's own class
             return
-        rows = _core.method_options(cls._name)
-        own = [row for row in rows if not row[0].startswith("sampling.")]
-        told = [f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}." for row in own]
-        names = [*(row[0] for row in own), "sampling", *PARTS]
-        if "values" in names:
-            names.append("score")
-            told.append("- score: maps texts to rows of two numbers, plan and search.")
-        purposes = dict.fromkeys(row[0].split(".")[1] for row in rows if row[0].startswith("sampling."))
-        cls.__doc__ = DOC.format(summary=cls.__doc__, options="\n".join(told), purposes=", ".join(purposes))
+        rows, more = keywords_of(cls._name)
+        told = [f"- {row[0]}: {row[3]}. Allowed: {row[2]}. Default: {json.loads(row[1])}." for row in rows]
+        told += [f"- {name}: {SERVICES[name]}." for name in more if name in SERVICES]
+        names = [*(row[0] for row in rows), *more]
+        others = [row[0] for row in _core.method_options(cls._name) if row[0] not in names]
+        purposes = dict.fromkeys(name.split(".")[1] for name in others if name.startswith("sampling."))
+        listed = ", ".join(name for name in others if not name.startswith("sampling."))
+        cls.__doc__ = DOC.format(
+            summary=cls.__doc__, options="\n".join(told), others=listed, purposes=", ".join(purposes)
+        )
         cls.__signature__ = Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in names])
 
     __signature__: ClassVar[Signature]
 
     def __init__(self, **options: Any) -> None:
         for name in options:
-            if name not in self.__signature__.parameters:
-                raise TypeError(f"{type(self).__name__}: {unknown(name, self.__signature__.parameters)}")
+            if name in self.__signature__.parameters:
+                continue
+            if name in (row[0] for row in _core.method_options(self._name)):
+                raise TypeError(f"{type(self).__name__}: '{name}' is no keyword, write set={{'{name}': ...}}")
+            raise TypeError(f"{type(self).__name__}: {unknown(name, self.__signature__.parameters)}")
         given = {name: value for name, value in options.items() if value is not None}
         self._given = dict(given)
         parts = {name: given.pop(name) for name in PARTS if name in given}
@@ -115,8 +133,7 @@ class TypedMethod(Method):
             parts["reward"] = given.pop("reward")
         if "score" in given:
             parts["values"] = given.pop("score")
-        for purpose, chosen in given.pop("sampling", {}).items():
-            given |= {f"sampling.{purpose}.{option}": value for option, value in chosen.items()}
+        given |= given.pop("set", {})
         super().__init__(self._name, set=given, **parts)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/direct.hpp>
-#include <espalier/method/baselines/iterdrag.hpp>
+#include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
@@ -32,30 +32,8 @@ class AirRagFace final : public RagMethod {
     sampling_.top_p = 0.8;
     sampling_.top_k = 50;
     own_["process_reward"].temperature = 0;
-    table_.add("rollouts", options_.rollouts, "simulations of a tree", "1 or more")
-        .add("w", options_.w, "exploration weight of UCT", "0 or more")
-        .add("n_say", options_.n_say, "samples of the system analysis", "1 to 255")
-        .add("n_da", options_.n_da, "samples of the direct answer", "1 to 255")
-        .add("n_ra", options_.n_ra, "samples of an answer from documents", "1 to 255")
-        .add("n_qt", options_.n_qt, "samples of a query transformation", "1 to 255")
-        .add("n_sa", options_.n_sa, "samples of the summary", "1 to 255")
-        .add("q_div", q_div_, "analysis and transformation are sampled with temperature 1 and top_p 1", "true, false")
-        .add("max_pairs", options_.max_pairs, "most retrievals on a path, and most transformations", "1 or more")
-        .add("max_depth", options_.max_depth, "actions on a path", "2 or more")
-        .add("da_terminal", options_.da_terminal, "a direct answer is final, else it feeds the summary", "true, false")
-        .add("l_max", options_.budget.input_tokens, "input tokens per question, 0 = no limit", "0 or more")
-        .add("scale_documents", options_.scale_documents,
-             "with l_max, as many passages per retrieval as fit into it, `documents` at least", "true, false")
-        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
-        .add("simulation", options_.simulation,
-             "straight: by the first legal action, nodes are added after the search. descent: in random order, nodes "
-             "are added at once",
-             {"straight", "descent"})
-        .add("terminal_reward", options_.terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
-             {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
-        .add("select", options_.select, "which candidate is the answer",
-             {"jaccard", "embedding", "refine", "reward_model"})
-        .add("good", good_, "least F1 of a completion that counts as good in prm.jsonl", "0 to 1");
+    options_.describe(table_);
+    table_.add("good", good_, "least F1 of a completion that counts as good in prm.jsonl", Range::between(0, 1));
   }
 
   void preset(const std::string& name) override {
@@ -70,10 +48,8 @@ class AirRagFace final : public RagMethod {
 
   void check() const override {
     RagMethod::check();
-    checked(options_);
     if (reward_ == Reward::agreement)
       bad_option("reward", "agreement", "f1, em, acc: a simulation has one end, which agrees with itself");
-    if (!(good_ >= 0 && good_ <= 1)) bad_option("good", good_, "0 to 1");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
@@ -120,9 +96,9 @@ class AirRagFace final : public RagMethod {
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
     gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
     if (!options_.blend) return;
-    blend_.push_back({baselines::standard_rag(), loop.with_prompts(baselines::detail::standard_rag_prompts())});
-    blend_.push_back({baselines::iterdrag(), loop.with_prompts(baselines::detail::self_ask_prompts())});
-    blend_.push_back({baselines::direct(), loop.with_prompts(baselines::detail::direct_prompts())});
+    namespace others = baselines::detail;
+    for (const auto& other : {others::standard_rag(), others::iterdrag(), others::direct()})
+      blend_.push_back({other, loop.with_prompts(other.prompts())});
   }
 
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {

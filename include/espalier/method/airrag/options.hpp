@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
@@ -29,38 +29,48 @@ struct AirRagOptions {
     descent    ///< legal actions in random order. Its steps become nodes at once, so later simulations can start there
   };
 
-  std::uint32_t rollouts = 1;     ///< number of simulations
-  bool until_spent = false;       ///< more simulations, until the budget is spent or nothing new can come
-  double w = 1.4142135623730951;  ///< exploration weight of UCT
-  std::uint32_t n_say = 1, n_da = 1, n_ra = 1, n_qt = 1, n_sa = 1;  ///< samples per action
-  std::uint32_t max_pairs = 4;   ///< rounds of retrieval and transformation on one path
-  std::uint32_t max_depth = 10;  ///< actions on one path, the last is the summary
-  bool da_terminal = false;      ///< a direct answer is final. If false, it feeds the summary
-  bool lite = false;             ///< only retrieval, transformation and summary
-  bool blend = false;            ///< candidates of other methods join, and one summary refines them all
+  std::uint32_t rollouts = 1;
+  bool until_spent = false;  ///< more simulations, until the budget is spent or nothing new can come
+  double w = 1.4142135623730951;
+  std::uint32_t n_say = 1, n_da = 1, n_ra = 1, n_qt = 1, n_sa = 1;
+  std::uint32_t max_pairs = 4, max_depth = 10;
+  bool da_terminal = false;
+  bool lite = false;   ///< only retrieval, transformation and summary
+  bool blend = false;  ///< candidates of other methods join, and one summary refines them all
   std::uint32_t window = 1;
   Simulation simulation = Simulation::straight;
   TerminalReward terminal_reward = TerminalReward::jaccard;
   Select select = Select::jaccard;
-  bool scale_documents = true;  ///< with L_max, as many passages per retrieval as fit into it, `documents` at least
-  Budget budget{};              ///< per question. input_tokens is the paper's L_max
+  Budget budget{};  ///< per question. input_tokens is the paper's L_max
+
+  void describe(OptionTable& table) {
+    const Range byte = Range::between(1, 255);
+    table.add("rollouts", rollouts, "simulations of a tree", Range::at_least(1))
+        .add("w", w, "exploration weight of UCT", Range::at_least(0))
+        .add("n_say", n_say, "samples of the system analysis", byte)
+        .add("n_da", n_da, "samples of the direct answer", byte)
+        .add("n_ra", n_ra, "samples of an answer from documents", byte)
+        .add("n_qt", n_qt, "samples of a query transformation", byte)
+        .add("n_sa", n_sa, "samples of the summary", byte)
+        .add("max_pairs", max_pairs, "most retrievals on a path, and most transformations", Range::at_least(1))
+        .add("max_depth", max_depth, "actions on a path, the last is the summary", Range::at_least(2))
+        .add("da_terminal", da_terminal, "a direct answer is final, else it feeds the summary")
+        .add("l_max", budget.input_tokens,
+             "input tokens per question, 0 = no limit. As many passages per retrieval as fit into it, `documents` at "
+             "least",
+             Range::at_least(0))
+        .add("window", window, "simulations under way in one tree", Range::between(1, 65535))
+        .add("simulation", simulation,
+             "straight: by the first legal action, nodes are added after the search. descent: in random order, nodes "
+             "are added at once",
+             {"straight", "descent"})
+        .add("terminal_reward", terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
+             {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
+        .add("select", select, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"});
+  }
 
   /// The largest number of samples of an action.
   [[nodiscard]] std::uint32_t width() const { return std::max({n_say, n_da, n_ra, n_qt, n_sa}); }
 };
-
-namespace detail {
-
-/// Throws std::invalid_argument that names the option.
-inline const AirRagOptions& checked(const AirRagOptions& o) {
-  for (const auto& [name, n] :
-       {std::pair("n_say", o.n_say), {"n_da", o.n_da}, {"n_ra", o.n_ra}, {"n_qt", o.n_qt}, {"n_sa", o.n_sa}})
-    if (n == 0 || n > 255) bad_option(name, n, "1 to 255");
-  if (o.max_pairs == 0) bad_option("max_pairs", o.max_pairs, "1 or more");
-  if (o.max_depth < 2) bad_option("max_depth", o.max_depth, "2 or more");
-  return o;
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method

@@ -61,17 +61,13 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline auto_rag() {
   return {.name = "auto-rag",
-          .prompts = detail::auto_rag_prompts,
-          .run = detail::run_auto_rag,
+          .prompts = auto_rag_prompts,
+          .run = run_auto_rag,
           .defaults = {.rounds = 10, .documents = 2},
           .sampling = {.max_tokens = 200}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

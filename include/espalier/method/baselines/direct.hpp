@@ -2,8 +2,10 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
-/// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
+/// Baselines of one call without documents.
 namespace espalier::method::baselines::detail {
+
+// Direct answering, also called zero-shot or naive generation: one call that sees only the question.
 
 inline rag::PromptSet direct_prompts() {
   rag::PromptSet::Texts texts;
@@ -17,13 +19,26 @@ Task<void> run_direct(Path* path, BaselineOptions) {
   co_await path->ask("answer");
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline direct() {
-  return {.name = "direct", .prompts = detail::direct_prompts, .run = detail::run_direct};
+  return {.name = "direct", .prompts = direct_prompts, .run = run_direct};
 }
 
-}  // namespace espalier::method::baselines
+// Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
+
+inline rag::PromptSet cot_prompts() {
+  rag::PromptSet::Texts texts;
+  texts["answer"] =
+      "Think about the question step by step. Then write the answer on a line of its own, after So the "
+      "answer is:\n" +
+      words::brief + words::question + "\n### Thoughts and answer\n";
+  return prompt_set({"cot", {{"answer", {"question"}, {"answer"}}}, {{"answer", "So the answer is:", "\n"}}},
+                    std::move(texts));
+}
+
+template <class = void>
+Baseline cot() {
+  return {.name = "cot", .prompts = cot_prompts, .run = run_direct, .examples = as_sentences};
+}
+
+}  // namespace espalier::method::baselines::detail

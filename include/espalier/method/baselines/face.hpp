@@ -1,17 +1,11 @@
 #pragma once
 
-#include <espalier/method/baselines/adaptive_rag.hpp>
 #include <espalier/method/baselines/auto_rag.hpp>
-#include <espalier/method/baselines/cot.hpp>
-#include <espalier/method/baselines/deeprag.hpp>
 #include <espalier/method/baselines/direct.hpp>
 #include <espalier/method/baselines/flare.hpp>
-#include <espalier/method/baselines/generate_then_retrieve.hpp>
 #include <espalier/method/baselines/hiprag.hpp>
 #include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/iter_retgen.hpp>
 #include <espalier/method/baselines/iterative.hpp>
-#include <espalier/method/baselines/iterdrag.hpp>
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 #include <espalier/method/baselines/search_o1.hpp>
 #include <espalier/method/baselines/search_r1.hpp>
@@ -31,7 +25,6 @@ namespace espalier::method {
 
 namespace baselines::detail {
 
-/// All baselines.
 template <class = void>
 std::vector<Baseline> all() {
   return {adaptive_rag(), auto_rag(),  cot(),       deeprag(),     direct(),    flare(),       generate_then_retrieve(),
@@ -52,25 +45,20 @@ class BaselineFace final : public RagMethod {
         options_(baseline_.defaults) {
     if (options_.documents > 0) documents_ = options_.documents;
     if (options_.rounds > 0)
-      table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", "1 or more");
-    if (!std::isnan(options_.threshold)) table_.add("threshold", options_.threshold, baseline_.threshold, "0 to 1");
+      table_.add("rounds", options_.rounds, "searches, turns or rounds on the way to the answer", Range::at_least(1));
+    if (!std::isnan(options_.threshold))
+      table_.add("threshold", options_.threshold, baseline_.threshold, Range::between(0, 1));
     if (!std::isnan(options_.mask))
-      table_.add("mask", options_.mask, "tokens of this probability and less are left out of a query", "0 to 1");
+      table_.add("mask", options_.mask, "tokens of this probability and less are left out of a query",
+                 Range::between(0, 1));
     if (options_.observation > 0)
       table_.add("observation", options_.observation, "tokens of the documents of one search, at 4 bytes each, 0 = all",
-                 "0 or more");
+                 Range::at_least(0));
     sampling_ = baseline_.sampling;
   }
 
   /// A baseline has one set of defaults, that of its publication, for both presets.
   void preset(const std::string& name) override { of_paper(name); }
-
-  void check() const override {
-    RagMethod::check();
-    if (baseline_.defaults.rounds > 0 && options_.rounds == 0) bad_option("rounds", options_.rounds, "1 or more");
-    if (options_.threshold < 0 || options_.threshold > 1) bad_option("threshold", options_.threshold, "0 to 1");
-    if (options_.mask < 0 || options_.mask > 1) bad_option("mask", options_.mask, "0 to 1");
-  }
 
   [[nodiscard]] bool retrieves() const override { return baseline_.defaults.documents > 0; }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }

@@ -81,21 +81,17 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline flare() {
   const BaselineOptions options{.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4};
   return {.name = "flare",
-          .prompts = detail::flare_prompts,
-          .run = detail::run_flare,
+          .prompts = flare_prompts,
+          .run = run_flare,
           .defaults = options,
           .logprobs = true,
           .sampling = {.max_tokens = 64},
-          .examples = detail::as_sentences,
+          .examples = as_sentences,
           .threshold = "a sentence with a token of less probability is searched for and written again"};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

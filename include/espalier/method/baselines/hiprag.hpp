@@ -43,17 +43,13 @@ Task<void> run_hiprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline hiprag() {
   return {.name = "hiprag",
-          .prompts = detail::hiprag_prompts,
-          .run = detail::run_hiprag,
+          .prompts = hiprag_prompts,
+          .run = run_hiprag,
           .defaults = {.rounds = 10, .documents = 3},
           .sampling = {.max_tokens = 1024}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -43,16 +43,12 @@ Task<void> run_iterative(Path* path, BaselineOptions options) {
   co_await path->ask("combine");
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline iterative() {
   return {.name = "iterative",
-          .prompts = detail::iterative_prompts,
-          .run = detail::run_iterative,
+          .prompts = iterative_prompts,
+          .run = run_iterative,
           .defaults = {.rounds = 5, .documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -2,8 +2,10 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
-/// Judge-then-retrieve: one call says whether documents are needed, and the answer is given with or without them.
+/// Baselines whose first reply comes from memory.
 namespace espalier::method::baselines::detail {
+
+// Judge-then-retrieve: one call says whether documents are needed, and the answer is given with or without them.
 
 inline void add_two_answers(Protocol& protocol, rag::PromptSet::Texts& texts) {
   protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
@@ -40,14 +42,34 @@ Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline judge_then_retrieve() {
-  return {
-      "judge-then-retrieve", detail::judge_then_retrieve_prompts, detail::run_judge_then_retrieve, {.documents = 3}};
+  return {"judge-then-retrieve", judge_then_retrieve_prompts, run_judge_then_retrieve, {.documents = 3}};
 }
 
-}  // namespace espalier::method::baselines
+// Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
+
+inline rag::PromptSet generate_then_retrieve_prompts() {
+  Protocol protocol{"generate-then-retrieve", {}, {{"answer", "Answer:", "\n"}}, words::document};
+  rag::PromptSet::Texts texts;
+  add_two_answers(protocol, texts);
+  return prompt_set(std::move(protocol), std::move(texts));
+}
+
+template <class = void>
+Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
+  const std::optional<rag::Action> first = co_await path->ask("direct", Path::Slots(), rag::SegmentKind::sub_answer);
+  if (!first) co_return;
+  co_await path->search(path->question() + " " + first->text);
+  co_await path->ask("answer", path->showing(path->documents()));
+}
+
+template <class = void>
+Baseline generate_then_retrieve() {
+  return {.name = "generate-then-retrieve",
+          .prompts = generate_then_retrieve_prompts,
+          .run = run_generate_then_retrieve,
+          .defaults = {.documents = 3}};
+}
+
+}  // namespace espalier::method::baselines::detail

@@ -87,27 +87,23 @@ Task<void> run_ragent(Path* path, BaselineOptions options) {
 
 inline Sampling search_o1_sampling() { return {.temperature = 0.7, .top_p = 0.8, .top_k = 20}; }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline search_o1() {
   const BaselineOptions options{.rounds = 10, .documents = 10};
   return {.name = "search-o1",
-          .prompts = detail::search_o1_prompts,
-          .run = detail::run_search_o1,
+          .prompts = search_o1_prompts,
+          .run = run_search_o1,
           .defaults = options,
-          .sampling = detail::search_o1_sampling()};
+          .sampling = search_o1_sampling()};
 }
 template <class = void>
 Baseline ragent() {
   const BaselineOptions options{.rounds = 5, .documents = 10};
   return {.name = "ragent",
-          .prompts = detail::ragent_prompts,
-          .run = detail::run_ragent,
+          .prompts = ragent_prompts,
+          .run = run_ragent,
           .defaults = options,
-          .sampling = detail::search_o1_sampling()};
+          .sampling = search_o1_sampling()};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

@@ -63,17 +63,14 @@ Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uin
   const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
   return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
 }
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
 
 template <class = void>
 Baseline search_r1() {
-  return detail::search_r1_agent("search-r1", detail::search_r1_prompts, 4);
+  return search_r1_agent("search-r1", search_r1_prompts, 4);
 }
 template <class = void>
 Baseline ikea() {
-  return detail::search_r1_agent("ikea", detail::ikea_prompts, 3);
+  return search_r1_agent("ikea", ikea_prompts, 3);
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

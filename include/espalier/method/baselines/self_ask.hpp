@@ -1,10 +1,38 @@
 #pragma once
 
-#include <espalier/method/baselines/detail/follow_up.hpp>
+#include <espalier/method/baselines/baseline.hpp>
 
-/// Self-Ask (Press et al. 2023) with a search engine: each follow-up question is searched and answered from what was
-/// found, until the final answer can be given.
+#include <string>
+#include <vector>
+
+/// Baselines that ask simpler follow-up questions.
 namespace espalier::method::baselines::detail {
+
+// Self-Ask (Press et al. 2023) with a search engine: each follow-up question is searched and answered from what was
+// found, until the final answer can be given.
+
+/// The marks of Self-Ask and of the systems derived from it.
+inline std::vector<Protocol::Tag> follow_up_tags() {
+  return {{"question", "Follow up:", "\n"},
+          {"sub_question", "Follow up:", "\n"},
+          {"search", "Let's search:", "\n"},
+          {"information", "Context:", "\n"},
+          {"sub_answer", "Intermediate answer:", "\n"},
+          {"answer", "So the final answer is:", "\n"}};
+}
+
+inline const std::string next_text =
+    "You answer a question by asking simpler follow-up questions. If something is still missing, write the next one "
+    "on a line after Follow up:\nOtherwise write the answer on a line after So the final answer is:\n" +
+    words::brief + words::question + words::history + "\n### Next\n";
+inline const std::string conclude_text =
+    "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one "
+    "sentence, on a line after Intermediate answer:\n" +
+    words::question + words::history + "\n### Intermediate answer\n";
+inline const std::string final_text =
+    "No more follow-up questions can be asked. Give the best answer to the question, on a line after So the "
+    "final answer is:\n" +
+    words::brief + words::question + words::history + "\n### Final answer\n";
 
 inline rag::PromptSet self_ask_prompts() {
   rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
@@ -30,17 +58,74 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline self_ask() {
   return {.name = "self-ask",
-          .prompts = detail::self_ask_prompts,
-          .run = detail::run_self_ask,
+          .prompts = self_ask_prompts,
+          .run = run_self_ask,
           .defaults = {.rounds = 5, .documents = 3},
-          .examples = detail::as_follow_ups};
+          .examples = as_follow_ups};
 }
 
-}  // namespace espalier::method::baselines
+// IterDRAG (Yue et al. 2024): Self-Ask that starts with documents for the whole question and searches for every
+// follow-up. For the published scaling with more examples, documents and runs, use `shots`, `documents` and
+// `--match-budget`.
+
+template <class = void>
+Task<void> run_iterdrag(Path* path, BaselineOptions options) {
+  co_await path->search(path->question());
+  co_await run_self_ask(path, options);
+}
+
+template <class = void>
+Baseline iterdrag() {
+  return {.name = "iterdrag",
+          .prompts = self_ask_prompts,
+          .run = run_iterdrag,
+          .defaults = {.rounds = 5, .documents = 3},
+          .examples = as_follow_ups};
+}
+
+// DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the
+// model marks that it does not know. The published results need trained weights.
+
+inline rag::PromptSet deeprag_prompts() {
+  rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
+  texts["settle"] =
+      "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for "
+      "certain, write it in "
+      "one sentence, on a line after Intermediate answer:\nOtherwise look it up: write one query on a line after Let's "
+      "search:\n" +
+      words::question + words::history + "\n### Intermediate answer or search\n";
+  Protocol protocol{"deeprag",
+                    {{"next", {"question", "history"}, {"question", "answer"}},
+                     {"settle", {"question", "history"}, {"sub_answer", "search"}},
+                     {"conclude", {"question", "history"}, {"sub_answer"}},
+                     {"forced_answer", {"question", "history"}, {"answer"}}},
+                    follow_up_tags(),
+                    words::document};
+  return prompt_set(std::move(protocol), std::move(texts));
+}
+
+template <class = void>
+Task<void> run_deeprag(Path* path, BaselineOptions options) {
+  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+    const std::optional<rag::Action> next = co_await path->ask("next");
+    if (!next || next->kind == rag::SegmentKind::answer) co_return;
+    const std::optional<rag::Action> settled = co_await path->ask("settle");
+    if (!settled) co_return;
+    if (settled->kind == rag::SegmentKind::query) co_await path->ask("conclude");
+  }
+  co_await path->ask("forced_answer");
+}
+
+template <class = void>
+Baseline deeprag() {
+  return {.name = "deeprag",
+          .prompts = deeprag_prompts,
+          .run = run_deeprag,
+          .defaults = {.rounds = 6, .documents = 3},
+          .examples = as_follow_ups};
+}
+
+}  // namespace espalier::method::baselines::detail

@@ -69,19 +69,15 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
-
 template <class = void>
 Baseline self_rag() {
   return {.name = "self-rag",
-          .prompts = detail::self_rag_prompts,
-          .run = detail::run_self_rag,
+          .prompts = self_rag_prompts,
+          .run = run_self_rag,
           .defaults = {.documents = 3, .threshold = 0.2},
           .logprobs = true,
           .sampling = {.max_tokens = 100},
           .threshold = "probability of a needed search above which it searches"};
 }
 
-}  // namespace espalier::method::baselines
+}  // namespace espalier::method::baselines::detail

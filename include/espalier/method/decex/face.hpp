@@ -23,33 +23,8 @@ namespace espalier::method::detail {
 class DecExRagFace final : public RagMethod {
  public:
   DecExRagFace() : RagMethod(decex_prompts(), decex_examples()) {
-    table_.add("k", options_.k, "samples per decision", "1 or more")
-        .add("n", options_.n, "rollouts per execution", "1 or more")
-        .add("T_max", options_.T_max, "rounds of a search and searches of the policy loop, then the answer is forced",
-             "1 or more")
-        .add("threshold", options_.threshold, "a value strictly above it is enough", "0 to 1")
-        .add("search", options_.search, "the modes of the paper's Table 2", {"pruned", "no_pruning", "full_node"})
-        .add("termination", options_.termination,
-             "what ends a search: the vote of the samples, the mean reward of their answers, or both",
-             {"vote", "mean_f1", "vote_and_f1"})
-        .add("form", options_.form,
-             "what the search asks: its own prompts, or the policy's next steps, so that a trained policy is expanded",
-             {"prompts", "policy"})
-        .shown_if_changed()
-        .add("always_expand_both", options_.always_expand_both, "expand retrieval also where own knowledge passes",
-             "true, false")
-        .add("stop_pairs", options_.stop_pairs,
-             "value sub-questions also where the search stops, so that pairs can prefer to stop", "true, false")
-        .add("stop_at_root", options_.stop_at_root, "the first round may stop too", "true, false")
-        .add("compare_across", options_.compare_across,
-             "own knowledge below the threshold still competes with the queries", "true, false")
-        .add("curtail", options_.curtail,
-             "rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones",
-             {"none", "exact", "halving"})
-        .shown_if_changed()
-        .add("rollout_rounds", options_.rollout_rounds, "rounds on a rollout's path, then it must answer", "1 or more")
-        .add("refusals", options_.refusals, "own answers with one of these phrases are closed: no knowledge",
-             "phrases separated by ';', empty = none")
+    options_.describe(table_);
+    table_
         .add("inference", inference_,
              "what `answer` runs: the policy loop, or the expansion under the agreement of rollouts",
              {"policy", "expansion"})
@@ -59,9 +34,7 @@ class DecExRagFace final : public RagMethod {
         .add("rows", rows_, "what SFT rows teach: the policy, or also every prompt of the search along the chain",
              {"policy", "all"})
         .shown_if_changed()
-        .add("decision_value", dpo_.decision_value,
-             "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
-        .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", "0 or more");
+        .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", Range::at_least(0));
   }
 
   /// Both presets are the defaults, because no code was published.
@@ -69,10 +42,8 @@ class DecExRagFace final : public RagMethod {
 
   void check() const override {
     RagMethod::check();
-    checked(options_);
     if (curtails() && reward_ == Reward::agreement)
       bad_option("reward", "agreement", "another one with curtail: it has no value for one rollout");
-    if (!(dpo_.margin >= 0)) bad_option("margin", dpo_.margin, "0 or more");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/refusals.hpp>
 #include <espalier/search/budget.hpp>
@@ -26,37 +26,42 @@ struct DecExRagOptions {
     halving  ///< after half of all rollouts, most of them for the better ones (Halving)
   };
 
-  std::uint32_t k = 3;                          ///< samples per decision
-  std::uint32_t n = 4;                          ///< rollouts per execution
-  std::uint32_t T_max = 4;                      ///< rounds, then the answer is forced
-  double threshold = 0.6;                       ///< a value strictly above it is enough (Fig. 1), [0, 1]
+  std::uint32_t k = 3, n = 4, T_max = 4;
+  double threshold = 0.6;                       ///< Fig. 1
   Search search = Search::pruned;               ///< the modes of Table 2
   Termination termination = Termination::vote;  ///< text: vote of the samples. Fig. 1: mean reward of the answers
-  Form form = Form::prompts;                    ///< what the search asks for its candidates
-  bool always_expand_both = false;   ///< expand retrieval even if own knowledge passes (for preference pairs)
-  bool stop_pairs = false;           ///< value sub-questions also where the search stops: pairs can prefer to stop
-  bool stop_at_root = false;         ///< the first round may stop too (Fig. 1)
-  bool compare_across = false;       ///< own knowledge below the threshold still competes with the queries
-  Curtail curtail = Curtail::none;   ///< the rule that stops rollouts
-  std::uint32_t rollout_rounds = 8;  ///< rounds on a rollout's path from the root, then its answer is forced
-  std::string refusals{rag::detail::refusal_phrases};  ///< own answers with such a phrase are closed, "" = none
-  Budget budget{};                                     ///< per question
+  Form form = Form::prompts;
+  bool always_expand_both = false, stop_pairs = false;
+  Curtail curtail = Curtail::none;
+  std::uint32_t rollout_rounds = 8;
+  std::string refusals{rag::detail::refusal_phrases};
+  Budget budget{};  ///< per question
+
+  void describe(OptionTable& table) {
+    const Range from_one = Range::at_least(1);
+    table.add("k", k, "samples per decision", from_one)
+        .add("n", n, "rollouts per execution", from_one)
+        .add("T_max", T_max, "rounds of a search and searches of the policy loop, then the answer is forced", from_one)
+        .add("threshold", threshold, "a value strictly above it is enough", Range::between(0, 1))
+        .add("search", search, "the modes of the paper's Table 2", {"pruned", "no_pruning", "full_node"})
+        .add("termination", termination,
+             "what ends a search: the vote of the samples, the mean reward of their answers, or both",
+             {"vote", "mean_f1", "vote_and_f1"})
+        .add("form", form,
+             "what the search asks: its own prompts, or the policy's next steps, so that a trained policy is expanded",
+             {"prompts", "policy"})
+        .shown_if_changed()
+        .add("always_expand_both", always_expand_both, "expand retrieval also where own knowledge passes")
+        .add("stop_pairs", stop_pairs,
+             "value sub-questions also where the search stops, so that pairs can prefer to stop")
+        .add("curtail", curtail,
+             "rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones",
+             {"none", "exact", "halving"})
+        .shown_if_changed()
+        .add("rollout_rounds", rollout_rounds, "rounds on a rollout's path, then it must answer", from_one)
+        .add("refusals", refusals, "own answers with one of these phrases are closed: no knowledge",
+             "phrases separated by ';', empty = none");
+  }
 };
-
-namespace detail {
-
-/// Throws std::invalid_argument that names the option.
-inline const DecExRagOptions& checked(const DecExRagOptions& o) {
-  if (o.k == 0) bad_option("k", o.k, "1 or more");
-  if (o.n == 0) bad_option("n", o.n, "1 or more");
-  if (o.T_max == 0) bad_option("T_max", o.T_max, "1 or more");
-  if (!(o.threshold >= 0 && o.threshold <= 1)) bad_option("threshold", o.threshold, "0 to 1");
-  if (o.curtail != DecExRagOptions::Curtail::none && o.compare_across)
-    bad_option("compare_across", "true", "false with curtail");
-  if (o.rollout_rounds == 0) bad_option("rollout_rounds", o.rollout_rounds, "1 or more");
-  return o;
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method

@@ -19,9 +19,9 @@ namespace espalier::method {
 
 namespace detail {
 
-/// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds, or in
-/// all with `stop_at_root`, the termination prompt decides between an answer and the next sub-question. An open
-/// sub-question is answered from memory or by a search. After T_max rounds the answer is forced.
+/// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds the
+/// termination prompt decides between an answer and the next sub-question. An open sub-question is answered from memory
+/// or by a search. After T_max rounds the answer is forced.
 ///
 /// In the form `policy`, every round draws the policy's own next steps. Answers are the decision to stop, queries the
 /// decision to go on. What the policy knows by heart stands in its thought, so there is no decision to retrieve. The
@@ -43,7 +43,6 @@ class DecExRagEnvironment {
         k_(options.k),
         t_max_(options.T_max),
         own_steps_(options.form == DecExRagOptions::Form::policy),
-        stop_at_root_(options.stop_at_root),
         pruned_(options.search == DecExRagOptions::Search::pruned) {}
 
   [[nodiscard]] std::span<const Kind> kinds(const State& s) const {
@@ -54,7 +53,7 @@ class DecExRagEnvironment {
     if (s.open_sub_question()) return settling;
     if (s.iterations() >= t_max_) return last;
     if (own_steps_) return stepping;
-    return s.iterations() == 0 && !stop_at_root_ ? std::span<const Kind>(first) : deciding;
+    return s.iterations() == 0 ? std::span<const Kind>(first) : deciding;
   }
 
   template <class = void>
@@ -106,7 +105,7 @@ class DecExRagEnvironment {
   rag::Environment loop_;
   rag::Refusals refusals_;
   std::uint32_t k_, t_max_;
-  bool own_steps_, stop_at_root_, pruned_;
+  bool own_steps_, pruned_;
 };
 
 /// Cuts decisions before their executions are valued. An unpruned answer with a value has won an earlier vote.
@@ -151,10 +150,7 @@ struct DecExRagDecide {
     const bool all_valued =
         std::all_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].evaluated; });
     if (options.always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
-    Verdict verdict =
-        ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
-    if (!verdict.enough && options.compare_across) verdict.cut.clear();
-    return verdict;
+    return ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
   }
 };
 

@@ -65,30 +65,9 @@ class DecoupleRagFace final : public RagMethod {
       options_.B1 = options_.B2 = 1;
       options_.values = Values::none;
     }
-    table_.add("simulations", options_.simulations, "simulations per labelled tree", "1 or more")
-        .add("children", options_.children, "samples per node", "1 to 255")
-        .add("w", options_.w, "exploration weight of UCT", "0 or more")
-        .add("divide_again", options_.divide_again, "divide means by visits again (published code)", "true, false")
-        .add("inner_scale", options_.inner_scale, "judged values are multiplied by this", "above 0, up to 1")
-        .add("judge_all", options_.judge_all, "judge all new children before the next selection", "true, false")
-        .add("stop_correct", options_.stop_correct, "ends a tree after this many right answers, 0 = never", "0 or more")
-        .add("terminal", options_.terminal, "judge answers by equality, or by a model that sees gold",
-             {"match", "judge"})
-        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
-        .add("max_depth", options_.max_depth, "steps on one path, then `answer` forces the answer", "1 or more")
-        .add("B1", options_.B1, "plans per state", "1 to 255")
-        .add("keep1", options_.keep1, "plans that go on", "1 to 255")
-        .add("B2", options_.B2, "queries per plan", "1 to 255")
-        .add("keep2", options_.keep2, "queries that go on", "1 to 255")
-        .add("oversample", options_.oversample, "queries drawn for each valued one", "1 to 255")
-        .add("diversity", options_.diversity, "how the valued queries are chosen", {"none", "charset", "token_jaccard"})
-        .add("values", options_.values, "where values come from in `answer`", {"judge", "server", "head", "none"})
-        .add("rank_plans", options_.rank_plans, "plans go on by their value or by chance", {"value", "random"})
-        .add("rank_searches", options_.rank_searches, "searches go on by their value or by chance", {"value", "random"})
-        .add("recall", rows_.recall, "least share of a gold answer's words in the answer of a right path", "0 to 1")
-        .add("wrong", rows_.wrong, "largest number of wrong paths per question", "0 or more")
-        .add("policy_plan", rows_.policy_plan, "least last plan value of a path that trains the policy", "-1 to 1")
-        .add("skip_yes_no", rows_.skip_yes_no, "yes/no questions give no rows", "true, false")
+    options_.describe(table_);
+    rows_.describe(table_);
+    table_
         .add("rows", taught_, "what SFT rows teach: right paths as dialogues, or also every prompt along them",
              {"paths", "all"})
         .shown_if_changed();
@@ -108,13 +87,6 @@ class DecoupleRagFace final : public RagMethod {
     options_.oversample = paper ? 1 : 13;  // 39 of the code's 40 queries
     options_.diversity = paper ? Diversity::none : Diversity::charset;
     if (!paper) own_["query"].temperature = 1.2;
-  }
-
-  void check() const override {
-    RagMethod::check();
-    checked(options_);
-    if (!(rows_.recall >= 0 && rows_.recall <= 1)) bad_option("recall", rows_.recall, "0 to 1");
-    if (!(rows_.policy_plan >= -1 && rows_.policy_plan <= 1)) bad_option("policy_plan", rows_.policy_plan, "-1 to 1");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 
@@ -28,39 +28,44 @@ struct DecoupleRagOptions {
     value,  ///< by the values of `values`
     random  ///< by chance, without values: the paper's ablation (section 5.3)
   };
-  std::uint32_t simulations = 20;  ///< per labelled tree
-  std::uint32_t children = 3;      ///< samples per node
-  double w = 1.4;                  ///< exploration weight (Eq. 3)
-  bool divide_again = false;       ///< as in the published code, divide the mean search value by the visits again
-  double inner_scale = 1;          ///< factor for judged values, (0, 1]. The published code uses 0.5
-  bool judge_all = false;  ///< values all new children at once, as in the published code. Else one per simulation
-  std::uint32_t stop_correct = 0;  ///< ends a tree after this many right answers, 0 = never
-  Terminal terminal = Terminal::match;
-  std::uint32_t window = 1;
 
-  std::uint32_t max_depth = 10;           ///< steps on one path. At inference the answer is then forced
-  std::uint32_t B1 = 3, keep1 = 1;        ///< plans per state, and how many of them go on
-  std::uint32_t B2 = 3, keep2 = 1;        ///< queries per plan, and how many of them go on
-  std::uint32_t oversample = 1;           ///< queries drawn for each valued one
-  Diversity diversity = Diversity::none;  ///< how the valued queries are chosen
+  std::uint32_t simulations = 20, children = 3;
+  double w = 1.4;  ///< Eq. 3
+  bool divide_again = false;
+  double inner_scale = 1;  ///< the published code uses 0.5
+  bool judge_all = false;  ///< as in the published code. Else one child is judged per simulation
+  std::uint32_t stop_correct = 0;
+  Terminal terminal = Terminal::match;
+  std::uint32_t window = 1, max_depth = 10;
+
+  std::uint32_t B1 = 3, keep1 = 1, B2 = 3, keep2 = 1, oversample = 1;
+  Diversity diversity = Diversity::none;
   Values values = Values::judge;
   Ranking rank_plans = Ranking::value, rank_searches = Ranking::value;
   Budget budget{};
+
+  void describe(OptionTable& table) {
+    const Range byte = Range::between(1, 255);
+    table.add("simulations", simulations, "simulations per labelled tree", Range::at_least(1))
+        .add("children", children, "samples per node", byte)
+        .add("w", w, "exploration weight of UCT", Range::at_least(0))
+        .add("divide_again", divide_again, "divide means by visits again (published code)")
+        .add("inner_scale", inner_scale, "judged values are multiplied by this", Range::above(0).up_to(1))
+        .add("judge_all", judge_all, "judge all new children before the next selection")
+        .add("stop_correct", stop_correct, "ends a tree after this many right answers, 0 = never", Range::at_least(0))
+        .add("terminal", terminal, "judge answers by equality, or by a model that sees gold", {"match", "judge"})
+        .add("window", window, "simulations under way in one tree", Range::between(1, 65535))
+        .add("max_depth", max_depth, "steps on one path, then `answer` forces the answer", Range::at_least(1))
+        .add("B1", B1, "plans per state", byte)
+        .add("keep1", keep1, "plans that go on", byte)
+        .add("B2", B2, "queries per plan", byte)
+        .add("keep2", keep2, "queries that go on", byte)
+        .add("oversample", oversample, "queries drawn for each valued one", byte)
+        .add("diversity", diversity, "how the valued queries are chosen", {"none", "charset", "token_jaccard"})
+        .add("values", values, "where values come from in `answer`", {"judge", "server", "head", "none"})
+        .add("rank_plans", rank_plans, "plans go on by their value or by chance", {"value", "random"})
+        .add("rank_searches", rank_searches, "searches go on by their value or by chance", {"value", "random"});
+  }
 };
-
-namespace detail {
-
-/// Throws std::invalid_argument that names the option.
-inline const DecoupleRagOptions& checked(const DecoupleRagOptions& o) {
-  if (!(o.w >= 0)) bad_option("w", o.w, "0 or more");
-  if (!(o.inner_scale > 0 && o.inner_scale <= 1)) bad_option("inner_scale", o.inner_scale, "above 0, up to 1");
-  if (o.max_depth == 0) bad_option("max_depth", o.max_depth, "1 or more");
-  for (const auto& [name, n] :
-       {std::pair("B1", o.B1), {"keep1", o.keep1}, {"B2", o.B2}, {"keep2", o.keep2}, {"oversample", o.oversample}})
-    if (n == 0 || n > 255) bad_option(name, n, "1 to 255");
-  return o;
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method

@@ -17,10 +17,20 @@ namespace espalier::method {
 
 /// Which labelled paths train DecoupleRAG's policy and value models.
 struct ValueRowOptions {
-  double recall = 0.8;       ///< smallest answer recall of a right path, [0, 1]
-  std::size_t wrong = 10;    ///< largest number of wrong paths per question
-  double policy_plan = 0.7;  ///< a path with a lower last plan value gives no policy loss, [-1, 1]
-  bool skip_yes_no = false;  ///< yes/no questions give no row of any product, as in the published code
+  double recall = 0.8;
+  std::size_t wrong = 10;
+  double policy_plan = 0.7;  ///< a path with a lower last plan value gives no policy loss
+  bool skip_yes_no = false;  ///< as in the published code
+
+  void describe(OptionTable& table) {
+    table
+        .add("recall", recall, "least share of a gold answer's words in the answer of a right path",
+             Range::between(0, 1))
+        .add("wrong", wrong, "largest number of wrong paths per question", Range::at_least(0))
+        .add("policy_plan", policy_plan, "least last plan value of a path that trains the policy",
+             Range::between(-1, 1))
+        .add("skip_yes_no", skip_yes_no, "yes/no questions give no rows");
+  }
 };
 
 namespace detail {

@@ -19,17 +19,20 @@ struct AdvantageOptions {
     code    ///< step: sigmoid(R), + 1 or - 2. Outcome: 2 F1 (0 below 0.2), + 1 or - 1
   };
   Rewards rewards = Rewards::paper;
-  double nu_step = 1;     ///< bonus of a step that keeps the schema (nu_1). The paper gives no number
-  double nu_outcome = 1;  ///< bonus of a trajectory that keeps it (nu_2). The paper gives no number
-  double beta = 0.3;      ///< weight of the process advantage
+  double nu_step = 1, nu_outcome = 1;  ///< nu_1 and nu_2, of which the paper gives no numbers
+  double beta = 0.3;
   double epsilon = 1e-4;  ///< added to standard deviations
   Normalise normalise = Normalise::step;
 
-  void check() const {
-    if (!std::isfinite(nu_step)) bad_option("nu_step", nu_step, "a number");
-    if (!std::isfinite(nu_outcome)) bad_option("nu_outcome", nu_outcome, "a number");
-    if (!(beta >= 0)) bad_option("beta", beta, "0 or more");
-    if (!(epsilon > 0)) bad_option("epsilon", epsilon, "above 0");
+  void describe(OptionTable& table) {
+    table
+        .add("rewards", rewards,
+             "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code",
+             {"paper", "code"})
+        .add("nu_step", nu_step, "bonus of a step that keeps the schema", Range::any())
+        .add("nu_outcome", nu_outcome, "bonus of a trajectory that keeps the schema", Range::any())
+        .add("beta", beta, "weight of the process advantage", Range::at_least(0))
+        .add("normalise", normalise, "process rewards over a group's steps, or over their tokens", {"step", "token"});
   }
   /// r_step = R(c, s) + nu_1 I(s) (Eq. 5). NaN for a step without a process reward R.
   [[nodiscard]] double step_reward(double process, bool keeps_schema) const {

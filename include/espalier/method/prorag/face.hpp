@@ -27,59 +27,18 @@ class ProRagFace final : public RagMethod {
     sampling_.top_p = 0.95;
     reward_ = Reward::em;
     for (const char* judging : {"judge", "process_reward"}) own_[judging].temperature = 0;
-    table_
-        .add("grow", options_.grow,
-             "trees of the search, groups of independent trajectories, or nothing but the question",
-             {"search", "group", "none"})
-        .add("simulations", options_.simulations, "simulations per tree", "1 or more")
-        .add("samples", options_.samples, "samples of a node's next step (K)", "1 to 255")
-        .add("c", options_.c, "exploration weight of PUCT", "0 or more")
-        .add("puct_visits", options_.visits,
-             "what stands under the square root of PUCT: a parent's visits, or the sum of its children's (Eq. 2)",
-             {"parent", "children"})
-        .add("gamma", options_.gamma, "discount per step", "above 0, up to 1")
-        .add("discount", options_.discount,
-             "by the steps to the trajectory's end, or by the edges above the simulated node", {"from_end", "per_edge"})
-        .add("max_depth", options_.max_depth, "steps on a path of a search", "1 or more")
-        .add("answer_depth", options_.answer_depth, "steps on a path of `answer` or of a group", "1 or more")
-        .add("force_answer", options_.force_answer, "the last step of `answer` must answer", "true, false")
-        .add("expand", options_.expand, "all children of a node at once, or one per simulation", {"all", "one"})
-        .add("prior", options_.prior.source, "where the priors of siblings come from",
-             {"given", "uniform", "counts", "mean_logprob", "sum_logprob"})
-        .add("tau", options_.prior.tau, "temperature of a prior from log-probabilities", "above 0")
-        .add("simulate", options_.simulate, "which new child is simulated", {"first", "random"})
-        .add("distinct", options_.distinct, "samples differ by thought and action, or by action", {"step", "action"})
-        .add("rollouts", options_.rollouts, "simulated ends per node", "1 or more")
-        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
-        .add("solve", options_.solve, "do not select solved nodes again", "true, false")
-        .add("group", options_.group, "trajectories per question (G)", "1 or more")
-        .add("profile", profile_, "scoring profile of the outcome", rag::detail::profile_names())
+    options_.describe(table_);
+    table_.add("profile", profile_, "scoring profile of the outcome", rag::detail::profile_names())
         .add("annotate", annotate_, "what `expand` adds to a finished tree",
-             {"none", "judge", "prm", "both", "cold_start"})
-        .add("compare", judge_.compare, "siblings judged all in one call, or every two in a call of their own",
-             {"all", "pairs"})
-        .add("judge_visits", judge_.min_visits, "visits that a node needs before its children are compared",
-             "1 or more")
-        .add("judge_sees_stats", judge_.sees_stats, "the judge sees values and visits (reveals outcomes)",
-             "true, false")
-        .add("rft_threshold", refinement_.threshold, "process reward above which a step becomes refinement data",
-             "a number")
-        .add("chain", sft_.choice, "which correct path becomes sft.jsonl", {"best", "most", "least", "random"})
+             {"none", "judge", "prm", "both", "cold_start"});
+    judge_.describe(table_);
+    refinement_.describe(table_);
+    table_.add("chain", sft_.choice, "which correct path becomes sft.jsonl", {"best", "most", "least", "random"})
         .add("mark_weight", lambda_,
              "weight of control marks in rows of steps (lambda of Eq. 1), 0 = 5, 3, 2 and 1 as in the published code",
-             "0, or above 1")
-        .add("rewards", advantage_.rewards,
-             "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code",
-             {"paper", "code"})
-        .add("nu_step", advantage_.nu_step, "bonus of a step that keeps the schema", "a number")
-        .add("nu_outcome", advantage_.nu_outcome, "bonus of a trajectory that keeps the schema", "a number")
-        .add("beta", advantage_.beta, "weight of the process advantage", "0 or more")
-        .add("normalise", advantage_.normalise, "process rewards over a group's steps, or over their tokens",
-             {"step", "token"})
-        .add("guide", guide_.guide, "who chooses the steps of `answer`: the policy, or process rewards",
-             {"none", "best_of_n", "beam"})
-        .add("best_of", guide_.n, "paths of best_of_n", "1 or more")
-        .add("beam", guide_.beam, "states kept at each depth", "1 or more");
+             Range::above(1).or_zero());
+    advantage_.describe(table_);
+    guide_.describe(table_);
   }
 
   void preset(const std::string& name) override {
@@ -106,14 +65,8 @@ class ProRagFace final : public RagMethod {
 
   void check() const override {
     RagMethod::check();
-    checked(options_);
-    guide_.check();
-    advantage_.check();
     if (reward_ == Reward::agreement && (options_.rollouts == 1 || options_.grow == ProRagOptions::Grow::group))
       bad_option("reward", "agreement", "another one where a node has one end: that agrees with itself");
-    if (lambda_ != 0 && !(lambda_ > 1 && std::isfinite(lambda_))) bad_option("mark_weight", lambda_, "0, or above 1");
-    if (judge_.min_visits == 0) bad_option("judge_visits", judge_.min_visits, "1 or more");
-    if (!std::isfinite(refinement_.threshold)) bad_option("rft_threshold", refinement_.threshold, "a number");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {

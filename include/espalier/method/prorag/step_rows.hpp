@@ -124,8 +124,12 @@ inline void append_step_sft_rows(const output::TreeRecord& record, const rag::Pr
 }
 
 struct RefinementOptions {
-  double threshold = 0;                         ///< a step's process reward must be strictly above this
+  double threshold = 0;
   rag::Profile profile = rag::Profile::common;  ///< decides whether an answer is right
+
+  void describe(OptionTable& table) {
+    table.add("rft_threshold", threshold, "process reward above which a step becomes refinement data", Range::any());
+  }
 };
 
 /// Appends a row {id, input, output} for every step of a right path whose process reward passes the threshold:

@@ -21,28 +21,8 @@ class ReasonRagFace final : public RagMethod {
   ReasonRagFace() : RagMethod(reasonrag_prompts(), reasonrag_examples()) {
     sampling_.temperature = 1;
     own_["judge"].temperature = 0;
-    table_.add("simulations", options_.simulations, "simulations per tree", "1 or more")
-        .add("children", options_.children, "samples per node", "1 to 255")
-        .add("c", options_.c, "exploration weight of UCT", "0 or more")
-        .add("max_rounds", options_.max_rounds, "retrievals on one path, then the answer is forced", "1 or more")
-        .add("last_word", options_.last_word,
-             "after the last retrieval of a search a reasoning is free, and only below its query the answer is forced",
-             "true, false")
-        .shown_if_changed()
-        .add("answer_rounds", options_.answer_rounds, "retrievals of `answer`, then the answer is forced", "1 or more")
-        .add("window", options_.window, "simulations under way in one tree", "1 to 65535")
-        .add("value", options_.value, "what a state is worth: a judge's score given the gold answer, or rollouts",
-             {"judge", "rollouts"})
-        .add("n", options_.n, "rollouts per state", "1 or more")
-        .add("decay", options_.decay, "what each step leaves of a terminal reward during the search",
-             "above 0, up to 1")
-        .add("alpha", pairs_.alpha, "what each step leaves of an answer's F1 in preference pairs", "above 0, up to 1")
-        .add("leaves", pairs_.leaves,
-             "leaves with a reward in preference pairs: with an answer, with an answer that was not forced, or all by "
-             "their own value",
-             {"answers", "free", "all"})
-        .add("profile", pairs_.profile, "scoring profile of F1 in preference pairs", rag::detail::profile_names())
-        .add("margin", pairs_.margin, "least difference of two rewards that make a preference pair", "0 or more");
+    options_.describe(table_);
+    pairs_.describe(table_);
   }
 
   void preset(const std::string& name) override {
@@ -65,11 +45,8 @@ class ReasonRagFace final : public RagMethod {
 
   void check() const override {
     RagMethod::check();
-    checked(options_);
-    if (!(pairs_.alpha > 0 && pairs_.alpha <= 1)) bad_option("alpha", pairs_.alpha, "above 0, up to 1");
     if (pairs_.leaves == ProcessRewardOptions::Leaves::all && options_.value == ReasonRagOptions::Value::judge)
       bad_option("leaves", "all", "answers, free where a judge gives the values");
-    if (!(pairs_.margin >= 0)) bad_option("margin", pairs_.margin, "0 or more");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/search/budget.hpp>
 
 #include <cstdint>
@@ -13,29 +13,33 @@ struct ReasonRagOptions {
     judge,    ///< a model that sees gold scores every state from 0 to 100, answers too (published code)
     rollouts  ///< mean reward of simulated ends, higher for shorter paths (paper: shortest-path reward estimation)
   };
-  std::uint32_t simulations = 64;
-  std::uint32_t children = 2;     ///< samples per node
-  double c = 1.4142135623730951;  ///< exploration weight of UCT
-  std::uint32_t max_rounds = 7;   ///< retrievals on one path of a search, then the answer is forced
-  bool last_word = false;  ///< after the last retrieval of a search, a reasoning is free. Only below a query is forced
-  std::uint32_t answer_rounds = 7;  ///< as `max_rounds`, for `answer`
-  std::uint32_t window = 1;         ///< simulations under way in one tree
+  std::uint32_t simulations = 64, children = 2;
+  double c = 1.4142135623730951;
+  std::uint32_t max_rounds = 7;
+  bool last_word = false;
+  std::uint32_t answer_rounds = 7;
+  std::uint32_t window = 1;
   Value value = Value::judge;
-  std::uint32_t n = 1;  ///< rollouts per state, for Value::rollouts
-  double decay = 0.95;  ///< an end has the reward r * decay^steps, (0, 1]
+  std::uint32_t n = 1;  ///< for Value::rollouts
+  double decay = 0.95;  ///< an end has the reward r * decay^steps
   Budget budget{};      ///< per question
+
+  void describe(OptionTable& table) {
+    const Range from_one = Range::at_least(1);
+    table.add("simulations", simulations, "simulations per tree", from_one)
+        .add("children", children, "samples per node", Range::between(1, 255))
+        .add("c", c, "exploration weight of UCT", Range::at_least(0))
+        .add("max_rounds", max_rounds, "retrievals on one path, then the answer is forced", from_one)
+        .add("last_word", last_word,
+             "after the last retrieval of a search a reasoning is free, and only below its query the answer is forced")
+        .shown_if_changed()
+        .add("answer_rounds", answer_rounds, "retrievals of `answer`, then the answer is forced", from_one)
+        .add("window", window, "simulations under way in one tree", Range::between(1, 65535))
+        .add("value", value, "what a state is worth: a judge's score given the gold answer, or rollouts",
+             {"judge", "rollouts"})
+        .add("n", n, "rollouts per state", from_one)
+        .add("decay", decay, "what each step leaves of a terminal reward during the search", Range::above(0).up_to(1));
+  }
 };
-
-namespace detail {
-
-/// Throws std::invalid_argument that names the option.
-inline const ReasonRagOptions& checked(const ReasonRagOptions& o) {
-  if (o.max_rounds == 0) bad_option("max_rounds", o.max_rounds, "1 or more");
-  if (o.answer_rounds == 0) bad_option("answer_rounds", o.answer_rounds, "1 or more");
-  if (!(o.decay > 0 && o.decay <= 1)) bad_option("decay", o.decay, "above 0, up to 1");
-  return o;
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method

@@ -19,10 +19,20 @@ struct ProcessRewardOptions {
     free,     ///< the same without answers that were forced (published code)
     all       ///< any other leaf has its own value: for values that are on the scale of the rewards
   };
+  double alpha = 0.9;  ///< an answer has the value F1 * alpha^depth
   Leaves leaves = Leaves::answers;
-  rag::Profile profile = rag::Profile::common;  ///< scores answers
-  double alpha = 0.9;                           ///< an answer has the value F1 * alpha^depth, (0, 1]
-  double margin = 0.01;  ///< smallest difference of two siblings that make a pair, >= 0, with a tolerance of 1e-9
+  rag::Profile profile = rag::Profile::common;
+  double margin = 0.01;  ///< with a tolerance of 1e-9
+
+  void describe(OptionTable& table) {
+    table.add("alpha", alpha, "what each step leaves of an answer's F1 in preference pairs", Range::above(0).up_to(1))
+        .add("leaves", leaves,
+             "leaves with a reward in preference pairs: with an answer, with an answer that was not forced, or all by "
+             "their own value",
+             {"answers", "free", "all"})
+        .add("profile", profile, "scoring profile of F1 in preference pairs", rag::detail::profile_names())
+        .add("margin", margin, "least difference of two rewards that make a preference pair", Range::at_least(0));
+  }
 };
 
 /// Rewards of a search's steps, from the leaves up (ReasonRAG). A node with an answer has F1 * alpha^depth. An inner

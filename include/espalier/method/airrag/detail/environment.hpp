@@ -34,7 +34,7 @@ class AirRagEnvironment {
   /// passages of one retrieval m times in retrieval answers, m (m + 1) / 2 times in transformations and m times in its
   /// summary.
   static std::uint32_t documents(const AirRagOptions& o, std::uint32_t least) {
-    if (!o.scale_documents || o.budget.input_tokens == 0) return least;
+    if (o.budget.input_tokens == 0) return least;
     const std::uint64_t m = o.max_pairs, times = m + m * (m + 1) / 2 + m;
     const std::uint64_t paths = std::uint64_t(o.until_spent ? 1 : o.rollouts) * o.width();
     const std::uint64_t fit = o.budget.input_tokens / (times * paths * passage_tokens);

@@ -22,13 +22,11 @@ inline std::string purpose_of(const rag::Tree& tree, NodeId id, const DecExRagOp
   if (action.kind == SegmentKind::query) return "sub_query";
   if (action.kind == SegmentKind::own_answer) return "own_answer";
   if (action.kind == SegmentKind::answer) return "termination";
-  const bool first = from.iterations() == 0;
-  if (first && !options.stop_at_root) return "sub_question";
+  if (from.iterations() == 0) return "sub_question";
   double answers = 0;  // share of the votes that gave no sub-question
   for (const NodeId child : tree.children(tree[id].parent))
     if (tree.action(child).kind == SegmentKind::answer) answers += static_cast<double>(tree[child].prior);
   if (answers < 1 - 1e-4) return "termination";
-  if (first) return "sub_question";
   return options.search == DecExRagOptions::Search::pruned ? "next_question" : "termination";
 }
 

@@ -24,12 +24,14 @@ struct ProGuideOptions {
     beam        ///< `beam` states per depth, ranked by their newest step
   };
   Guide guide = Guide::none;
-  std::uint32_t n = 8;     ///< number of paths of best_of_n
-  std::uint32_t beam = 2;  ///< states kept at each depth
+  std::uint32_t n = 8, beam = 2;
 
-  void check() const {
-    if (n == 0) bad_option("best_of", n, "1 or more");
-    if (beam == 0) bad_option("beam", beam, "1 or more");
+  void describe(OptionTable& table) {
+    table
+        .add("guide", guide, "who chooses the steps of `answer`: the policy, or process rewards",
+             {"none", "best_of_n", "beam"})
+        .add("best_of", n, "paths of best_of_n", Range::at_least(1))
+        .add("beam", beam, "states kept at each depth", Range::at_least(1));
   }
 };
 

@@ -20,8 +20,17 @@ struct ProJudgeOptions {
     pairs  ///< one call for every two candidates (paper)
   };
   Compare compare = Compare::all;
-  std::uint32_t min_visits = 3;  ///< of a node below the root, for its children to be compared
-  bool sees_stats = false;       ///< shows each candidate's mean and visits, which reveal the outcome (published code)
+  std::uint32_t min_visits = 3;  ///< of a node below the root
+  bool sees_stats = false;       ///< each candidate's mean and visits, as in the published code
+
+  void describe(OptionTable& table) {
+    table
+        .add("compare", compare, "siblings judged all in one call, or every two in a call of their own",
+             {"all", "pairs"})
+        .add("judge_visits", min_visits, "visits that a node needs before its children are compared",
+             Range::at_least(1))
+        .add("judge_sees_stats", sees_stats, "the judge sees values and visits (reveals outcomes)");
+  }
 };
 
 /// A judge of siblings (ProRAG, section 3.2). The candidates are a parent's visited children that keep the schema. They
