@@ -26,22 +26,18 @@ class ColdStart {
   /// This object must outlive the task.
   template <class = void>
   Task<void> operator()(rag::Tree* tree) {
-    return tell(this, tree);
+    std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
+    const rag::State& root = tree->state(tree->root());
+    if (!root.has_gold() || !complete(root.chain())) co_return;
+    const Context context(tree->seed, 0, &tree->ledger);
+    const auto samples = co_await sampler_.draw("cold_start", slots(root), 1, context);
+    if (samples.front().reply) tree->remarks.push_back({"cold_start", tree->root(), samples.front().reply->content});
   }
 
  private:
   static bool complete(const std::vector<rag::ChainStep>& chain) {
     return !chain.empty() &&
            std::none_of(chain.begin(), chain.end(), [](const rag::ChainStep& s) { return s.support_text.empty(); });
-  }
-  template <class = void>
-  static Task<void> tell(ColdStart* self, rag::Tree* tree) {
-    std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
-    const rag::State& root = tree->state(tree->root());
-    if (!root.has_gold() || !complete(root.chain())) co_return;
-    const Context context(tree->seed, 0, &tree->ledger);
-    const auto samples = co_await self->sampler_.draw("cold_start", slots(root), 1, context);
-    if (samples.front().reply) tree->remarks.push_back({"cold_start", tree->root(), samples.front().reply->content});
   }
   static std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& root) {
     rag::Rendering chain;
@@ -78,7 +74,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
   if (told == tree.remarks.end()) return true;
   rag::State state = tree.state(tree.root());
   const std::vector<rag::ChainStep>& chain = state.chain();
-  const std::vector<StepFormat::Step> steps = StepFormat(*prompts.protocol()).steps(told->text);
+  const std::vector<detail::StepFormat::Step> steps = detail::StepFormat(*prompts.protocol()).steps(told->text);
   if (steps.size() != 2 * chain.size() + 1) return false;
   const auto kind = [&](std::size_t i) {
     using enum rag::SegmentKind;

@@ -24,26 +24,16 @@ class ProcessReward {
   explicit ProcessReward(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
 
   template <class Env>
-  Task<Result> operator()(Env&, const rag::State& state, const Context& context) {
-    return evaluate(this, state, context);
+  Task<Result> operator()(Env&, rag::State state, Context context) {
+    const auto samples = co_await sampler_.draw("process_reward", slots(state), 1, context);
+    Result result(0);
+    result.known = samples.front().reply.has_value();
+    if (result.known) result.value = score(samples.front());
+    co_return result;
   }
   /// This object must outlive the task.
   template <class = void>
   Task<void> annotate(rag::Tree* tree) {
-    return annotate_all(this, tree);
-  }
-
- private:
-  template <class = void>
-  static Task<Result> evaluate(ProcessReward* self, rag::State state, Context context) {
-    const auto samples = co_await self->sampler_.draw("process_reward", self->slots(state), 1, context);
-    Result result(0);
-    result.known = samples.front().reply.has_value();
-    if (result.known) result.value = self->score(samples.front());
-    co_return result;
-  }
-  template <class = void>
-  static Task<void> annotate_all(ProcessReward* self, rag::Tree* tree) {
     const std::vector<Seed> seeds = tree->seeds();
     std::vector<NodeId> nodes;
     std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
@@ -51,15 +41,17 @@ class ProcessReward {
       const Context context(seeds[id], 0, &tree->ledger, tree->size() - 2);
       nodes.push_back(id);
       auto shown = espalier::detail::closed_at_birth((*tree)[id])
-                       ? self->slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)
-                       : self->slots(tree->state(id));
-      draws.push_back(self->sampler_.draw("process_reward", std::move(shown), 1, context));
+                       ? slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)
+                       : slots(tree->state(id));
+      draws.push_back(sampler_.draw("process_reward", std::move(shown), 1, context));
     }
     const auto samples = co_await gather(std::move(draws));
     tree->annotations.erase("process_reward");
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], self->score(samples[i].front()));
+      if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], score(samples[i].front()));
   }
+
+ private:
   [[nodiscard]] double score(const rag::Sampler::Sample& sample) const {
     return rag::detail::read_scores(sample.reply->content,
                                     sampler_.prompts().protocol()->purpose("process_reward")->scores)

@@ -87,20 +87,16 @@ class ProRagValue {
                   ProRagEnvironment(loop, {"rollout", options.max_depth})) {}
 
   template <class = void>
-  Task<Result> operator()(ProRagEnvironment& env, const rag::State& state, const Context& context) {
-    return discounted(this, &env, state, context);
+  Task<Result> operator()(ProRagEnvironment& env, rag::State state, Context context) {
+    Result result = co_await rollouts_(env, state, context);
+    result.value = 0;
+    for (const auto& [end, outcome] : result.terminals)
+      result.value +=
+          std::pow(gamma_, steps_of(end) - steps_of(state)) * outcome / static_cast<double>(result.terminals.size());
+    co_return result;
   }
 
  private:
-  template <class = void>
-  static Task<Result> discounted(ProRagValue* self, ProRagEnvironment* env, rag::State state, Context context) {
-    Result result = co_await self->rollouts_(*env, state, context);
-    result.value = 0;
-    for (const auto& [end, outcome] : result.terminals)
-      result.value += std::pow(self->gamma_, steps_of(end) - steps_of(state)) * outcome /
-                      static_cast<double>(result.terminals.size());
-    co_return result;
-  }
   double gamma_;
   Rollout<rag::AnyReward, ProRagEnvironment> rollouts_;
 };
@@ -130,17 +126,12 @@ class ProRag {
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
-    if (grow_ == ProRagOptions::Grow::none) return alone(std::move(root), seed);
+    if (grow_ == ProRagOptions::Grow::none) return espalier::detail::as_task(rag::Tree(std::move(root), seed));
     if (grow_ == ProRagOptions::Grow::group) return group_(policy_, std::move(root), seed);
     return search_(nodes_, std::move(root), seed);
   }
 
  private:
-  template <class = void>
-  static Task<rag::Tree> alone(rag::State root, Seed seed) {
-    co_return rag::Tree(std::move(root), seed);
-  }
-
   ProRagOptions::Grow grow_;
   detail::ProRagEnvironment nodes_, policy_;
   Mcts<detail::ProRagValue, Puct, DiscountedBackup> search_;

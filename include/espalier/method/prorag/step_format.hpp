@@ -48,10 +48,7 @@ inline bool well_formed_path(const rag::Tree& tree, NodeId end) {
          std::all_of(path.begin() + 1, path.end(), [&](NodeId id) { return well_formed(tree, id); });
 }
 
-}  // namespace detail
-
-/// Checks texts in a protocol's marks, for trajectories that no tree holds. The content of an information block is
-/// skipped, so marks inside it do not count.
+/// Reads texts in a protocol's marks, for trajectories that no tree holds.
 class StepFormat {
  public:
   explicit StepFormat(const Protocol& protocol) : protocol_(&protocol) {}
@@ -66,20 +63,6 @@ class StepFormat {
     std::vector<Step> all;
     for (Step next = take_step(text); !next.role.empty(); next = take_step(text)) all.push_back(std::move(next));
     return blank(text) ? all : std::vector<Step>();
-  }
-  /// True if a text is exactly one thought and one query, conclusion or answer, each not empty and without inner marks.
-  [[nodiscard]] bool step(std::string_view text) const { return steps(text).size() == 1; }
-
-  /// True if a text keeps the schema from the first step to an answer at its end.
-  [[nodiscard]] bool trajectory(std::string_view text) const {
-    bool concludes = false;
-    for (;;) {
-      const std::string_view role = take_step(text).role;
-      if (role.empty() || concludes != (role == "sub_answer")) return false;
-      if (role == "answer") return blank(text);
-      concludes = role == "search";
-      if (concludes && !take_information(text)) return false;
-    }
   }
 
  private:
@@ -121,17 +104,10 @@ class StepFormat {
     }
     return step;
   }
-  [[nodiscard]] bool take_information(std::string_view& text) const {
-    const Protocol::Tag* tag = protocol_->tag("information");
-    skip_blanks(text);
-    if (!tag || !text.starts_with(tag->open)) return false;
-    const std::size_t end = text.find(tag->close, tag->open.size());
-    if (end == std::string_view::npos) return false;
-    text.remove_prefix(end + tag->close.size());
-    return true;
-  }
 
   const Protocol* protocol_;
 };
+
+}  // namespace detail
 
 }  // namespace espalier::method

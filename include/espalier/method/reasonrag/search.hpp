@@ -55,15 +55,11 @@ class ReasonRagEnvironment {
 
   template <class = void>
   Task<State> step(State state, Action action, Context context) const {
-    if (over(state)) return unsent(std::move(state), std::move(action));
+    if (over(state)) return espalier::detail::as_task(state.with(action));
     return loop_.step(std::move(state), std::move(action), context);
   }
 
  private:
-  template <class = void>
-  static Task<State> unsent(State state, Action action) {
-    co_return state.with(action);
-  }
   [[nodiscard]] bool over(const State& state) const { return state.iterations() >= max_rounds_; }
   /// True if the path ends with a query that was not sent.
   static bool asked(const State& state) {
@@ -107,22 +103,16 @@ class ReasonRagValue {
                   ShortPath(std::move(reward), options.decay)) {}
 
   template <class = void>
-  Task<Result> operator()(ReasonRagEnvironment& env, const rag::State& state, const Context& context) {
-    return value(this, &env, state, context);
-  }
-
- private:
-  template <class = void>
-  static Task<Result> value(ReasonRagValue* self, ReasonRagEnvironment* env, rag::State state, Context context) {
-    if (!self->judged_) co_return co_await self->rollouts_(*env, state, context);
+  Task<Result> operator()(ReasonRagEnvironment& env, rag::State state, Context context) {
+    if (!judged_) co_return co_await rollouts_(env, state, context);
     std::vector<std::pair<std::string, rag::Rendering>> slots;
     slots.emplace_back("question", rag::render_text(state.question().text));
     slots.emplace_back("history", rag::render_history(state.transcript(), *reasonrag_protocol()));
     slots.emplace_back("gold", rag::render_text(state.gold()));
-    const auto samples = co_await self->sampler_.draw("judge", std::move(slots), 1, context);
+    const auto samples = co_await sampler_.draw("judge", std::move(slots), 1, context);
     Result result(0);
-    const bool ends = env->kinds(state).empty();
-    if (ends) result = co_await self->rollouts_(*env, state, context);
+    const bool ends = env.kinds(state).empty();
+    if (ends) result = co_await rollouts_(env, state, context);
     result.known = samples.front().reply.has_value();
     if (result.known)
       result.value =
@@ -131,6 +121,8 @@ class ReasonRagValue {
           100;
     co_return result;
   }
+
+ private:
   bool judged_;
   rag::Sampler sampler_;
   Rollout<ShortPath> rollouts_;

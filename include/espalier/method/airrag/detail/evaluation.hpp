@@ -39,32 +39,28 @@ class AirRagEvaluation {
         encoder_(std::move(encoder)),
         answers_(std::move(answers)) {}
 
-  Task<Result> operator()(AirRagEnvironment& env, const rag::State& state, const Context& context) {
-    return evaluate(this, &env, state, context);
+  Task<Result> operator()(AirRagEnvironment& env, rag::State state, Context context) {
+    AirRagEnvironment inside = env.simulating();
+    Result result = co_await rollout_(inside, state, context);
+    if (result.terminals.empty() || !result.terminals.front().first.answer()) co_return result;
+    const rag::State end = result.terminals.front().first;
+    if (reward_ == AirRagOptions::TerminalReward::reward_model) {
+      const Context after(context.seed, context.first, context.ledger);  // the costs of the path
+      const std::optional<double> score = co_await judge_(end, after);
+      result.known = score.has_value();
+      result.value = result.terminals.front().second = score.value_or(0);
+    } else if (reward_ == AirRagOptions::TerminalReward::embedding) {
+      const std::string answer = *end.answer();
+      EncodeRequest request(answer, EncodeRequest::Role::passage);
+      Embedding embedding = co_await (*encoder_)(std::move(request));
+      answers_->embeddings.insert_or_assign(answer, std::move(embedding));
+    }
+    co_return result;
   }
   /// Simulations of one growth read each other's costs, so that a budget holds inside them.
   [[nodiscard]] bool in_turn() const { return in_turn_; }
 
  private:
-  static Task<Result> evaluate(AirRagEvaluation* self, AirRagEnvironment* env, rag::State state, Context context) {
-    AirRagEnvironment inside = env->simulating();
-    Result result = co_await self->rollout_(inside, state, context);
-    if (result.terminals.empty() || !result.terminals.front().first.answer()) co_return result;
-    const rag::State end = result.terminals.front().first;
-    if (self->reward_ == AirRagOptions::TerminalReward::reward_model) {
-      const Context after(context.seed, context.first, context.ledger);  // the costs of the path
-      const std::optional<double> score = co_await self->judge_(end, after);
-      result.known = score.has_value();
-      result.value = result.terminals.front().second = score.value_or(0);
-    } else if (self->reward_ == AirRagOptions::TerminalReward::embedding) {
-      const std::string answer = *end.answer();
-      EncodeRequest request(answer, EncodeRequest::Role::passage);
-      Embedding embedding = co_await (*self->encoder_)(std::move(request));
-      self->answers_->embeddings.insert_or_assign(answer, std::move(embedding));
-    }
-    co_return result;
-  }
-
   AirRagOptions::TerminalReward reward_;
   bool in_turn_;
   Rollout<rag::AnyReward, Policy> rollout_;

@@ -24,12 +24,6 @@ class AllRollouts {
   /// This object and the tree must outlive the task.
   template <class = void>
   Task<void> annotate(rag::Tree* tree) {
-    return draw(this, tree);
-  }
-
- private:
-  template <class = void>
-  static Task<void> draw(AllRollouts* self, rag::Tree* tree) {
     std::vector<std::uint32_t> have = as_searched(*tree);
     const std::vector<Seed> seeds = tree->seeds();
     std::vector<NodeId> nodes;
@@ -39,11 +33,11 @@ class AllRollouts {
       if (reason != Reason::none && reason != Reason::not_best && reason != Reason::below_threshold) continue;
       const double unread = tree->annotation("unread_rollouts", id);
       const std::uint32_t drawn = have[id] + (std::isnan(unread) ? 0 : static_cast<std::uint32_t>(unread));
-      if (drawn >= self->n_ || self->environment_.kinds(tree->state(id)).empty()) continue;
-      if (!self->value_.wants(self->environment_, tree->state(id))) continue;
+      if (drawn >= n_ || environment_.kinds(tree->state(id)).empty()) continue;
+      if (!value_.wants(environment_, tree->state(id))) continue;
       const Context context(seeds[id], drawn, &tree->ledger);
       nodes.push_back(id);
-      tasks.push_back(self->value_.some(self->environment_, tree->state(id), context, self->n_ - drawn));
+      tasks.push_back(value_.some(environment_, tree->state(id), context, n_ - drawn));
     }
     auto ends = co_await gather(std::move(tasks));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -52,6 +46,8 @@ class AllRollouts {
     }
     revalue(*tree);
   }
+
+ private:
   /// Takes out what an earlier annotation added. Returns the number of rollouts of each node.
   static std::vector<std::uint32_t> as_searched(rag::Tree& tree) {
     std::vector<std::uint32_t> have(tree.size());

@@ -30,28 +30,23 @@ class DecoupleRagValue {
       : options_(options), labels_(labels), source_(std::move(source)) {}
 
   template <class = void>
-  Task<Result> operator()(DecoupleRagEnvironment& env, const rag::State& state, const Context& context) const {
-    return value(this, &env, state, context);
-  }
-
- private:
-  template <class = void>
-  static Task<Result> value(const DecoupleRagValue* self, DecoupleRagEnvironment* env, rag::State state,
-                            Context context) {
+  Task<Result> operator()(DecoupleRagEnvironment& env, rag::State state, Context context) const {
     Result result{Dual{}};
-    if (self->labels_ && state.answer()) {
-      const std::optional<bool> right = co_await self->judge_answer(env, state, context);
+    if (labels_ && state.answer()) {
+      const std::optional<bool> right = co_await judge_answer(&env, state, context);
       result.known = right.has_value();
       const double worth = right.value_or(false) ? 1 : -1;
       result.value = Dual{worth, worth};
       if (right) result.terminals.emplace_back(std::move(state), result.value);
       co_return result;
     }
-    const std::optional<Dual> judged = co_await self->judge(env, std::move(state), std::move(context));
+    const std::optional<Dual> judged = co_await judge(&env, std::move(state), std::move(context));
     result.known = judged.has_value();
-    if (judged) result.value = *judged * (self->labels_ ? self->options_.inner_scale : 1);
+    if (judged) result.value = *judged * (labels_ ? options_.inner_scale : 1);
     co_return result;
   }
+
+ private:
   /// The values of the source, or nothing if its reply cannot be read.
   template <class = void>
   Task<std::optional<Dual>> judge(DecoupleRagEnvironment* env, rag::State state, Context context) const {

@@ -69,38 +69,33 @@ class ProRagGuide {
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
-    return answer(this, std::move(root), run_seed);
+    const Seed seed(run_seed, root.question().id);
+    rag::Tree tree;
+    if (guide_ == ProGuideOptions::Guide::none) {
+      tree = co_await policy_(path_, std::move(root), seed);
+    } else if (guide_ == ProGuideOptions::Guide::best_of_n) {
+      tree = co_await paths_(steps_, std::move(root), seed);
+      co_await reward_.annotate(&tree);
+      Budget::end(tree);
+    } else {
+      tree = co_await beam_(steps_, std::move(root), seed);
+      note_own_values(tree);
+    }
+    if (tree.ending == SearchFacts::Ending::budget && output::complete_chains(tree).empty()) co_await force(&tree);
+    if (guide_ != ProGuideOptions::Guide::none) select_by_process_reward(tree);
+    co_return tree;
   }
 
  private:
-  template <class = void>
-  static Task<rag::Tree> answer(ProRagGuide* self, rag::State root, std::uint64_t run_seed) {
-    const Seed seed(run_seed, root.question().id);
-    rag::Tree tree;
-    if (self->guide_ == ProGuideOptions::Guide::none) {
-      tree = co_await self->policy_(self->path_, std::move(root), seed);
-    } else if (self->guide_ == ProGuideOptions::Guide::best_of_n) {
-      tree = co_await self->paths_(self->steps_, std::move(root), seed);
-      co_await self->reward_.annotate(&tree);
-      Budget::end(tree);
-    } else {
-      tree = co_await self->beam_(self->steps_, std::move(root), seed);
-      note_own_values(tree);
-    }
-    if (tree.ending == SearchFacts::Ending::budget && output::complete_chains(tree).empty())
-      co_await force(self, &tree);
-    if (self->guide_ != ProGuideOptions::Guide::none) select_by_process_reward(tree);
-    co_return tree;
-  }
   /// Adds a forced answer below the deepest state that was kept, of equals that with the best step.
   template <class = void>
-  static Task<void> force(ProRagGuide* self, rag::Tree* tree) {
+  Task<void> force(rag::Tree* tree) {
     const NodeId from = deepest(*tree, [&](NodeId id) {
       const double reward = tree->annotation("process_reward", id);
       return std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
     });
     const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
-    auto drawn = co_await self->path_.force(tree->state(from), context);
+    auto drawn = co_await path_.force(tree->state(from), context);
     add_answer(*tree, from, std::move(drawn.front()));
   }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.

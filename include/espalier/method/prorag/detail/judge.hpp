@@ -49,7 +49,15 @@ class ProRagJudge {
   /// This object must outlive the task.
   template <class = void>
   Task<void> operator()(rag::Tree* tree) {
-    return judge(this, tree);
+    const std::vector<Asked> asked = comparisons(*tree);
+    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
+    for (const Asked& one : asked) {
+      const Context context(one.seed, 0, &tree->ledger);
+      draws.push_back(sampler_.draw("judge", slots(*tree, one), 1, context));
+    }
+    const auto verdicts = co_await gather(std::move(draws));
+    forget(*tree);
+    for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
   }
 
  private:
@@ -59,18 +67,6 @@ class ProRagJudge {
     std::vector<NodeId> candidates{};
   };
 
-  template <class = void>
-  static Task<void> judge(ProRagJudge* self, rag::Tree* tree) {
-    const std::vector<Asked> asked = self->comparisons(*tree);
-    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-    for (const Asked& one : asked) {
-      const Context context(one.seed, 0, &tree->ledger);
-      draws.push_back(self->sampler_.draw("judge", self->slots(*tree, one), 1, context));
-    }
-    const auto verdicts = co_await gather(std::move(draws));
-    forget(*tree);
-    for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
-  }
   /// Removes what an earlier judge said.
   static void forget(rag::Tree& tree) {
     std::erase_if(tree.annotations,
