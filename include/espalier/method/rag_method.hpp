@@ -156,7 +156,6 @@ class RagMethod : public Method {
   /// Rounds of the plain loop before its answer is forced.
   [[nodiscard]] virtual std::uint32_t max_rounds() const { return 8; }
 
-  /// Stages that a search begins before their turn, at each node.
   /// The budget of one question, with the clock of this machine.
   [[nodiscard]] Budget budget() const {
     Budget chosen = budget_;

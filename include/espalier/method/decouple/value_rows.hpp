@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/rag/prompt_set.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
+#include <espalier/method/option_table.hpp>
 
 #include <cmath>
 #include <cstdint>

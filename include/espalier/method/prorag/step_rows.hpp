@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/output/sft.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>

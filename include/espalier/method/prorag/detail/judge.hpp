@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
