@@ -1,4 +1,4 @@
-#include <espalier/method/prorag/advantage.hpp>
+#include <espalier/method/prorag/group_rollouts.hpp>
 
 #include <doctest/doctest.h>
 

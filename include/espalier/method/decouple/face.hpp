@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/decouple/detail/examples.hpp>
-#include <espalier/method/decouple/detail/prompt_rows.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
 #include <espalier/method/rag_method.hpp>

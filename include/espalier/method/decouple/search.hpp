@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/decouple/detail/value.hpp>
-#include <espalier/method/detail/forced_answer.hpp>
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts.hpp>
 

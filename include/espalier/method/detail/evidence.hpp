@@ -1,9 +1,12 @@
 #pragma once
 
+#include <espalier/rag/environment.hpp>
 #include <espalier/rag/state.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace espalier::method::detail {
 
@@ -17,6 +20,33 @@ inline Passages evidence(const rag::State& state, Passages known = Passages()) {
     }
   }
   return known;
+}
+
+/// The deepest node that was not pruned. Of equally deep ones, it is the one with the highest worth(node), then the
+/// oldest.
+template <class Tree, class Worth>
+NodeId deepest(const Tree& tree, const Worth& worth) {
+  std::vector<std::size_t> depth(tree.size());
+  NodeId best = tree.root();
+  for (NodeId id = 1; id < tree.size(); ++id) {
+    depth[id] = depth[tree[id].parent] + 1;
+    if (tree[id].status == Status::pruned || depth[id] < depth[best]) continue;
+    if (depth[id] > depth[best] || worth(id) > worth(best)) best = id;
+  }
+  return best;
+}
+
+/// Adds a drawn answer below a node. Returns its node, no_node if it could not be read.
+template <class Tree>
+NodeId add_answer(Tree& tree, NodeId from, Proposal<rag::Action> drawn) {
+  const Reason closed = drawn.closed;
+  rag::State state = tree.state(from);
+  if (closed == Reason::none) state = state.with(drawn.action);
+  tree[from].status = Status::expanded;
+  const NodeId id = tree.add(from, std::move(drawn.action), std::move(state), drawn.kind, 1);
+  if (closed != Reason::none) tree.prune(id, closed);
+  else tree[id].status = Status::terminal;
+  return closed == Reason::none ? id : no_node;
 }
 
 }  // namespace espalier::method::detail

@@ -1,14 +1,111 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/prorag/advantage.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/output/sft.hpp>
 
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+/// Rewards and advantages of a group of trajectories of one question (ProRAG, section 3.4).
 namespace espalier::method {
+
+struct AdvantageOptions {
+  enum class Normalise : std::uint8_t {
+    step,  ///< each step counts once, sample standard deviation (paper, Eq. 7)
+    token  ///< each step counts once per token, population standard deviation (published code)
+  };
+  enum class Rewards : std::uint8_t {
+    paper,  ///< Eq. 5, 6
+    code    ///< step: sigmoid(R), + 1 or - 2. Outcome: 2 F1 (0 below 0.2), + 1 or - 1
+  };
+  Rewards rewards = Rewards::paper;
+  double nu_step = 1, nu_outcome = 1;  ///< nu_1 and nu_2, of which the paper gives no numbers
+  double beta = 0.3;
+  double epsilon = 1e-4;  ///< added to standard deviations
+  Normalise normalise = Normalise::step;
+
+  void describe(OptionTable& table) {
+    table
+        .add("rewards", rewards,
+             "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code",
+             {"paper", "code"})
+        .add("nu_step", nu_step, "bonus of a step that keeps the schema", Range::any())
+        .add("nu_outcome", nu_outcome, "bonus of a trajectory that keeps the schema", Range::any())
+        .add("beta", beta, "weight of the process advantage", Range::at_least(0))
+        .add("normalise", normalise, "process rewards over a group's steps, or over their tokens", {"step", "token"});
+  }
+  /// r_step = R(c, s) + nu_1 I(s) (Eq. 5). NaN for a step without a process reward R.
+  [[nodiscard]] double step_reward(double process, bool keeps_schema) const {
+    if (rewards == Rewards::code) return 1 / (1 + std::exp(-process)) + (keeps_schema ? 1 : -2);
+    return process + (keeps_schema ? nu_step : 0);
+  }
+  /// r_out = F1 + nu_2 I(y) (Eq. 6).
+  [[nodiscard]] double outcome_reward(double f1, bool keeps_schema) const {
+    if (rewards == Rewards::code) return (f1 >= 0.2 ? 2 * f1 : 0) + (keeps_schema ? 1 : -1);
+    return f1 + (keeps_schema ? nu_outcome : 0);
+  }
+};
+
+/// One trajectory of a group.
+struct TrajectoryReward {
+  /// A step's reward and length.
+  struct Step {
+    double reward = 0;         ///< by Eq. 5, NaN = not scored
+    std::uint64_t tokens = 1;  ///< tokens of the policy's own text
+  };
+  double outcome = 0;  ///< by Eq. 6
+  std::vector<Step> steps{};
+};
+
+namespace detail {
+
+/// Mean and standard deviation of a group of weighted values.
+class GroupNorm {
+ public:
+  void add(double value, double weight = 1) {
+    sum_ += weight * value;
+    squares_ += weight * value * value;
+    weight_ += weight;
+  }
+  [[nodiscard]] double mean() const { return weight_ > 0 ? sum_ / weight_ : 0; }
+  /// (value - mean) / (deviation + epsilon). The sample deviation divides by weight - 1 and is 0 for a single value.
+  [[nodiscard]] double operator()(double value, bool sample, double epsilon) const {
+    const double over = sample ? weight_ - 1 : weight_;
+    const double variance = over > 0 ? std::fmax(0, squares_ - sum_ * mean()) / over : 0;
+    return (value - mean()) / (std::sqrt(variance) + epsilon);
+  }
+
+ private:
+  double sum_ = 0, squares_ = 0, weight_ = 0;
+};
+
+}  // namespace detail
+
+/// A = A_out + beta A_proc of every step of every trajectory (Eq. 7, 8). All tokens of a step share it. Steps without a
+/// score do not enter the group's statistics and have A_proc = 0.
+inline std::vector<std::vector<double>> advantages(const AdvantageOptions& options,
+                                                   const std::vector<TrajectoryReward>& group) {
+  const bool by_step = options.normalise == AdvantageOptions::Normalise::step;
+  detail::GroupNorm outcomes, steps;
+  for (const TrajectoryReward& one : group) {
+    outcomes.add(one.outcome);
+    for (const TrajectoryReward::Step& step : one.steps)
+      if (!std::isnan(step.reward)) steps.add(step.reward, by_step ? 1 : static_cast<double>(step.tokens));
+  }
+  std::vector<std::vector<double>> all;
+  for (const TrajectoryReward& one : group) {
+    const double outcome = outcomes(one.outcome, true, options.epsilon);
+    auto& own = all.emplace_back();
+    for (const TrajectoryReward::Step& step : one.steps)
+      own.push_back(outcome +
+                    (std::isnan(step.reward) ? 0 : options.beta * steps(step.reward, by_step, options.epsilon)));
+  }
+  return all;
+}
 
 /// Appends a row for every trajectory of a group, that is, every chain below the tree's root. A row holds the response
 /// as histories show it, its steps as [begin, end) in code points, and the rewards and advantages of Eq. 5-8. Documents

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <espalier/method/airrag/detail/allowance.hpp>
-#include <espalier/method/airrag/detail/judge.hpp>
+#include <espalier/method/airrag/detail/evaluation.hpp>
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/detail/answer_agreement.hpp>
 #include <espalier/method/detail/evidence.hpp>
-#include <espalier/method/detail/forced_answer.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/forced_answer.hpp>
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/process_reward.hpp>
 #include <espalier/method/prorag/search.hpp>
