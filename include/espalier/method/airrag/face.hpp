@@ -79,7 +79,7 @@ class AirRagFace final : public RagMethod {
  private:
   [[nodiscard]] Sampling sampling(const std::string& purpose) const override {
     Sampling chosen = sampling_;
-    if (q_div_ && (purpose == "say" || purpose == "qt")) chosen.temperature = chosen.top_p = 1;
+    if (options_.q_div && (purpose == "say" || purpose == "qt")) chosen.temperature = chosen.top_p = 1;
     return chosen;
   }
   [[nodiscard]] Budget all_budget() const {
@@ -132,7 +132,6 @@ class AirRagFace final : public RagMethod {
   }
 
   AirRagOptions options_;
-  bool q_div_ = false;
   double good_ = 0.5;
   std::unique_ptr<AirRag> gold_, label_free_;
   std::vector<std::pair<baselines::Baseline, rag::Environment>> blend_;

@@ -33,6 +33,7 @@ struct AirRagOptions {
   bool until_spent = false;  ///< more simulations, until the budget is spent or nothing new can come
   double w = 1.4142135623730951;
   std::uint32_t n_say = 1, n_da = 1, n_ra = 1, n_qt = 1, n_sa = 1;
+  bool q_div = false;  ///< for the sampler of a run: the search takes the one of its loop
   std::uint32_t max_pairs = 4, max_depth = 10;
   bool da_terminal = false;
   bool lite = false;   ///< only retrieval, transformation and summary
@@ -52,6 +53,7 @@ struct AirRagOptions {
         .add("n_ra", n_ra, "samples of an answer from documents", byte)
         .add("n_qt", n_qt, "samples of a query transformation", byte)
         .add("n_sa", n_sa, "samples of the summary", byte)
+        .add("q_div", q_div, "analysis and transformation are sampled with temperature 1 and top_p 1")
         .add("max_pairs", max_pairs, "most retrievals on a path, and most transformations", Range::at_least(1))
         .add("max_depth", max_depth, "actions on a path, the last is the summary", Range::at_least(2))
         .add("da_terminal", da_terminal, "a direct answer is final, else it feeds the summary")
