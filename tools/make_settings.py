@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import textwrap
 from itertools import groupby
 from pathlib import Path
 
@@ -40,15 +39,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from .settings_table import listed
+
 if TYPE_CHECKING:
     from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike
 
 
 class RunSettings(TypedDict, total=False):
-    """The settings of a run, each with its default in brackets. None keeps the default.
-
-{listed}
-    """
+    """The settings of a run, each with its default in brackets. None keeps the default."""
 
 '''
 
@@ -90,22 +88,10 @@ def type_of(setting: Setting) -> str:
     return f"{kind} | None"
 
 
-def said(setting: Setting) -> str:
-    default = setting.shown_default or (str(setting.default) if setting.type == "bool" else "")
-    return setting.help + (f" ({default})" if default else "")
-
-
 def keywords() -> str:
     """The text of runs/settings.py."""
-    listed, fields = [], []
-    for group, settings in rows().items():
-        listed.append(f"    {group.capitalize()}:\n")
-        for setting in settings:
-            line = f"{setting.name}: {said(setting)}."
-            listed.append(textwrap.fill(line, 118, initial_indent="    - ", subsequent_indent="      "))
-            fields.append(f"    {setting.name}: {type_of(setting)}\n")
-        listed.append("")
-    return HEAD.format(listed="\n".join(listed).rstrip()) + "".join(fields)
+    fields = [f"    {setting.name}: {type_of(setting)}\n" for settings in rows().values() for setting in settings]
+    return HEAD + "".join(fields) + '\n\nRunSettings.__doc__ = f"{RunSettings.__doc__}\\n\\n{listed()}"\n'
 
 
 def page() -> str:

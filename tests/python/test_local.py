@@ -16,7 +16,7 @@ from espalier import cli
 from espalier.errors import Error, InputError, MissingPart
 from espalier.local import engine, facts, folder, memory
 from espalier.local.engine import LlamaEngine
-from espalier.local.gguf import count_weights, read_header
+from espalier.local.gguf import read_header
 from espalier.local.sampling import seed_of, until_stop
 from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
@@ -93,15 +93,6 @@ def test_the_parts_of_a_split_model_are_one_model(tmp_path: Path):
     before = whole.revision
     second.write_bytes(header(number("split.no", 1)) + b"two")
     assert LlamaEngine(first).revision != before
-
-
-def test_the_weights_of_a_file_are_counted(tmp_path: Path):
-    path = tmp_path / "tiny.gguf"
-    shapes = (3, 5), (7,)
-    tensors = [text("t") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0) for shape in shapes]
-    fields = struct.pack("<IQQ", 3, len(tensors), 1) + ARCHITECTURE
-    path.write_bytes(b"GGUF" + fields + b"".join(tensors))
-    assert count_weights(path) == 3 * 5 + 7
 
 
 def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -203,8 +194,7 @@ def test_a_dry_run_tells_of_models_in_the_process(
 
 
 def test_a_dry_run_names_a_missing_library_and_reads_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    tensors = b'{"__metadata__": {"a": "b"}, "t": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}'
-    (tmp_path / "model.safetensors").write_bytes(len(tensors).to_bytes(8, "little") + tensors + bytes(48))
+    (tmp_path / "model.safetensors").touch()
     (tmp_path / "config.json").write_text('{"model_type": "llama", "max_position_embeddings": 64}', encoding="utf-8")
     (tmp_path / "tokenizer.json").touch()
     source = source_of(f"hf:{tmp_path}")
@@ -215,10 +205,7 @@ def test_a_dry_run_names_a_missing_library_and_reads_a_folder(tmp_path: Path, mo
     monkeypatch.setattr(facts, "libraries", lambda: (None, None))
     monkeypatch.setattr(facts, "chosen_device", lambda torch, name: "cpu")
     monkeypatch.setattr(facts, "check_memory", lambda torch, folder, device: (48, None))
-    assert facts.facts_of(source) == ("llama", 12, 64, "cpu", 48, None)
-    (tmp_path / "model.safetensors").write_bytes(b"damaged")
-    with pytest.raises(InputError, match=r"model\.safetensors: is no file of safetensors"):
-        facts.facts_of(source)
+    assert facts.facts_of(source) == ("llama", 64, "cpu", 48, None)
 
 
 @pytest.mark.parametrize("model", ["gguf:nowhere.gguf", "hf:nowhere"])

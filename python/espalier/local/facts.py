@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..io.files import read_object
-from . import folder, gguf
+from . import folder
 from .engine import has_gpu, library
 from .llama_cpp import encoder_engine, model_engine
 from .memory import available_memory, gib
@@ -17,8 +17,6 @@ class Facts(NamedTuple):
     """A model that could be loaded now."""
 
     architecture: str
-    weights: int
-    """Their number, 0 = unknown."""
     context: int
     """Tokens of prompt and reply together, 0 = unknown."""
     device: str
@@ -29,7 +27,6 @@ class Facts(NamedTuple):
 
     def __str__(self) -> str:
         said = [self.architecture]
-        said += [f"{self.weights / 1e6:,.1f} million weights"] if self.weights else []
         said += [f"{self.context:,} tokens of context"] if self.context else []
         left = "" if self.left is None else f", {gib(self.left)} left"
         return f"{', '.join(said)}; {gib(self.needed)} of memory needed on {self.device}{left}"
@@ -42,11 +39,10 @@ def facts_of(source: Source, in_flight: int = 0, *, encodes: bool = False) -> Fa
         return _of_folder(source)
     engine = encoder_engine(source) if encodes else model_engine(source, in_flight)
     engine.close()  # its port
-    weights = gguf.count_weights(source.path)
     if has_gpu(library()):
-        return Facts(engine.header.architecture, weights, engine.context, "the GPU", engine.needed, None)
+        return Facts(engine.header.architecture, engine.context, "the GPU", engine.needed, None)
     engine.check_memory()
-    return Facts(engine.header.architecture, weights, engine.context, "cpu", engine.needed, available_memory())
+    return Facts(engine.header.architecture, engine.context, "cpu", engine.needed, available_memory())
 
 
 def _of_folder(source: Source) -> Facts:
@@ -55,11 +51,10 @@ def _of_folder(source: Source) -> Facts:
     torch, _ = libraries()
     device = chosen_device(torch, source.options.get("device", ""))
     needed, left = check_memory(torch, source.path, device)
-    weights, context = folder.count_weights(source.path), config.get("max_position_embeddings")
+    context = config.get("max_position_embeddings")
     architecture = config.get("model_type")
     return Facts(
         architecture if isinstance(architecture, str) else "an unknown architecture",
-        weights,
         context if isinstance(context, int) else 0,
         str(device),
         needed,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +25,6 @@ def check_folder(folder: Path) -> None:
 def weights(folder: Path) -> list[Path]:
     """The files of weights, of the kind that transformers prefers."""
     return next((found for kind in WEIGHTS if (found := sorted(folder.glob(kind)))), [])
-
-
-def count_weights(folder: Path) -> int:
-    """The number of weights of a model in safetensors. 0 = unknown, for other files. Raises InputError for a damaged
-    one."""
-    counted = 0
-    for path in folder.glob("*.safetensors"):
-        with path.open("rb") as opened:
-            try:
-                tensors = json.loads(opened.read(int.from_bytes(opened.read(8), "little")))
-                counted += sum(prod(of["shape"]) for name, of in tensors.items() if name != "__metadata__")
-            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError):
-                raise InputError(f"{path}: is no file of safetensors") from None
-    return counted
 
 
 def folder_hash(folder: Path) -> str:

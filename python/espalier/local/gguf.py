@@ -9,7 +9,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -158,22 +157,6 @@ def _fields(reader: _Reader) -> dict[str, Any]:
             break
         fields[name] = reader.value(reader.number("I"))
     return fields
-
-
-def count_weights(file: str | Path) -> int:
-    """The number of weights of a model. Raises InputError as `read_header` does."""
-    weights = 0
-    for part in parts(Path(file)):
-        with _opened(part) as reader:
-            tensors = reader.number("Q")
-            for _ in range(reader.number("Q")):
-                reader.string()
-                reader.value(reader.number("I"))
-            for _ in range(tensors):
-                reader.string()
-                weights += prod(reader.number("Q") for _ in range(reader.number("I")))
-                reader.take(12)  # type and place
-    return weights
 
 
 def content_hash(file: str | Path) -> str:

@@ -50,3 +50,13 @@ PARTS: dict[str, dict[str, Setting]] = {
     )
 }
 """The settings that an address may name, by the setting that holds it and their keys in it."""
+
+
+def listed() -> str:
+    """What each setting is that a command line can name, with its default in brackets."""
+    lines = []
+    for one in SETTINGS.values():
+        default = str(one.default) if one.type == "bool" else one.shown_default
+        if one.option:
+            lines.append(f"- {one.name}: {one.help}{f' ({default})' if default else ''}.")
+    return "\n".join(lines)
