@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/core/detail/ballot.hpp>
+#include <espalier/method/detail/join.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/detail/join.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/answer_agreement.hpp>
+#include <espalier/method/detail/agreement.hpp>
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>

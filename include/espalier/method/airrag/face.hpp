@@ -6,10 +6,10 @@
 #include <espalier/method/baselines/direct.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
+#include <espalier/method/detail/join.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/search/detail/join.hpp>
 
 #include <limits>
 #include <memory>

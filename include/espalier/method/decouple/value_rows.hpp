@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/detail/prompt_rows.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/render.hpp>
@@ -162,13 +162,13 @@ inline void append_prompt_rows(const output::TreeRecord& record, const rag::Prom
   const rag::Question& question = tree.state(tree.root()).question();
   const auto write = [&](NodeId id, const std::string& purpose, const rag::Transcript& history,
                          const rag::Action& said) {
-    const auto slots = output::detail::history_slots(question, history, *prompts.protocol());
+    const auto slots = history_slots(question, history, *prompts.protocol());
     JsonWriter json(out);
     json.begin_object().field("id", question.id + '#' + purpose + '@' + std::to_string(id)).key("messages");
     json.begin_array().begin_object().field("role", "user");
-    json.field("content", output::detail::prompt_text(prompts, purpose, slots)).end_object();
+    json.field("content", prompt_text(prompts, purpose, slots)).end_object();
     json.begin_object().field("role", "assistant");
-    json.field("content", output::detail::reply_text(prompts, purpose, said)).end_object().end_array();
+    json.field("content", reply_text(prompts, purpose, said)).end_object().end_array();
     json.field("correct", true).key("provenance").begin_object().field("tree", question.id).key("nodes");
     json.begin_array().value(id).end_array().field("purpose", purpose);
     record.end_provenance(json);

@@ -3,7 +3,7 @@
 #include <espalier/method/airrag/detail/allowance.hpp>
 #include <espalier/method/airrag/detail/evaluation.hpp>
 #include <espalier/method/airrag/options.hpp>
-#include <espalier/method/detail/answer_agreement.hpp>
+#include <espalier/method/detail/agreement.hpp>
 #include <espalier/method/detail/evidence.hpp>
 
 #include <algorithm>
@@ -101,8 +101,7 @@ class AirRagChoice {
       co_return;
     }
     std::vector<double> scores;
-    if (how == AirRagOptions::Select::jaccard)
-      scores = output::detail::agreement_scores<std::string>(answers, output::detail::jaccard);
+    if (how == AirRagOptions::Select::jaccard) scores = agreement_scores<std::string>(answers, jaccard);
     else {
       if (how == AirRagOptions::Select::embedding) co_await annotate_agreement(*encoder_, tree);
       else co_await judge_.annotate(tree);
@@ -111,7 +110,7 @@ class AirRagChoice {
       for (double& score : scores)
         if (std::isnan(score)) score = -2;  // a candidate without a readable score loses to all others
     }
-    tree->annotate("selected", candidates[output::detail::first_best(scores)], 1);
+    tree->annotate("selected", candidates[first_best(scores)], 1);
   }
 
  private:

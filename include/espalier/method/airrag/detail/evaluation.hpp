@@ -3,8 +3,8 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/detail/environment.hpp>
 #include <espalier/method/airrag/prompts.hpp>
+#include <espalier/method/detail/agreement.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/detail/medoid.hpp>
 #include <espalier/rag/detail/read_scores.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
@@ -127,9 +127,9 @@ class AirBackup : public MeanBackup {
 
  private:
   [[nodiscard]] double similar(const std::string& a, const std::string& b) const {
-    if (reward_ == AirRagOptions::TerminalReward::jaccard) return output::detail::jaccard(a, b);
+    if (reward_ == AirRagOptions::TerminalReward::jaccard) return jaccard(a, b);
     if (reward_ == AirRagOptions::TerminalReward::embedding)
-      return output::detail::cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
+      return cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
     return rag::normalise(a) == rag::normalise(b) ? 1 : 0;
   }
   static std::string steps(const rag::State& end) {

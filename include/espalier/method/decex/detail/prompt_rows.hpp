@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/decex/options.hpp>
-#include <espalier/output/detail/prompt_rows.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 
 #include <optional>
 #include <set>
@@ -45,7 +45,7 @@ class PromptRows {
   void add_step(NodeId id) {
     const rag::State& from = tree_.state(tree_[id].parent);
     const std::string purpose = purpose_of(tree_, id, options_);
-    auto slots = output::detail::history_slots(from.question(), from.transcript(), *prompts_.protocol());
+    auto slots = history_slots(from.question(), from.transcript(), *prompts_.protocol());
     if (const std::string* open = from.open_sub_question()) slots.front().second = rag::render_text(*open);
     const std::string name = purpose == "rollout" ? "" : purpose + '@' + std::to_string(id);
     add(name, purpose, slots, tree_.action(id), id);
@@ -81,7 +81,7 @@ class PromptRows {
         const bool forced = rounds >= options_.rollout_rounds;
         const rag::Action action(segment->kind(), segment->words(), thought ? thought->words() : "", "", forced);
         add("rollout@" + std::to_string(id) + '.' + std::to_string(n++), forced ? "forced_answer" : "rollout",
-            output::detail::history_slots(from.question(), history, *prompts_.protocol()), action, id);
+            history_slots(from.question(), history, *prompts_.protocol()), action, id);
         if (thought) history = history.append(*std::exchange(thought, nullptr));
       }
       history = history.append(*segment);
@@ -89,10 +89,10 @@ class PromptRows {
   }
 
   /// Writes a row whose text is not there yet. Without a name it only notes the text.
-  void add(const std::string& name, const std::string& purpose, const output::detail::Slots& slots,
-           const rag::Action& action, NodeId id) {
-    const std::string prompt = output::detail::prompt_text(prompts_, purpose, slots);
-    const std::string completion = output::detail::reply_text(prompts_, purpose, action);
+  void add(const std::string& name, const std::string& purpose, const Slots& slots, const rag::Action& action,
+           NodeId id) {
+    const std::string prompt = prompt_text(prompts_, purpose, slots);
+    const std::string completion = reply_text(prompts_, purpose, action);
     if (written_.insert(prompt + completion).second && !name.empty())
       rows_.write(name, prompt, completion, {id}, purpose);
   }

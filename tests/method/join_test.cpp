@@ -1,4 +1,4 @@
-#include <espalier/search/detail/join.hpp>
+#include <espalier/method/detail/join.hpp>
 
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@
 
 /// Training rows for the prompts of a search, derived from its tree: each prompt as the search showed it, and the reply
 /// that was read there.
-namespace espalier::output::detail {
+namespace espalier::method::detail {
 
 using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
 
@@ -55,4 +55,4 @@ inline std::string reply_text(const rag::PromptSet& prompts, const std::string& 
   return thought + '\n' + said;
 }
 
-}  // namespace espalier::output::detail
+}  // namespace espalier::method::detail

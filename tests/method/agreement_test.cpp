@@ -1,12 +1,11 @@
-#include <espalier/output/detail/medoid.hpp>
+#include <espalier/method/detail/agreement.hpp>
 
 #include <doctest/doctest.h>
 
-namespace medoid_test {
+namespace agreement_test {
 
 using namespace espalier;
-using namespace espalier::output;
-using namespace espalier::output::detail;
+using namespace espalier::method::detail;
 
 TEST_CASE("agreement by words, worked out by hand (AirRAG, Eq. 2)") {
   CHECK(jaccard("The Eiffel Tower", "eiffel tower!") == 1);  // articles and punctuation count for nothing
@@ -34,4 +33,4 @@ TEST_CASE("agreement by embeddings, worked out by hand (AirRAG, Eq. 3)") {
   CHECK(first_best(scores) == 2);
 }
 
-}  // namespace medoid_test
+}  // namespace agreement_test

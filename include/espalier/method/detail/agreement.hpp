@@ -2,6 +2,9 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>
+#include <espalier/core/scheduler.hpp>
+#include <espalier/output/chain.hpp>
+#include <espalier/rag/state.hpp>
 #include <espalier/rag/text.hpp>
 
 #include <algorithm>
@@ -9,11 +12,12 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// How well each of several answers agrees with all of them. The one with the best agreement is their medoid (AirRAG,
 /// section 3.3).
-namespace espalier::output::detail {
+namespace espalier::method::detail {
 
 /// The words of a text in its normal form.
 inline std::set<std::string> word_set(const std::string& text) {
@@ -25,7 +29,7 @@ inline std::set<std::string> word_set(const std::string& text) {
 
 /// The Jaccard index |A n B| / |A u B| of the word sets of two texts. It is 1 if both are empty.
 inline double jaccard(const std::string& a, const std::string& b) {
-  const std::set<std::string> left = detail::word_set(a), right = detail::word_set(b);
+  const std::set<std::string> left = word_set(a), right = word_set(b);
   const auto both = static_cast<std::size_t>(
       std::count_if(left.begin(), left.end(), [&](const std::string& word) { return right.contains(word); }));
   const std::size_t either = left.size() + right.size() - both;
@@ -62,4 +66,18 @@ inline std::size_t first_best(std::span<const double> scores) {
   return best;
 }
 
-}  // namespace espalier::output::detail
+/// Annotates the end of every complete chain with "embedding": the mean cosine between its answer's embedding and those
+/// of all answers, its own included (AirRAG, Eq. 3).
+template <class = void>
+Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
+  const std::vector<NodeId> ends = output::complete_chains(*tree);
+  std::vector<Task<Embedding>> asked;
+  for (const NodeId end : ends)
+    asked.push_back(encoder.ask(EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
+  const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
+  const auto scores = agreement_scores<Embedding>(embeddings, cosine);
+  tree->annotations.erase("embedding");
+  for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);
+}
+
+}  // namespace espalier::method::detail
