@@ -47,6 +47,8 @@ def test_a_setting_and_a_keyword_that_are_gone_are_said_to_be(older: None):
             call()
     with pytest.raises(TypeError, match=f"^DecExRag: option {said}"):
         esp.DecExRag(swift_trees=2)
+    with pytest.raises(TypeError, match=f"^World\\(\\): option {said}"):
+        esp.World(swift_trees=2)
     with pytest.raises(TypeError, match="DecExRag: unknown option 'swifter'"):
         esp.DecExRag(swifter=2)
 
