@@ -30,10 +30,11 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
       {"sim.phrase", &skills.phrase},       {"sim.read", &skills.read},
       {"sim.stop", &skills.stop},           {"sim.hallucinate", &skills.hallucinate},
       {"sim.malformed", &skills.malformed}, {"sim.judge", &skills.judge}};
-  for (const auto& [name, rate] : rates) method.options().add(name, *rate, "a rate of the simulated model", "0 to 1");
+  for (const auto& [name, rate] : rates)
+    method.options().add(name, *rate, "a rate of the simulated model", method::Range::between(0, 1));
   method.options()
-      .add("bm25.k1", lexical.k1, "saturation of repeated words", "0 or more")
-      .add("bm25.b", lexical.b, "weight of a passage's length", "0 to 1")
+      .add("bm25.k1", lexical.k1, "saturation of repeated words", method::Range::at_least(0))
+      .add("bm25.b", lexical.b, "weight of a passage's length", method::Range::between(0, 1))
       .add("bm25.analyzer", lexical.analyzer, "what a word is", "simple, english-lucene");
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
