@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..io.read import count_passages
 from ..local.facts import Facts
-from ..runs.estimate import COUNTS, simulated_estimate
-from ..runs.summary import table
+from ..runs.estimate import simulated_estimate
 from .shared.config import write_config
-from .shared.dry_run import GUESS, estimate_row, models_here
+from .shared.dry_run import estimate_row, models_here, print_estimate
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
 from .shared.settings import settings_of
@@ -121,23 +120,6 @@ def print_plan(plan: dict[str, Any]) -> None:
     for run in plan["runs"]:
         chosen = [f"preset {run['preset']}"] if run["preset"] else []
         print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
+        print_estimate(run["estimate"])
     for name, error in plan["refused"].items():
         print(f"  {name} cannot run: {error}")
-    print_estimates(plan["runs"])
-
-
-def print_estimates(runs: Sequence[Mapping[str, Any]]) -> None:
-    known = [(run["name"], run["estimate"]) for run in runs if run["estimate"]["by_purpose"]]
-    if known:
-        print(f"estimate ({known[0][1]['source']}):")
-        totals = [[estimate["by_purpose"]["all"][count] for count in COUNTS] for _, estimate in known]
-        rows = [(name, row, estimate["usd"]) for (name, estimate), row in zip(known, totals, strict=True)]
-        prices = [usd for _, _, usd in rows if usd is not None]
-        rows.append(("all", [sum(column) for column in zip(*totals, strict=True)], sum(prices) if prices else None))
-        cells = [[n, *(f"{v:,}" for v in row), "?" if usd is None else f"{usd:,.2f}"] for n, row, usd in rows]
-        for line in table(("run", *(count.replace("_", " ") for count in COUNTS), "USD"), cells):
-            print(f"  {line}")
-        print(GUESS)
-    for run in runs:
-        if not run["estimate"]["by_purpose"]:
-            print(f"  no estimate of {run['name']}: {run['estimate']['source']}")
