@@ -15,11 +15,9 @@ class BeamSearch final : public Search {
       : Search("beam", std::move(environment), rollout.reward), options_(options), rollout_(rollout) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, Budget::Watch watch) const override {
-    Grower::Options options = options_;
-    options.budget.watch = std::move(watch);
+                                           const py::object& chosen_reward) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
-    Grower engine(std::move(options), {{rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler)});
+    Grower engine(options_, {{rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler)});
     return std::make_unique<LoopEngine<Grower>>(std::move(engine), std::move(loop));
   }
 

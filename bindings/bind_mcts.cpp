@@ -35,13 +35,11 @@ class MctsSearch final : public Search {
         select_(std::move(select)) {}
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, Budget::Watch watch) const override {
+                                           const py::object& chosen_reward) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
     auto reward = make_reward(chosen_reward, scheduler);
-    MctsOptions options = options_;
-    options.budget.watch = std::move(watch);
-    return graft_ ? valued(options, std::move(loop), std::move(reward), Grafted())
-                  : valued(options, std::move(loop), std::move(reward), espalier::detail::SameEnvironment());
+    return graft_ ? valued(options_, std::move(loop), std::move(reward), Grafted())
+                  : valued(options_, std::move(loop), std::move(reward), espalier::detail::SameEnvironment());
   }
 
  private:

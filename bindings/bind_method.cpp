@@ -94,7 +94,7 @@ class MethodSearch final : public Search {
   [[nodiscard]] std::string options() const override { return make()->options().json(); }
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward, Budget::Watch watch) const override {
+                                           const py::object& chosen_reward) const override {
     auto made = make();
     method::Ports ports(std::move(model), std::move(retriever));
     for (const auto& [purpose, other] : models_)
@@ -104,7 +104,6 @@ class MethodSearch final : public Search {
     if (!values_.is_none())
       ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
     if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
-    ports.watch = std::move(watch);
     made->prepare(ports, *environment.prompts);
     return std::make_unique<MethodEngine>(std::move(made), answers_);
   }

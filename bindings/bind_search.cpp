@@ -32,18 +32,6 @@ void bind_search(py::module_& m) {
       .def("resume", &Session::resume, py::arg("replies"),
            "Answers requests: {ticket: text, Completion or BackendError}.")
       .def("run", &Session::run, py::arg("open_questions"), "Grows all trees. The session needs backends.")
-      .def(
-          "advance",
-          [](Session& session, std::size_t open) {
-            auto [events, more] = session.advance(open);
-            py::list told;
-            for (const TreeEvent& e : events)
-              told.append(
-                  py::make_tuple(static_cast<int>(e.what), e.question, e.node, e.parent, e.kind, e.text, e.number));
-            return std::pair(told, more);
-          },
-          py::arg("open_questions"),
-          "Goes on for a turn. The session needs backends. Returns the events, and whether there is more to come.")
       .def_property_readonly("done", &Session::done)
       .def_property_readonly("trees", &Session::trees, "A tree a question, None while it grows.")
       .def_property_readonly("errors", &Session::errors,

@@ -43,9 +43,9 @@ class Search {
     json.end_object();
     return out;
   }
-  /// Builds the engine over backends with this reward. `watch` is called with each rag::Tree.
+  /// Builds the engine over backends with this reward.
   [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                                   const py::object& chosen_reward, Budget::Watch watch) const = 0;
+                                                   const py::object& chosen_reward) const = 0;
 
  protected:
   virtual void show(JsonWriter&) const {}

@@ -73,9 +73,7 @@ Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example>
   check_ids(questions_);
   model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
   engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
-                        reward.is_none() ? search_->reward : reward, [this](const SearchFacts& tree) {
-                          if (events_) events_->look(static_cast<const rag::Tree&>(tree));
-                        });
+                        reward.is_none() ? search_->reward : reward);
   scheduler_.on_turn(check_signals);
 }
 
@@ -90,28 +88,6 @@ void Session::run(std::size_t open) {
           warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
                            py::str(errors_[py::int_(i)]).cast<std::string>()));
       });
-}
-
-std::pair<std::vector<TreeEvent>, bool> Session::advance(std::size_t open) {
-  if (open == 0) bad_option("open_questions", open, "1 or more");
-  if (!events_) {
-    std::vector<Seed> seeds;
-    for (const auto& example : questions_) seeds.emplace_back(seed_, example.question.id);
-    events_.emplace(seeds);
-  }
-  const auto finished = [&] {
-    return static_cast<std::size_t>(
-        std::count_if(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); }));
-  };
-  for (std::size_t live = tasks_.size() - finished(); live < open && tasks_.size() < questions_.size(); ++live) {
-    tasks_.push_back(grow(tasks_.size()));
-    scheduler_.start(tasks_.back());
-  }
-  const bool under_way = scheduler_.step();
-  collect();
-  const bool more = finished() < questions_.size();
-  if (more && !under_way && finished() < tasks_.size()) throw Error("searches wait for requests that nobody answers");
-  return {events_->take(), more};
 }
 
 void Session::start() {
@@ -168,7 +144,6 @@ void Session::collect() {
 }
 
 void Session::finish(std::size_t i, Outcome<rag::Tree> outcome) {
-  if (events_) events_->done(i, outcome.ok() ? &outcome.value() : nullptr);
   if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
   else
     trees_[i] = std::make_shared<GrownTree>(

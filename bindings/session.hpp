@@ -3,7 +3,6 @@
 #include <espalier/core/scheduler.hpp>
 
 #include "errors.hpp"
-#include "events.hpp"
 #include "parts.hpp"
 #include "search.hpp"
 #include "tree.hpp"
@@ -38,9 +37,6 @@ class Session {
   /// Grows all trees, at most `open` at once. Backend errors are kept. Any other error ends the session.
   void run(std::size_t open);
 
-  /// The same turn by turn. Returns the events of the next turn, and whether there is more.
-  std::pair<std::vector<TreeEvent>, bool> advance(std::size_t open);
-
   /// Starts all trees, for sessions answered from outside.
   void start();
   std::vector<std::pair<Ticket, Prompt>> pending();
@@ -68,7 +64,6 @@ class Session {
   std::optional<ModelPort> model_;
   std::unique_ptr<Engine> engine_;
   std::vector<Task<rag::Tree>> tasks_;
-  std::optional<EventLog> events_;
 };
 
 }  // namespace espalier::python
