@@ -1,5 +1,5 @@
 #include <espalier/backend/journal/store.hpp>
-#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/run/detail/file_errors.hpp>
 
 #include "errors.hpp"
 
@@ -37,7 +37,7 @@ void bind_errors() {
     } catch (const Error& error) {
       raise_as("Error", error);
     } catch (const std::filesystem::filesystem_error& error) {
-      raise_as("InputError", output::detail::input_error(error));
+      raise_as("InputError", run::detail::input_error(error));
     }
   });
 }

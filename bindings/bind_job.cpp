@@ -9,10 +9,10 @@
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/output/detail/work_folder.hpp>
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/detail/run_record.hpp>
+#include <espalier/run/detail/work_folder.hpp>
 #include <espalier/run/job.hpp>
 #endif
 

@@ -3,7 +3,7 @@
 #include "errors.hpp"
 #include "settings.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/output/detail/file_errors.hpp>
+#include <espalier/run/detail/file_errors.hpp>
 #include <espalier/run/detail/merge.hpp>
 #endif
 
@@ -23,7 +23,7 @@ void bind_shards(py::module_& m) {
       "changed_outputs",
       [](const std::string& folder) {
         const py::gil_scoped_release unlock;
-        return output::detail::with_files([&] { return run::detail::EarlierRun::in(folder).changed; });
+        return run::detail::with_files([&] { return run::detail::EarlierRun::in(folder).changed; });
       },
       py::arg("folder"), "The outputs of a run that are not as it left them.");
   m.def(
@@ -32,7 +32,7 @@ void bind_shards(py::module_& m) {
          const py::function& add_outputs) {
         const run::OutputHook add = output_hook(add_outputs);
         const py::gil_scoped_release unlock;
-        output::detail::with_files(
+        run::detail::with_files(
             [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal, add); });
       },
       py::arg("shards"), py::arg("folder"), py::arg("journal"), py::arg("add_outputs"),
@@ -41,7 +41,7 @@ void bind_shards(py::module_& m) {
       "note_outputs",
       [](const std::string& folder, const std::string& next) {
         const py::gil_scoped_release unlock;
-        output::detail::with_files([&] { run::detail::renote_outputs(folder, next); });
+        run::detail::with_files([&] { run::detail::renote_outputs(folder, next); });
       },
       py::arg("folder"), py::arg("next"),
       "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");

@@ -1,4 +1,4 @@
-#include <espalier/output/detail/work_folder.hpp>
+#include <espalier/run/detail/work_folder.hpp>
 
 #include "bindings.hpp"
 #include <pybind11/stl/filesystem.h>
@@ -9,7 +9,7 @@
 namespace espalier::python {
 
 void bind_work_folder(py::module_& m) {
-  using output::detail::WorkFolder;
+  using run::detail::WorkFolder;
   py::class_<WorkFolder>(m, "WorkFolder",
                          "A folder that one process works in at a time, and whose files change together.")
       .def(py::init<std::filesystem::path, const std::string&>(), py::arg("folder"), py::arg("work"),
@@ -18,8 +18,7 @@ void bind_work_folder(py::module_& m) {
       .def("commit", &WorkFolder::commit, "Puts the new files in their places: all of them or none.")
       .def("release", &WorkFolder::release,
            "Forgets new files that were not put in place, and lets others work in the folder.");
-  m.def("settle", &output::detail::settle, py::arg("folder"),
-        "Ends what a process that died was about to put in place.");
+  m.def("settle", &run::detail::settle, py::arg("folder"), "Ends what a process that died was about to put in place.");
 }
 
 }  // namespace espalier::python

@@ -4,8 +4,8 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/detail/file_errors.hpp>
-#include <espalier/output/detail/folder_lock.hpp>
+#include <espalier/run/detail/file_errors.hpp>
+#include <espalier/run/detail/folder_lock.hpp>
 #include <espalier/run/detail/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
@@ -150,7 +150,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_directory(folder))
     throw InputError(options.out, 0, "", fmt::format("cannot be used as the index's folder: {}", error.message()));
-  const output::detail::FolderLock lock(folder, "espalier index build");
+  const detail::FolderLock lock(folder, "espalier index build");
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)
       throw std::invalid_argument(
@@ -187,7 +187,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 /// Builds an index folder. A stopped build leaves no index, whatever stopped it. Throws InputError for bad data and for
 /// a folder where another process works, std::invalid_argument for options and for a folder that has an index.
 inline void build_index(const IndexOptions& options, const IndexProgress& progress = nullptr) {
-  output::detail::with_files([&] { detail::build(options, progress); });
+  detail::with_files([&] { detail::build(options, progress); });
 }
 
 }  // namespace espalier::run

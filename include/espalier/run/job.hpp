@@ -5,20 +5,20 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/detail/jsonl.hpp>
-#include <espalier/output/detail/work_folder.hpp>
 #include <espalier/run/detail/annotate.hpp>
 #include <espalier/run/detail/check_servers.hpp>
 #include <espalier/run/detail/configure.hpp>
 #include <espalier/run/detail/constrain.hpp>
 #include <espalier/run/detail/describe.hpp>
 #include <espalier/run/detail/harvest.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 #include <espalier/run/detail/ordered_files.hpp>
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/detail/services.hpp>
 #include <espalier/run/detail/shard.hpp>
 #include <espalier/run/detail/stops.hpp>
+#include <espalier/run/detail/work_folder.hpp>
 #include <espalier/version.hpp>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Job {
  public:
   /// Throws std::invalid_argument for unknown or bad options.
   explicit Job(Settings settings) : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
-    output::detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
+    detail::with_files([&] { detail::configure(settings_, *method_, skills_, lexical_); });
     detail::check_searchable(settings_, *method_);
     backend::detail::check_extra_body(settings_.model.extra_body);  // run.json will hold it
     (void)backend::detail::Thinking(settings_.model.thinking);
@@ -65,7 +65,7 @@ class Job {
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
   /// options that do not match the folder's earlier run.
   RunResult operator()(const ProgressHook& hook = nullptr, const OutputHook& add_outputs = nullptr) {
-    return output::detail::with_files([&] { return run(hook, add_outputs); });
+    return detail::with_files([&] { return run(hook, add_outputs); });
   }
 
  private:
@@ -83,9 +83,9 @@ class Job {
         {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding() && method_->needs_gold()});
     take_questions(known);
     const rag::PromptSet prompts = method_->prompts(settings_.prompts);
-    output::detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
-                                                               : expanding() ? "espalier expand"
-                                                                             : "espalier answer");
+    detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
+                                                       : expanding() ? "espalier expand"
+                                                                     : "espalier answer");
     detail::ConstrainDecision constrain(settings_, *method_, prompts, folder.path());
     detail::RunRecord record = detail::describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
@@ -211,10 +211,10 @@ class Job {
   }
 
   /// Reads the trees that are to be annotated. Returns true if their file is in the run's own folder.
-  bool take_recorded(const output::detail::WorkFolder& folder) {
+  bool take_recorded(const detail::WorkFolder& folder) {
     const std::filesystem::path source = std::filesystem::absolute(settings_.trees).parent_path();
     const bool own = std::filesystem::equivalent(source, folder.path());
-    if (!own) output::detail::settle(source);
+    if (!own) detail::settle(source);
     detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
     recorded_ = detail::RecordedTrees(settings_.trees);
     const bool searches = std::ranges::count(settings_.with, "rollouts") > 0;  // no other annotation looks anything up
@@ -232,7 +232,7 @@ class Job {
   }
 
   static void write_file(const std::filesystem::path& path, const std::string& text) {
-    output::detail::AtomicFile file(path.string());
+    detail::AtomicFile file(path.string());
     file.write(text);
     file.commit();
   }

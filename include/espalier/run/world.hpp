@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 #include <espalier/sim/world.hpp>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ inline void write_world(const std::string& folder, const sim::World::Options& op
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(folder, 0, "", "cannot be made a folder: " + error.message());
-  output::detail::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
-  output::detail::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
+  detail::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
+  detail::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;
   for (rag::Example example : world.examples()) {
     for (rag::ChainStep& step : example.chain) step.support_text = world.support(step).text();

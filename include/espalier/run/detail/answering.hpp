@@ -3,8 +3,8 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/detail/file_errors.hpp>
 #include <espalier/run/detail/configure.hpp>
+#include <espalier/run/detail/file_errors.hpp>
 #include <espalier/run/detail/services.hpp>
 
 #include <condition_variable>
@@ -31,7 +31,7 @@ class Answering {
   /// only if `journal_file` is set. Throws std::invalid_argument for bad options and InputError for bad files.
   explicit Answering(Settings settings)
       : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
-    output::detail::with_files([&] { prepare(); });
+    with_files([&] { prepare(); });
   }
 
   /// Answers questions until stop(), then finishes the open ones. Call it once. It throws errors that are not a failure

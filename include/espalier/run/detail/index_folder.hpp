@@ -6,7 +6,7 @@
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ class IndexManifest {
     std::string out;
     output::detail::append_flat_json(out,
                                      std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
-    output::detail::AtomicFile file((folder / name).string());
+    AtomicFile file((folder / name).string());
     file.write(out + '\n');
     file.commit();
   }

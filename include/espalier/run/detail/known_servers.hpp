@@ -4,7 +4,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ class KnownServers {
     json.begin_object();
     for (const auto& [name, text] : known) json.key(name).raw(text);
     json.end_object();
-    output::detail::AtomicFile target(file_.string());
+    AtomicFile target(file_.string());
     target.write(out + '\n');
     target.commit();
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/output/detail/json_line.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 #include <espalier/run/detail/outputs.hpp>
 #include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/detail/summary.hpp>
@@ -123,7 +123,7 @@ inline void complete_merge(const std::vector<std::filesystem::path>& shards, con
   MergedSummary merged;
   for (const auto& shard : shards) merged.add((shard / "summary.json").string());
   merged.add_answers((folder / "answers.jsonl").string());
-  output::detail::write_lines((folder / "summary.json").string(), std::vector{merged.summary.json()});
+  write_lines((folder / "summary.json").string(), std::vector{merged.summary.json()});
   if (add_outputs) add_outputs(folder);
 
   const output::detail::FlatFields recorded = output::detail::read_flat_fields((shards.front() / "run.json").string());

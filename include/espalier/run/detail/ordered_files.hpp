@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 
 #include <filesystem>
 #include <map>
@@ -29,7 +29,7 @@ class OrderedFiles {
   }
 
  private:
-  std::vector<output::detail::AtomicFile> files_;
+  std::vector<AtomicFile> files_;
   std::map<std::size_t, std::vector<std::string>> waiting_;
   std::size_t next_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 
 #include <fmt/format.h>
 
@@ -106,7 +106,7 @@ class RunRecord {
 inline void write_record(const std::filesystem::path& file, const output::detail::FlatFields& fields) {
   std::string out;
   output::detail::append_flat_json(out, fields);
-  output::detail::AtomicFile target(file.string());
+  AtomicFile target(file.string());
   target.write(out + '\n');
   target.commit();
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace espalier::output::detail {
+namespace espalier::run::detail {
 
 /// A file that appears whole or not at all. It is written under a temporary name in the same folder. commit()
 /// synchronises and renames it. Without commit(), or if that fails, it is removed. Throws InputError that names the
@@ -61,4 +61,4 @@ inline void write_lines(const std::string& path, std::span<const std::string> li
   file.commit();
 }
 
-}  // namespace espalier::output::detail
+}  // namespace espalier::run::detail

@@ -1,5 +1,5 @@
-#include <espalier/output/detail/jsonl.hpp>
-#include <espalier/output/detail/work_folder.hpp>
+#include <espalier/run/detail/jsonl.hpp>
+#include <espalier/run/detail/work_folder.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -11,13 +11,13 @@
 namespace work_folder_test {
 
 using namespace espalier;
-using output::detail::WorkFolder;
+using run::detail::WorkFolder;
 using test::TemporaryFolder;
 
 namespace {
 
 void write(const std::filesystem::path& file, const std::string& text) {
-  output::detail::write_lines(file.string(), {&text, 1});
+  run::detail::write_lines(file.string(), {&text, 1});
 }
 std::string read(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -69,7 +69,7 @@ TEST_CASE("new files that were never put in place are forgotten") {
   std::filesystem::create_directory(old.path() / "run.part");  // as a killed process leaves it
   write(old.path() / "run.part/a", "half");
   write(old.path() / "run.lock", "process 1 on elsewhere");
-  output::detail::settle(old.path());
+  run::detail::settle(old.path());
   CHECK(read(old.path() / "a") == "old");
   {
     const WorkFolder work(old.path(), "a test");
@@ -83,7 +83,7 @@ TEST_CASE("a process that dies between two renames is finished by the next one w
     std::filesystem::create_directory(old.path() / "run.whole");
     write(old.path() / "a", "new");  // was moved
     write(old.path() / "run.whole/b", "new");
-    if (reads) output::detail::settle(old.path());
+    if (reads) run::detail::settle(old.path());
     else WorkFolder(old.path(), "a test");
     CHECK(read(old.path() / "a") == "new");
     CHECK(read(old.path() / "b") == "new");
@@ -106,9 +106,9 @@ TEST_CASE("one at a time works in a folder, and others are told who") {
     }
   }
   std::filesystem::create_directory(old.path() / "run.whole");
-  CHECK_THROWS_AS(output::detail::settle(old.path()), InputError);
+  CHECK_THROWS_AS(run::detail::settle(old.path()), InputError);
   first.release();
-  CHECK_NOTHROW(output::detail::settle(old.path()));
+  CHECK_NOTHROW(run::detail::settle(old.path()));
   CHECK_NOTHROW(WorkFolder(old.path(), "another"));
 }
 

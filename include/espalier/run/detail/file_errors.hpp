@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace espalier::output::detail {
+namespace espalier::run::detail {
 
 /// What the file system refused, as an error that names the path.
 inline InputError input_error(const std::filesystem::filesystem_error& error) {
@@ -21,4 +21,4 @@ auto with_files(Work&& work) {
   }
 }
 
-}  // namespace espalier::output::detail
+}  // namespace espalier::run::detail

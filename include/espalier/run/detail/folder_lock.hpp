@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <string>
 
-namespace espalier::output::detail {
+namespace espalier::run::detail {
 
 /// A lock on the file `run.lock` of a folder. Only its holder works in the folder. The file's text names the holder.
 /// The system releases the lock when the process ends, however it ends. A file that is left then locks nothing.
@@ -90,4 +90,4 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-}  // namespace espalier::output::detail
+}  // namespace espalier::run::detail

@@ -1,5 +1,5 @@
 #include <espalier/output/detail/flat_json.hpp>
-#include <espalier/output/detail/jsonl.hpp>
+#include <espalier/run/detail/jsonl.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
@@ -7,7 +7,7 @@
 namespace jsonl_test {
 
 using namespace espalier;
-using output::detail::AtomicFile;
+using run::detail::AtomicFile;
 
 namespace {
 
@@ -58,7 +58,7 @@ TEST_CASE("a file that cannot be written or put in place is named, and nothing i
 TEST_CASE("lines are written with their ends") {
   const test::TemporaryFolder folder;
   const std::vector<std::string> lines{"{}", "", "[\"x\"]"};
-  output::detail::write_lines(folder / "a", lines);
+  run::detail::write_lines(folder / "a", lines);
   CHECK(test::read_bytes(folder / "a") == "{}\n\n[\"x\"]\n");
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/output/detail/file_errors.hpp>
-#include <espalier/output/detail/folder_lock.hpp>
+#include <espalier/run/detail/file_errors.hpp>
+#include <espalier/run/detail/folder_lock.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::output::detail {
+namespace espalier::run::detail {
 
 /// A folder that one process works in at a time, and whose files change together.
 ///
@@ -89,4 +89,4 @@ inline void settle(const std::filesystem::path& folder) {
   const WorkFolder settled(folder, "putting files in place");
 }
 
-}  // namespace espalier::output::detail
+}  // namespace espalier::run::detail
