@@ -34,4 +34,18 @@ foreach(target _core core_once)
     endif()
   endforeach()
 endforeach()
+
+# What the extension says of its parts: the name of each, and why it was left out ("" = it is there).
+set(parts "")
+foreach(name IN LISTS espalier_components)
+  if(NOT name STREQUAL fmt)
+    get_property(left_out GLOBAL PROPERTY espalier_${name}_left_out)
+    string(REGEX REPLACE "([\\\"])" "\\\\\\1" left_out "${left_out}")
+    string(REPLACE sqlite journal part ${name})
+    string(APPEND parts "{\"${part}\", \"${left_out}\"},\n")
+  endif()
+endforeach()
+file(CONFIGURE OUTPUT parts/espalier_parts.inc CONTENT "${parts}" @ONLY)
+target_include_directories(core_once PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/parts)
+
 install(TARGETS _core DESTINATION espalier COMPONENT python)

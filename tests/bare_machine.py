@@ -15,5 +15,5 @@ def model(prompts: list[esp.Prompt]) -> list[object]:
 
 trees = esp.run(esp.DecExRag(k=2, n=2, T_max=2), world.questions, model=model, retriever=esp.Bm25(world.passages))
 assert asked and all(len(tree) > 1 for tree in trees)
-assert esp.doctor.build_info()["parts"]["value heads"] is None
+assert esp.doctor.build_info()["parts"]["dense"] is None
 print(f"{asked} prompts, {sum(map(len, trees))} nodes")
