@@ -23,18 +23,6 @@ if(NOT TARGET espalier::fmt)
 endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/methods.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-# Each part's name for people, and why it was left out, as bind_build.cpp reads it.
-set(parts "")
-foreach(part IN ITEMS http=http json=json "sqlite=journal" "dense=value heads" faiss=faiss gzip=gzip)
-  string(REPLACE "=" ";" part "${part}")
-  list(GET part 0 component)
-  list(GET part 1 name)
-  get_property(left_out GLOBAL PROPERTY espalier_${component}_left_out)
-  string(APPEND parts "{\"${name}\", R\"~(${left_out})~\"},\n")
-endforeach()
-file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/parts/espalier_parts.inc CONTENT "${parts}" @ONLY)
-target_include_directories(core_once PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/parts)
-
 foreach(target _core core_once)
   espalier_program(${target})
   # A few large files in place of thirty: a third of the work. As in tests/CMakeLists.txt, included files look like headers to g++.
