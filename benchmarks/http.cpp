@@ -2,7 +2,7 @@
 // requests with the same JSON work, and nothing else. One thread, a local server, 256 requests in flight. Usage:
 // bench_http [requests]; bench_http against URL requests, which prints the figures of both against a server that runs;
 // or bench_http serve MEAN_MS, which prints the server's address and serves until its input ends (for http_peers.py).
-#include <espalier/backend/http/detail/loop.hpp>
+#include <espalier/backend/detail/http/loop.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/core/seed.hpp>
 

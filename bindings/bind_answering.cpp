@@ -50,7 +50,7 @@ void bind_answering(py::module_& m) {
   py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
       .def(py::init([](const py::dict& settings) {
              run::Settings chosen = make_settings("answer", settings);
-             chosen.servers.watch = warning_watch(chosen.servers.contact);
+             chosen.servers.watch = warning_watch(chosen.servers.deadline);
              const py::gil_scoped_release unlock;
              return std::make_unique<Answering>(std::move(chosen));
            }),

@@ -1,12 +1,14 @@
 #include <espalier/backend/dense_file.hpp>
-
-#include "encoders.hpp"
-#include <pybind11/functional.h>
+#ifdef ESPALIER_HAS_EIGEN
+#include <espalier/backend/dense.hpp>
+#endif
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif
 
+#include "encoders.hpp"
 #include <fmt/format.h>
+#include <pybind11/functional.h>
 
 namespace espalier::python {
 
@@ -51,6 +53,7 @@ void bind_dense(py::module_& m) {
   py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
   py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(
       m, "Faiss", "Search by an index of faiss that was read from a file or is built from a factory string.");
+#ifdef ESPALIER_HAS_EIGEN
   dense.def(
       py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
                   const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
@@ -58,8 +61,8 @@ void bind_dense(py::module_& m) {
         const backend::DenseIndex::Options options{backend::detail::metric_named(metric), threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
         if (!file.empty())
-          return Dense(shares(std::make_shared<Index>(std::move(passages), backend::DenseFile(file).index(threads),
-                                                      std::move(encode))));
+          return Dense(shares(std::make_shared<Index>(
+              std::move(passages), backend::DenseIndex(backend::DenseFile(file), threads), std::move(encode))));
         return Dense(shares(vectors.is_none()
                                 ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
                                 : std::make_shared<Index>(std::move(passages),
@@ -70,6 +73,9 @@ void bind_dense(py::module_& m) {
       py::arg("metric") = "inner_product", py::arg("threads") = 1,
       "`vectors`, one row per passage, or a `file` of write_vectors(), which says the metric itself. Without either, "
       "the encoder encodes the passages too.");
+#else
+  dense.def(left_out<Dense>("exact dense search", "libeigen3-dev"));
+#endif
   m.def(
       "write_vectors",
       [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder,
@@ -93,12 +99,10 @@ void bind_dense(py::module_& m) {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
         const backend::FaissOptions options{factory, backend::detail::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
-        return Faiss(shares(
-            file.empty()
-                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                : std::make_shared<Index>(std::move(passages),
-                                          backend::FaissIndex::load(file, backend::FaissIndex::Access::either, options),
-                                          std::move(encode))));
+        return Faiss(shares(file.empty()
+                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                : std::make_shared<Index>(std::move(passages), backend::FaissIndex::load(file, options),
+                                                          std::move(encode))));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
       py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,

@@ -50,9 +50,9 @@ backend::HttpOptions http_options(std::size_t in_flight, double timeout, double 
 
 /// Opens one service now, so that bad options are reported at once and its fingerprint is known.
 template <class Wrapped, class Service, class Options>
-Wrapped make(Options options, double contact) {
-  const auto fingerprint = Service(watched(options, contact)).fingerprint();
-  return Wrapped([options, contact] { return std::make_unique<Service>(watched(options, contact)); }, fingerprint);
+Wrapped make(Options options) {
+  const auto fingerprint = Service(watched(options)).fingerprint();
+  return Wrapped([options] { return std::make_unique<Service>(watched(options)); }, fingerprint);
 }
 
 #endif
@@ -73,13 +73,11 @@ void bind_http(py::module_& m) {
   const auto timeout_arg = py::arg("timeout") = 300.0;
   const auto deadline_arg = py::arg("deadline") = 600.0;
   const auto attempts_arg = py::arg("attempts") = 0;
-  const auto contact_arg = py::arg("contact") = 30.0;
   openai.def(
-      py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, double hedge,
-                  std::string revision, const std::string& api, const std::string& server, bool native_n, bool stream,
-                  std::string extra_body, std::string thinking, std::string api_key_env, std::string api_key_file,
-                  bool in_process, std::size_t in_flight, double timeout, double deadline, int attempts,
-                  double contact) -> OpenAi {
+      py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, std::string revision,
+                  const std::string& api, const std::string& server, bool native_n, bool stream, std::string extra_body,
+                  std::string thinking, std::string api_key_env, std::string api_key_file, bool in_process,
+                  std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
         if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
         backend::OpenAiOptions options;
         options.url = std::move(url);
@@ -95,35 +93,32 @@ void bind_http(py::module_& m) {
         options.api_key_file = std::move(api_key_file);
         options.in_process = in_process;
         options.http = http_options(in_flight, timeout, deadline, attempts);
-        options.http.hedge = hedge;
         const auto known = std::make_shared<std::optional<backend::Server>>(backend::detail::server_named(server));
         options.on_server = [known](backend::Server found) { *known = found; };
-        const auto fingerprint = backend::OpenAi(watched(options, contact)).fingerprint();
+        const auto fingerprint = backend::OpenAi(watched(options)).fingerprint();
         return OpenAi(
-            [options, known, contact]() mutable {
+            [options, known]() mutable {
               options.server = *known;  // asked in the first run that needs to know
-              return std::make_unique<backend::OpenAi>(watched(options, contact));
+              return std::make_unique<backend::OpenAi>(watched(options));
             },
             fingerprint);
       }),
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
-      py::arg("hedge") = 0.0, py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto",
-      py::arg("native_n") = false, py::arg("stream") = false, py::arg("extra_body") = "", py::arg("thinking") = "",
+      py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto", py::arg("native_n") = false,
+      py::arg("stream") = false, py::arg("extra_body") = "", py::arg("thinking") = "",
       py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", py::arg("in_process") = false,
-      in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
+      in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
       "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: "
       "the "
-      "first is asked. `hedge`: requests slower than this quantile are copied to a second one. `deadline` is in "
-      "seconds, over all attempts "
-      "of a request. `in_process`: the server is llama.cpp in this process, and a prompt that is longer than its "
-      "context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought. After `contact` "
-      "seconds without a reply the "
-      "logger 'espalier' warns; 0 = never.");
+      "first is asked. `deadline` is in seconds, over all attempts of a request; after a twentieth of it without a "
+      "reply the logger 'espalier' warns. `in_process`: the server is llama.cpp in this process, and a prompt that is "
+      "longer than its "
+      "context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought.");
 
   retriever.def(py::init([](std::string url, std::string name, const std::string& api, std::uint32_t rerank_depth,
-                            std::size_t batch, std::size_t in_flight, double timeout, double deadline, int attempts,
-                            double contact) -> HttpRetriever {
+                            std::size_t batch, std::size_t in_flight, double timeout, double deadline,
+                            int attempts) -> HttpRetriever {
                   backend::HttpRetrieverOptions options;
                   options.url = std::move(url);
                   options.name = std::move(name);
@@ -131,20 +126,19 @@ void bind_http(py::module_& m) {
                   options.rerank_depth = rerank_depth;
                   options.batch = batch;
                   options.http = http_options(in_flight, timeout, deadline, attempts);
-                  return make<HttpRetriever, backend::HttpRetriever>(std::move(options), contact);
+                  return make<HttpRetriever, backend::HttpRetriever>(std::move(options));
                 }),
                 py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("api") = "search-r1",
                 py::arg("rerank_depth") = 100, py::arg("batch") = 16, in_flight_arg, timeout_arg, deadline_arg,
-                attempts_arg, contact_arg,
-                "`name` says what is searched, corpus and index; it is part of the journal's key.");
+                attempts_arg, "`name` says what is searched, corpus and index; it is part of the journal's key.");
 
   encoder.def_readonly("model", &HttpEncoder::model)
       .def_readonly("profile", &HttpEncoder::profile, "The profile's name.");
   encoder.def(py::init([](std::string url, std::string model, const std::string& profile,
                           std::optional<std::string> query_prefix, std::optional<std::string> passage_prefix,
-                          std::optional<bool> normalise, std::optional<std::size_t> max_tokens, const std::string& cut,
+                          std::optional<bool> normalise, std::optional<std::size_t> max_tokens, bool llamacpp,
                           std::string api_key_env, std::size_t batch, std::size_t in_flight, double timeout,
-                          double deadline, int attempts, double contact) -> HttpEncoder {
+                          double deadline, int attempts) -> HttpEncoder {
                 backend::HttpEncoderOptions options;
                 options.url = std::move(url);
                 options.model = std::move(model);
@@ -153,38 +147,38 @@ void bind_http(py::module_& m) {
                 if (passage_prefix) options.profile.passage_prefix = *passage_prefix;
                 if (normalise) options.profile.normalise = *normalise;
                 if (max_tokens) options.profile.max_tokens = *max_tokens;
-                options.cut = backend::detail::encoder_cut(cut);
+                options.llamacpp = llamacpp;
                 options.api_key_env = std::move(api_key_env);
                 options.batch = batch;
                 options.http = http_options(in_flight, timeout, deadline, attempts);
-                auto made = make<HttpEncoder, backend::HttpEncoder>(options, contact);
+                auto made = make<HttpEncoder, backend::HttpEncoder>(options);
                 made.model = options.model;
                 made.profile = options.profile.name;
                 return made;
               }),
               py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",
               py::arg("query_prefix") = py::none(), py::arg("passage_prefix") = py::none(),
-              py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("cut") = "none",
+              py::arg("normalise") = py::none(), py::arg("max_tokens") = py::none(), py::arg("llamacpp") = false,
               py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("batch") = 64, in_flight_arg, timeout_arg,
-              deadline_arg, attempts_arg, contact_arg,
-              "`profile` says what the model was trained with; what else is given goes before it. `cut` says how texts "
-              "are cut to `max_tokens`: 'none', 'vllm' or 'llamacpp'. The key is read from the environment variable.");
+              deadline_arg, attempts_arg,
+              "`profile` says what the model was trained with; what else is given goes before it. Texts are cut to "
+              "`max_tokens`: by the server, or with `llamacpp` by its /tokenize. The key is read from the environment "
+              "variable.");
 
-  scorer.def(
-      py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
-                  std::size_t in_flight, double timeout, double deadline, int attempts, double contact) -> HttpScorer {
-        backend::HttpScorerOptions options;
-        options.url = std::move(url);
-        options.model = std::move(model);
-        options.revision = std::move(revision);
-        options.task = std::move(task);
-        options.batch = batch;
-        options.http = http_options(in_flight, timeout, deadline, attempts);
-        return make<HttpScorer, backend::HttpScorer>(std::move(options), contact);
-      }),
-      py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
-      py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg, contact_arg,
-      "`task` is /pooling's: 'embed', 'token_classify' ...");
+  scorer.def(py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
+                         std::size_t in_flight, double timeout, double deadline, int attempts) -> HttpScorer {
+               backend::HttpScorerOptions options;
+               options.url = std::move(url);
+               options.model = std::move(model);
+               options.revision = std::move(revision);
+               options.task = std::move(task);
+               options.batch = batch;
+               options.http = http_options(in_flight, timeout, deadline, attempts);
+               return make<HttpScorer, backend::HttpScorer>(std::move(options));
+             }),
+             py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
+             py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+             "`task` is /pooling's: 'embed', 'token_classify' ...");
 #else
   constexpr const char* packages = "libcurl4-openssl-dev and libsimdjson-dev";
   openai.def(left_out<OpenAi>("the client for language model servers", packages));

@@ -6,6 +6,9 @@
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/build_index.hpp>
 #include <espalier/run/detail/index_folder.hpp>
+#ifdef ESPALIER_HAS_EIGEN
+#include <espalier/backend/dense.hpp>
+#endif
 #endif
 
 #include <chrono>
@@ -66,10 +69,12 @@ std::optional<run::IndexOptions::Encoding> encoding_of(const py::object& encoder
 }
 
 /// The vectors of an index as a retriever. `encoder` encodes the queries.
-std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& encoder, std::size_t threads) {
+std::shared_ptr<RetrieverPart> dense_of([[maybe_unused]] const Index& index, [[maybe_unused]] const py::object& encoder,
+                                        [[maybe_unused]] std::size_t threads) {
+#ifdef ESPALIER_HAS_EIGEN
   using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
   const auto fingerprint = fingerprint_of(encoder);
-  backend::DenseIndex vectors = index.folder().dense().index(threads);
+  backend::DenseIndex vectors(index.folder().dense(), threads);
   index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
   const auto searched =
       std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder, Opened::each_batch));
@@ -77,6 +82,9 @@ std::shared_ptr<RetrieverPart> dense_of(const Index& index, const py::object& en
   if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
   return std::make_shared<RetrieverPart>(
       opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);
+#else
+  throw MissingPart("exact dense search", "libeigen3-dev");
+#endif
 }
 
 void bind_folder(py::module_& m) {

@@ -109,30 +109,25 @@ void bind_ranking(py::module_& m) {
 #ifdef ESPALIER_HAS_CURL
   reranker.def(
       py::init([](std::string url, std::string model, std::string revision, std::string api_key_env,
-                  std::string api_key_file, std::vector<std::int64_t> label_token_ids, std::size_t in_flight,
-                  double timeout, double deadline, int attempts, double contact) {
+                  std::string api_key_file, std::size_t in_flight, double timeout, double deadline, int attempts) {
         backend::HttpRerankerOptions options;
         options.url = std::move(url);
         options.model = std::move(model);
         options.revision = std::move(revision);
         options.api_key_env = std::move(api_key_env);
         options.api_key_file = std::move(api_key_file);
-        options.label_token_ids = std::move(label_token_ids);
         options.http.max_in_flight = in_flight;
         options.http.timeout_s = timeout;
         options.http.deadline_s = deadline;
         options.http.max_attempts = attempts;
-        const Hash fingerprint = backend::HttpReranker(watched(options, contact)).fingerprint();
-        return HttpReranker(
-            [options, contact] { return std::make_unique<backend::HttpReranker>(watched(options, contact)); },
-            fingerprint);
+        const Hash fingerprint = backend::HttpReranker(watched(options)).fingerprint();
+        return HttpReranker([options] { return std::make_unique<backend::HttpReranker>(watched(options)); },
+                            fingerprint);
       }),
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "",
-      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "",
-      py::arg("label_token_ids") = std::vector<std::int64_t>(), py::arg("in_flight") = 64, py::arg("timeout") = 300.0,
-      py::arg("deadline") = 600.0, py::arg("attempts") = 0, py::arg("contact") = 30.0,
-      "The path of `url` says which protocol the server speaks; with label_token_ids a language model answers, and the "
-      "score is the first label's share of the probability.");
+      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", py::arg("in_flight") = 64,
+      py::arg("timeout") = 300.0, py::arg("deadline") = 600.0, py::arg("attempts") = 0,
+      "The path of `url` says which protocol the server speaks.");
 #else
   reranker.def(left_out<HttpReranker>("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev"));
 #endif

@@ -9,8 +9,8 @@ void warn(const std::string& what) {
   py::module_::import("logging").attr("getLogger")("espalier").attr("warning")("%s", what);
 }
 
-std::shared_ptr<backend::HttpWatch> warning_watch(double patience_s) {
-  return std::make_shared<backend::HttpWatch>(patience_s, &warn);
+std::shared_ptr<backend::HttpWatch> warning_watch(double deadline_s) {
+  return std::make_shared<backend::HttpWatch>(deadline_s, &warn);
 }
 
 }  // namespace espalier::python

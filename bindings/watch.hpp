@@ -11,12 +11,12 @@ namespace espalier::python {
 void warn(const std::string& what);
 
 /// Watches servers where no progress view does, and warns.
-std::shared_ptr<backend::HttpWatch> warning_watch(double patience_s);
+std::shared_ptr<backend::HttpWatch> warning_watch(double deadline_s);
 
 /// The options for a new service, with its own watch, because a watch belongs to one run.
 template <class Options>
-Options watched(Options options, double patience_s) {
-  options.http.watch = warning_watch(patience_s);
+Options watched(Options options) {
+  options.http.watch = warning_watch(options.http.deadline_s);
   return options;
 }
 

@@ -14,6 +14,7 @@ set(espalier_gzip   "ZLIB"         "ZLIB::ZLIB"                         ESPALIER
 
 # Components that a component builds on.
 set(espalier_http_uses json)
+set(espalier_faiss_uses dense)
 
 # The calls that each part makes, in a few lines. Where they do not compile, the part is left out.
 set(espalier_json_try [=[

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOT_HEADERS = ("espalier.hpp", "fmt.hpp", "version.hpp")
 FOLDERS = tuple(
     """
-    core policy search rag backend backend/chat backend/dense backend/http backend/index backend/journal
+    core policy search rag backend backend/chat backend/http backend/index backend/journal
     backend/lexical sim output toy method method/airrag method/baselines method/decex method/decouple method/prorag
     method/reasonrag run fmt
     """.split()  # noqa: SIM905
@@ -38,7 +38,6 @@ FLOORS = {
     "backend/journal": {"core"},
     "backend/index": {"core"},
     "backend/lexical": {"core", "backend/index"},
-    "backend/dense": {"core", "backend/index"},
     "toy": {"core"},
     "sim": {"core", "rag"},
     "output": {"core", "rag"},
@@ -55,13 +54,12 @@ LIBRARIES = {
     "curl/": r"(backend|output)/",
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",
-    "zlib.h": r"backend/index/",
-    "Eigen/": r"backend/value_head",
-    "immintrin.h": r"backend/dense/detail/byte_dots",
-    "faiss/": r"backend/(faiss|dense/faiss_build)",
+    "zlib.h": r"run/",
+    "Eigen/": r"backend/(dense|value_head)",
+    "faiss/": r"backend/faiss",
 }
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
-POSIX_FOLDERS = {"backend/http", "backend/index", "backend/journal", "backend/lexical", "output", "run"}
+POSIX_FOLDERS = {"core", "backend/http", "backend/index", "backend/journal", "backend/lexical", "output", "run"}
 
 STANDARD = set(
     """
@@ -105,8 +103,15 @@ def includes(text: str) -> list[tuple[int, str]]:
 
 
 def folder_of(path: str) -> str:
-    """The folder of the house that a path under include/espalier is in. Its folder `detail` belongs to it."""
-    return path.rpartition("/")[0].removesuffix("/detail")
+    """The folder of the house that a path under include/espalier is in. Its folder `detail` belongs to it, and a folder
+    in that one to its namesake beside."""
+    return path.rpartition("/")[0].replace("/detail", "")
+
+
+def private_to(included: str) -> str:
+    """The folder whose headers alone may include this one, "" = any: the parent of its folder `detail`."""
+    parent, detail, _ = included.removeprefix("espalier/").partition("/detail/")
+    return parent if detail else ""
 
 
 def check_include(header: str, included: str) -> str | None:
@@ -118,6 +123,9 @@ def check_include(header: str, included: str) -> str | None:
         target = folder_of(included.removeprefix("espalier/"))
         if included == "espalier/espalier.hpp":
             return f"<{included}>: a header includes what it uses, not the umbrella"
+        owner = private_to(included)
+        if header.startswith("backend/") and owner.startswith("backend") and not header.startswith(owner + "/"):
+            return f"<{included}>: private to {owner}"
         if target not in {folder, "", *FLOORS[folder]}:
             return f"<{included}>: {folder} may include {', '.join(sorted(FLOORS[folder] | {folder}))}"
         return None
@@ -251,7 +259,12 @@ def self_test() -> None:
         "core/a.hpp": '#include <espalier/rag/text.hpp>\n#include "b.hpp"\n#include <fmt/core.h>\n',
         "search/a.hpp": once + "#include <espalier/rag/text.hpp>\n",
         "rag/a.hpp": once + "#include <espalier/backend/bm25.hpp>\n#include <unistd.h>\n",
-        "backend/bm25.hpp": once + "#include <Eigen/Core>\n#include <asio.hpp>\n#include <espalier/espalier.hpp>\n",
+        "backend/index/a.hpp": once + "#include <espalier/backend/http/detail/b.hpp>\n",
+        "backend/http/detail/b.hpp": once + "#include <espalier/backend/detail/http/c.hpp>\n",
+        "backend/detail/http/c.hpp": once,
+        "backend/bm25.hpp": once
+        + "#include <espalier/backend/http/detail/b.hpp>\n#include <Eigen/Core>\n#include <asio.hpp>\n"
+        + "#include <espalier/espalier.hpp>\n",
         "sim/a.hpp": once + "#include <simdjson.h>\n",
         "core/long.hpp": once * 251,
         "core/part.inc": "void f();\n",
@@ -263,13 +276,16 @@ def self_test() -> None:
     found = check_headers({"espalier.hpp": umbrella, **bad})
     for sign in (
         "core/a.hpp:1:", "core/a.hpp:2:", "core/a.hpp:3:", "core/a.hpp: no #pragma", "search/a.hpp:2:", "rag/a.hpp:2:",
-        "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "sim/a.hpp:2:",
+        "rag/a.hpp:3:", "backend/bm25.hpp:2:", "backend/bm25.hpp:3:", "backend/bm25.hpp:4:", "backend/bm25.hpp:5:",
+        "backend/index/a.hpp:2:", "sim/a.hpp:2:",
         "core/long.hpp: 251", "core/part.inc: only", "core/a_data.inc: only", "utils/a.hpp: not in",
         "espalier.hpp: the umbrella reaches <fmt/core.h>",
         "search/a.hpp: reached neither", "rag/eager.hpp: write `template <class = void>` before b",
     ):  # fmt: skip
         assert any(problem.startswith(sign) for problem in found), f"missed: {sign}"
     assert len([problem for problem in found if "template" in problem]) == 1
+    private = ["backend/index/a.hpp:2", "backend/bm25.hpp:2"]
+    assert [p[: p.index(": ")] for p in found if p.endswith(": private to backend/http")] == private
     parts = {
         "espalier.hpp": "",
         "core/lost.hpp": "",

@@ -41,7 +41,6 @@
 #include <espalier/policy/exploit.hpp>
 #include <espalier/policy/prior.hpp>
 #include <espalier/policy/prune.hpp>
-#include <espalier/policy/score_prior.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/policy/sequential_halving.hpp>
 #include <espalier/policy/stop_rules.hpp>

@@ -280,7 +280,6 @@ class OpenAi(Model):
         model: str,
         *,
         endpoints: Sequence[str] = ...,
-        hedge: float = ...,
         revision: str = ...,
         api: str = ...,
         server: str = ...,
@@ -295,7 +294,6 @@ class OpenAi(Model):
         timeout: float = ...,
         deadline: float = ...,
         attempts: int = ...,
-        contact: float = ...,
     ) -> None: ...
 
 class RerankRequest:
@@ -323,12 +321,10 @@ class HttpReranker(Reranker):
         revision: str = ...,
         api_key_env: str = ...,
         api_key_file: str = ...,
-        label_token_ids: Sequence[int] = ...,
         in_flight: int = ...,
         timeout: float = ...,
         deadline: float = ...,
         attempts: int = ...,
-        contact: float = ...,
     ) -> None: ...
 
 class HttpScorer(Encoder):
@@ -344,7 +340,6 @@ class HttpScorer(Encoder):
         timeout: float = ...,
         deadline: float = ...,
         attempts: int = ...,
-        contact: float = ...,
     ) -> None: ...
 
 class HttpRetriever(Retriever):
@@ -360,7 +355,6 @@ class HttpRetriever(Retriever):
         timeout: float = ...,
         deadline: float = ...,
         attempts: int = ...,
-        contact: float = ...,
     ) -> None: ...
 
 class HttpEncoder(Encoder):
@@ -374,14 +368,13 @@ class HttpEncoder(Encoder):
         passage_prefix: str | None = ...,
         normalise: bool | None = ...,
         max_tokens: int | None = ...,
-        cut: str = ...,
+        llamacpp: bool = ...,
         api_key_env: str = ...,
         batch: int = ...,
         in_flight: int = ...,
         timeout: float = ...,
         deadline: float = ...,
         attempts: int = ...,
-        contact: float = ...,
     ) -> None: ...
     @property
     def model(self) -> str: ...

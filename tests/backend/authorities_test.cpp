@@ -1,4 +1,4 @@
-#include <espalier/backend/http/detail/authorities.hpp>
+#include <espalier/backend/detail/http/endpoint.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include <espalier/backend/journal/detail/codec.hpp>
+#include <espalier/backend/detail/journal/codec.hpp>
 
 #include <doctest/doctest.h>
 

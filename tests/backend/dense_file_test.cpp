@@ -1,3 +1,4 @@
+#include <espalier/backend/dense.hpp>
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
@@ -49,7 +50,7 @@ TEST_CASE("a mapped file of vectors is searched as the same vectors in memory") 
     CHECK(file.dimension() == 37);
     CHECK(file.metric() == metric);
     CHECK(file.encoder() == Hash{1, 2});
-    const auto found = file.index(2).search(queries_of(queries));
+    const auto found = DenseIndex(file, 2).search(queries_of(queries));
     CHECK(found == DenseIndex(rows, {.metric = metric}).search(queries_of(queries)));
   }
 }
@@ -95,13 +96,13 @@ TEST_CASE("a file of float16 finds exactly what a plain loop over its values fin
     CHECK(std::filesystem::file_size(path) + 2 * 1501 * 37 == doctest::Approx(double(size)).epsilon(0.01));
     const DenseFile file(path);
     CHECK(file.precision() == Precision::float16);
-    const auto found = file.index().search(queries_of(queries));
+    const auto found = DenseIndex(file).search(queries_of(queries));
     for (std::size_t q = 0; q < queries.rows(); ++q) {
       std::vector<float> query(queries.row(q).begin(), queries.row(q).end()), room;
       if (metric == Metric::cosine) normalise(query);
       std::vector<Hit> all;
       for (std::size_t i = 0; i < rows.rows(); ++i) {
-        const auto row = file.vectors().row(i, room);
+        const auto row = file.vectors()(i, 1, room);
         if (q == 0 && metric == Metric::l2)
           for (std::size_t j = 0; j < row.size(); ++j) REQUIRE(row[j] == from_half(to_half(rows.row(i)[j])));
         all.emplace_back(static_cast<std::uint32_t>(i), metric == Metric::l2
@@ -120,7 +121,7 @@ TEST_CASE("the identity of a file is that of its vectors and metric") {
   const Vectors rows = random_vectors(20, 5, 3);
   const auto identity = [&](const Vectors& vectors, Metric metric = Metric::inner_product) {
     write(folder / "vectors", vectors, metric);
-    return DenseFile(folder / "vectors").index().fingerprint();
+    return DenseFile(folder / "vectors").fingerprint();
   };
   CHECK(identity(rows) == identity(rows));
   CHECK(identity(rows) != identity(rows, Metric::l2));
@@ -137,8 +138,8 @@ TEST_CASE("a file of vectors that is cut or changed anywhere is refused by name"
     const DenseFile file(path);
     std::vector<float> room;
     std::size_t values = 0;
-    for (std::size_t i = 0; i < file.rows(); ++i) values += file.vectors().row(i, room).size();
-    return file.index().search(queries_of(queries))[0].size() + values;
+    for (std::size_t i = 0; i < file.rows(); ++i) values += file.vectors()(i, 1, room).size();
+    return DenseIndex(file).search(queries_of(queries))[0].size() + values;
   };
   CHECK(read_all() == 12 + 320);
   for (std::size_t size = 0; size < good.size(); size += 97) {
@@ -191,7 +192,7 @@ TEST_CASE("passages and vectors may both lie in files") {
     writer.commit();
   }
   VectorRetriever<DenseIndex, MappedCorpus> retriever(MappedCorpus(folder / "corpus"),
-                                                      DenseFile(folder / "vectors").index(), encoder);
+                                                      DenseIndex(DenseFile(folder / "vectors")), encoder);
   const auto found = retriever(std::vector<Query>{Query("q", 2)});
   REQUIRE(found[0].value().size() == 2);
   CHECK(found[0].value()[0] == Passage("b", "U", "y", 2));

@@ -185,35 +185,6 @@ TEST_CASE("the nearest by l2 come first, whatever the rows' lengths") {
   CHECK(backend::detail::exact_square_distance(rows.row(0).data(), rows.row(0).data(), 33) == 0);
 }
 
-TEST_CASE("every set of instructions sums products of bytes exactly") {
-  using backend::detail::Instructions;
-  Random random{Seed(11)};
-  constexpr std::size_t groups = 37, panels = 5, count = 13, stride = panels * backend::detail::panel_rows;
-  std::vector<std::uint8_t> bytes(panels * groups * backend::detail::panel_rows * 4);
-  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random.below(2) ? random.below(256) : 255);
-  std::vector<std::vector<std::int8_t>> low(count);
-  std::vector<std::vector<std::int16_t>> wide(count);
-  std::vector<backend::detail::ByteQuery> queries;
-  for (std::size_t q = 0; q < count; ++q) {
-    for (std::size_t i = 0; i < groups * 4; ++i)
-      low[q].push_back(static_cast<std::int8_t>(q == 0 ? -127 : int(random.below(255)) - 127));
-    wide[q].assign(low[q].begin(), low[q].end());
-    queries.push_back({low[q].data(), wide[q].data()});
-  }
-  const auto dots = [&](Instructions instructions) {
-    std::vector<std::int32_t> sums(count * stride);
-    backend::detail::byte_dots(bytes.data(), panels, groups, queries, sums.data(), stride, instructions);
-    return sums;
-  };
-  const auto plain = dots(Instructions::plain);
-  std::int32_t by_hand = 0;  // of query 3 and row 18: the third row of the second panel
-  for (std::size_t i = 0; i < groups * 4; ++i)
-    by_hand += int(bytes[(1 * groups + i / 4) * backend::detail::panel_rows * 4 + 2 * 4 + i % 4]) * int(low[3][i]);
-  CHECK(plain[3 * stride + 18] == by_hand);
-  for (const auto instructions : {Instructions::avx2, Instructions::avx512_vnni})
-    if (instructions <= backend::detail::best_instructions()) CHECK(dots(instructions) == plain);
-}
-
 TEST_CASE("equal scores stand in the order of their rows") {
   std::vector<float> values;
   for (int i = 0; i < 4000; ++i) values.insert(values.end(), {i % 2 ? 1.0F : 0.5F, 1.0F});

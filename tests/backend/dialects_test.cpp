@@ -255,7 +255,7 @@ TEST_CASE("a usage beyond what the request allows is no usage, is said once, and
     chosen.extra_body = extra;
     chosen.stream = stream;
     Told all;
-    chosen.http.watch = std::make_shared<HttpWatch>(0, [&](const std::string& what) { all.said.push_back(what); });
+    chosen.http.watch = std::make_shared<HttpWatch>(600, [&](const std::string& what) { all.said.push_back(what); });
     OpenAi model(chosen);
     const auto shared = std::make_shared<const PromptBody>(asked);
     auto outcomes = test::ask(model, {Prompt(shared, 1, 0), Prompt(shared, 7, 0)});

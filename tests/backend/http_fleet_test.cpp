@@ -1,4 +1,4 @@
-#include <espalier/backend/http/detail/fleet.hpp>
+#include <espalier/backend/detail/http/fleet.hpp>
 
 #include <doctest/doctest.h>
 
@@ -208,23 +208,8 @@ TEST_CASE(
   CHECK(fleet.window(2).width() == 13);
 }
 
-TEST_CASE("a copy is worth sending after the quantile of the latencies") {
-  HttpFleet fleet({{"http://a"}, {"http://b"}}, HttpOptions{.hedge = 0.9});
-  for (int i = 1; i <= 15; ++i) serve(fleet, 0, Served::good, i);
-  CHECK(!fleet.hedge_delay(0.9));
-  for (int i = 16; i <= 20; ++i) serve(fleet, 1, Served::good, i);
-  CHECK(fleet.hedge_delay(0.9) == 19);  // 18 of 20 are below
-  CHECK(fleet.hedge_delay(0.5) == 11);
-  for (int i = 0; i < 256; ++i) serve(fleet, 1, Served::good, 0.5);
-  CHECK(fleet.hedge_delay(0.99) == 0.5);
-}
-
 TEST_CASE("bad fleets are named") {
   CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"),
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}}, {.hedge = 0.9})), doctest::Contains("'hedge'"),
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS((HttpFleet({{"http://a"}, {"http://b"}}, {.hedge = 1})), doctest::Contains("'hedge'"),
                        std::invalid_argument);
 }
 

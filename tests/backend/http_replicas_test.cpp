@@ -222,43 +222,6 @@ TEST_CASE("requests wait in line while windows are narrow, and all arrive") {
   CHECK(model.fleet()->figures(0).failures == 12);
 }
 
-TEST_CASE("a slow request is copied to a second server, the first answer wins and the loser is counted") {
-  std::atomic<bool> slow = false;
-  const auto script = [&](const Received& request, std::size_t) {
-    return slow.exchange(false) ? Answer{.fault = Fault::stall} : echo(request);
-  };
-  FaultServer a(script), b(script);
-  OpenAiOptions options = at({&a, &b});
-  options.http.hedge = 0.5;
-  OpenAi model(options);
-  answers(model, prompts(20, 1));  // now it knows how long replies take
-  const auto before = model.accounts();
-  slow = true;
-  answers(model, {about(99, 0)});
-  CHECK(model.accounts().requests - before.requests == 2);
-  CHECK(model.accounts().paid_cancelled - before.paid_cancelled == 1);
-  CHECK(model.accounts().paid_applied - before.paid_applied == 1);
-  CHECK(a.received().size() + b.received().size() == model.accounts().requests);
-  CHECK((questions_at(a).contains("question 99") && questions_at(b).contains("question 99")));
-}
-
-TEST_CASE("a request and its copy that both fail are tried again") {
-  std::atomic<int> failing = 0;
-  const auto script = [&](const Received& request, std::size_t) -> Answer {
-    if (failing > 0 && failing-- > 0) return {.status = 500, .delay = std::chrono::milliseconds(60)};
-    return echo(request);
-  };
-  FaultServer a(script), b(script);
-  OpenAiOptions options = at({&a, &b});
-  options.http.hedge = 0.5;
-  OpenAi model(options);
-  answers(model, prompts(20, 1));
-  failing = 2;
-  answers(model, {about(99, 0)});
-  CHECK(model.fleet()->figures(0).failures + model.fleet()->figures(1).failures == 2);
-  CHECK(model.fleet()->window(0).under_way() + model.fleet()->window(1).under_way() == 0);
-}
-
 TEST_CASE("a client with several servers may be destroyed in every state") {
   FaultServer a([](const Received&, std::size_t number) {
     return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall};
@@ -266,7 +229,6 @@ TEST_CASE("a client with several servers may be destroyed in every state") {
       b(echoes());
   OpenAiOptions options = at({&a, &b});
   options.endpoints.push_back(FaultServer::refusing_url());
-  options.http.hedge = 0.5;
   options.http.max_in_flight = 8;
   OpenAi model(options);
   const auto asked = prompts(60, 1);

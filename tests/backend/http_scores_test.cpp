@@ -51,30 +51,6 @@ TEST_CASE("rerankers are asked and read in each server's shape") {
             .value() == expected);  // SGLang
 }
 
-TEST_CASE("a language model scores texts by the labels it would say next") {
-  HttpRerankerOptions options;
-  options.label_token_ids = {2332, 1223};
-  const auto ask = [&](const std::string& path, const std::string& reply) {
-    return test::exchange<HttpReranker>(options, path, std::vector{RerankRequest("q", {"a", "b"})}, reply);
-  };
-  const auto [sent, scores] = ask("/v1/score", R"({"scores":[[0.9,0.1],[0.2,0.8]],"model":"m","object":"scoring"})");
-  CHECK(scores[0].value() == RerankRequest::Scores{0.9, 0.2});
-  CHECK(sent.body ==
-        R"({"model":"m","query":"q","items":["a","b"],"label_token_ids":[2332,1223],"apply_softmax":true})");
-  const auto vllm = ask(
-      "/generative_scoring",
-      R"({"object":"list","data":[{"index":1,"object":"score","score":0.2},{"index":0,"object":"score","score":0.9}]})");
-  CHECK(vllm.outcome().value() == RerankRequest::Scores{0.9, 0.2});
-  for (const char* damage : {R"({"scores":[[0.9,0.1]]})", R"({"scores":[[0.9],[0.2]]})", R"({"scores":[0.9,0.2]})",
-                             R"({"scores":[["x",0],[0,0]]})"})
-    CHECK(test::failure_of(ask("/v1/score", damage).outcome()).kind == Kind::transport);
-  CHECK(HttpReranker({.url = "http://a/score", .model = "m", .label_token_ids = {1}}).fingerprint() !=
-        HttpReranker({.url = "http://a/score", .model = "m"}).fingerprint());
-  CHECK_THROWS_AS(HttpReranker({.url = "http://a/rerank", .model = "m", .label_token_ids = {1}}),
-                  std::invalid_argument);
-  CHECK_THROWS_AS(HttpReranker({.url = "http://a/generative_scoring", .model = "m"}), std::invalid_argument);
-}
-
 TEST_CASE("anything but one score for each text is damage") {
   const std::string good = R"({"index":0,"score":1},{"index":1,"score":1},)";
   for (const std::string& body : {std::string("[]"), std::string("{}"), "[" + good + R"({"index":1,"score":1}])",
@@ -126,6 +102,25 @@ TEST_CASE("damaged scores are sent for again, and bad options are refused") {
         HttpScorer({.url = "http://b/classify", .model = "m"}).fingerprint());
   CHECK(HttpScorer({.url = "http://a/pooling", .model = "m"}).fingerprint() !=
         HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint());
+}
+
+TEST_CASE("a value server gives each text a plan and a search value") {
+  const HttpScorerOptions values{.api = HttpScorerOptions::Api::values};
+  const auto [sent, found] = scored(values, "", R"({"plan":[0.5,-1],"search":[1,0.25]})");
+  CHECK(found[0].value() == Embedding{0.5F, 1});
+  CHECK(found[1].value() == Embedding{-1, 0.25F});
+  CHECK(sent.path == "/value");
+  CHECK(sent.body == R"({"texts":["x","y"]})");
+  for (const auto& [body, reason] :
+       {std::pair<const char*, const char*>{R"({"plan":[0.5,0],"search":[1]})",
+                                            "not one number for each text under 'search'"},
+        {R"({"search":[1,1]})", "not one number for each text under 'plan'"},
+        {R"({"plan":[0.5,7.5],"search":[1,1]})", "a value under 'plan' that is no number from -1 to 1"},
+        {R"({"plan":[0.5,"x"],"search":[1,1]})", "a value under 'plan'"},
+        {"not json", "not JSON"}}) {
+    CAPTURE(body);
+    CHECK(test::failure_of(scored(values, "/value", body).outcome()).message.find(reason) != std::string::npos);
+  }
 }
 
 }  // namespace http_scores_test

@@ -1,5 +1,5 @@
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/scheduler.hpp>
 

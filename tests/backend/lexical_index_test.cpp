@@ -1,5 +1,5 @@
+#include <espalier/backend/detail/lexical/search.hpp>
 #include <espalier/backend/lexical/builder.hpp>
-#include <espalier/backend/lexical/detail/search.hpp>
 #include <espalier/core/seed.hpp>
 
 #include "temporary_folder.hpp"

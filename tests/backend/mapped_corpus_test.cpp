@@ -1,7 +1,7 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/corpus_writer.hpp>
-#include <espalier/backend/index/detail/gzip_buffer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
+#include <espalier/run/detail/gzip_buffer.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ namespace mapped_corpus_test {
 
 using namespace espalier;
 using backend::MappedCorpus;
-using backend::detail::GzipBuffer;
+using run::detail::GzipBuffer;
 using test::TemporaryFolder;
 
 namespace {

@@ -1,7 +1,6 @@
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/openai.hpp>
-#include <espalier/backend/replay.hpp>
 
 #include "http_testing.hpp"
 #include "temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include <espalier/backend/lexical/detail/porter.hpp>
+#include <espalier/backend/detail/lexical/porter.hpp>
 
 #include <doctest/doctest.h>
 

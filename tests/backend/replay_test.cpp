@@ -1,5 +1,5 @@
-#include <espalier/backend/memory_store.hpp>
-#include <espalier/backend/replay.hpp>
+#include <espalier/backend/journal.hpp>
+#include <espalier/backend/journal/store.hpp>
 
 #include <doctest/doctest.h>
 

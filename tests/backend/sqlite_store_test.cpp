@@ -1,4 +1,4 @@
-#include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/sqlite_store.hpp>
 #include <espalier/core/seed.hpp>
 

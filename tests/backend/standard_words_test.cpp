@@ -1,4 +1,4 @@
-#include <espalier/backend/lexical/detail/standard_words.hpp>
+#include <espalier/backend/detail/lexical/standard_words.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include <espalier/backend/chat/detail/ollama_stream.hpp>
-#include <espalier/backend/chat/detail/openai_reply.hpp>
-#include <espalier/backend/chat/detail/streamed_reply.hpp>
+#include <espalier/backend/detail/chat/ollama.hpp>
+#include <espalier/backend/detail/chat/openai_reply.hpp>
+#include <espalier/backend/detail/chat/streamed_reply.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Files of JSON that people and servers hand in: questions, passages, trees, batch requests and their responses, heads
 // over vectors, records of runs.
-#include <espalier/backend/memory_store.hpp>
+#include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/output/detail/flat_json.hpp>

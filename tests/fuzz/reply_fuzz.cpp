@@ -1,9 +1,8 @@
-// What servers send: completions, hits, embeddings, scores, errors. The first byte chooses the reader.
-#include <espalier/backend/chat/detail/ollama_reply.hpp>
-#include <espalier/backend/chat/detail/openai_reply.hpp>
-#include <espalier/backend/chat/detail/read_score.hpp>
-#include <espalier/backend/http/detail/read_embedding.hpp>
-#include <espalier/backend/http/detail/read_hits.hpp>
+// What servers send: completions, hits, embeddings, errors. The first byte chooses the reader.
+#include <espalier/backend/detail/chat/ollama.hpp>
+#include <espalier/backend/detail/chat/openai_reply.hpp>
+#include <espalier/backend/detail/http/read_embedding.hpp>
+#include <espalier/backend/http_retriever.hpp>
 
 #include "fuzzing.hpp"
 
@@ -25,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const simdjson::dom::element root = json.read(text);
     fuzz::require(simdjson::validate_utf8(text), "a reply that was read is UTF-8");
-    switch ((data[0] + 2) % 5) {  // '0' is the first
+    switch (data[0] % 4) {  // '0' is the first
       case 0: {
         const auto completions = backend::detail::read_completions(
             root, prompts, backend::detail::dialect_of(data[0] % 2 ? backend::Server::vllm : backend::Server::llamacpp),
@@ -47,15 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 2:
         backend::detail::read_embedding(root);
         break;
-      case 3:
+      default:
         fuzz::require(simdjson::validate_utf8(backend::detail::read_ollama(root, prompts[0], counts).text),
                       "completions are UTF-8");
-        break;
-      default: {
-        const Score score = backend::detail::read_score(root, ScoreRequest("a", " b c"), data[0] % 2);
-        fuzz::require(score.tokens > 0 && score.tokens <= score.prompt_tokens && score.logprob <= 0,
-                      "a score of tokens of the prompt");
-      }
     }
   } catch (const BackendError& error) {
     fuzz::require(error.what()[0] != '\0', "an error says something");

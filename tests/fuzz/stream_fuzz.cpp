@@ -1,8 +1,7 @@
 // Streams of events, and replies that come as chunks or in lines.
-#include <espalier/backend/chat/detail/ollama_reply.hpp>
-#include <espalier/backend/chat/detail/ollama_stream.hpp>
-#include <espalier/backend/chat/detail/openai_reply.hpp>
-#include <espalier/backend/chat/detail/streamed_reply.hpp>
+#include <espalier/backend/detail/chat/ollama.hpp>
+#include <espalier/backend/detail/chat/openai_reply.hpp>
+#include <espalier/backend/detail/chat/streamed_reply.hpp>
 
 #include "fuzzing.hpp"
 

@@ -21,7 +21,7 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp
     with ModelServer(answers) as alone:
         good(*run, "--model", alone.url, "--out", tmp_path / "one")
     with ModelServer(answers) as a, ModelServer(answers) as b, ModelServer(lambda _: (503, b"")) as ill:
-        endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url, "--hedge", "0.9"]
+        endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url]
         good(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
         assert a.requests and b.requests
         accounts = json.loads((tmp_path / "three" / "accounts.json").read_text())
@@ -59,7 +59,6 @@ def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     model = ("--model", "http://127.0.0.1:9/v1")
     assert "'endpoint'" in refused(*model, "--endpoint", "http://127.0.0.1:9/v1*0")
     assert "'endpoint'" in refused(*model, "--endpoint", "http://127.0.0.1:9/v1")
-    assert "'hedge'" in refused(*model, "--hedge", "0.9")
     assert "'endpoint'" in refused("--endpoint", "http://127.0.0.1:9/v1")
     assert "the purpose 'rollout'" in refused(*model, "--endpoint", "rollout=http://127.0.0.1:9/v1")
     for alone in ("simulated", "http://127.0.0.1:9/classify,m"):

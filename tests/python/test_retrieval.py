@@ -116,13 +116,13 @@ def test_encoders_know_profiles_by_name() -> None:
         encoder, sent = esp.HttpEncoder(running.url, "m", profile="e5"), running.requests
         assert encoder([esp.parts.EncodeRequest("who", "query")]) == [pytest.approx([0.6, 0.8])]
         assert sent[-1]["input"] == ["query: who"]
-        cut = esp.HttpEncoder(running.url, "m", profile="minilm", max_tokens=4, normalise=False, cut="llamacpp")
+        cut = esp.HttpEncoder(running.url, "m", profile="minilm", max_tokens=4, normalise=False, llamacpp=True)
         assert cut([esp.parts.EncodeRequest("a long text", "passage")]) == [[3.0, 4.0]]
         assert sent[-1]["input"] == [[0, 1, 2, 8]]
     with pytest.raises(ValueError, match="profile"):
         esp.HttpEncoder("http://127.0.0.1:1/v1", "m", profile="e6")
-    with pytest.raises(ValueError, match="cut"):
-        esp.HttpEncoder("http://127.0.0.1:1/v1", "m", cut="somehow")
+    with pytest.raises(ValueError, match="max_tokens"):
+        esp.HttpEncoder("http://127.0.0.1:1/v1", "m", max_tokens=2)
 
 
 def test_scorers_read_numbers() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, refused, sensible
-from espalier.runs.progress import Bar, Lines, ProgressView, describe
+from conftest import ModelServer, completion, espalier, inputs, needs_http, sensible
+from espalier.runs.progress import Bar, Lines, ProgressView, RichBar, describe
 
 BAD_KEY = json.dumps({"error": {"message": "Incorrect API key"}}).encode()
 
@@ -48,14 +48,13 @@ def test_the_command_names_a_dead_server_once_and_again_at_its_end(
     files: Path, tmp_path: Path, dead: str, shown: list[str]
 ):
     job = [*inputs(files), "--limit", 3, "--out", tmp_path / "run", "--model", dead, "--model-name", "m"]
-    done = espalier("answer", *job, "--contact", 0.3, "--deadline", 4, *shown)
+    done = espalier("answer", *job, "--deadline", 4, *shown)
     lines = done.stderr.splitlines()
     assert done.returncode == 1
-    told = [line for line in lines if line.startswith("espalier: no reply for 0.3 s: GET " + dead)]
+    told = [line for line in lines if line.startswith("espalier: no reply for 0.2 s: GET " + dead)]
     assert len(told) == 1 and lines.index(told[0]) < len(lines) - 1
     assert "3 questions are open, because a backend failed" in lines[-1]
     assert re.search(r"The reason of the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
-    assert "no reply for" not in refused(1, "answer", *job, "--contact", 0, "--deadline", 0.5, *shown)
 
 
 @needs_http
@@ -73,7 +72,7 @@ def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path
 @needs_http
 def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
     data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")} | {"limit": 3, "model_name": "m"}
-    left = esp.answer(**data, out=tmp_path / "dead", model=dead, contact=0.2, deadline=4)
+    left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4)
     assert left.open == 3
     assert len(warnings(caplog)) == 1
     assert warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
@@ -105,7 +104,7 @@ def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
 
     with ModelServer(respond, owner="vllm") as server:
         data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
-        run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", contact=0.2, progress=look)
+        run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", deadline=4, progress=look)
     assert run.open == 0
     assert len(seen) == 3 and seen[0] == seen[2] == ""
     assert seen[1] == f"no reply for 0.2 s: POST {server.url}/chat/completions: HTTP 503: Loading model"
@@ -115,7 +114,7 @@ def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
 def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, strict: ModelServer, caplog: Any):
     search = esp.Method("direct")
     with pytest.raises(esp.errors.BackendError):
-        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", contact=0.2, deadline=4))
+        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", deadline=4))
     assert warnings(caplog)[0].startswith("no reply for 0.2 s: ")
     assert len(warnings(caplog)) == 2 and "failed: GET" in warnings(caplog)[1]
     caplog.clear()
@@ -124,10 +123,8 @@ def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, stri
     assert len(warnings(caplog)) == 1 and "failed: POST" in warnings(caplog)[0] and "HTTP 401" in warnings(caplog)[0]
     caplog.clear()
     with pytest.raises(esp.errors.BackendError):
-        esp.HttpEncoder(dead, "m", contact=0.2, deadline=4)([esp.parts.EncodeRequest("a")])
+        esp.HttpEncoder(dead, "m", deadline=4)([esp.parts.EncodeRequest("a")])
     assert len(warnings(caplog)) == 1 and warnings(caplog)[0].startswith(f"no reply for 0.2 s: POST {dead}/embeddings")
-    with pytest.raises(ValueError, match="'contact' is -1"):
-        esp.OpenAi(dead, "m", contact=-1)
 
 
 @needs_http
@@ -174,3 +171,11 @@ def test_every_view_says_a_trouble_once_and_on_a_line_of_its_own(capsys: pytest.
         "no reply for 30 s: POST ...; 0/9 questions"
     )
     assert describe(told("")).startswith("0/9 questions")
+
+
+def test_the_bar_of_rich_says_it_above_itself(capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("rich")
+    with RichBar() as view:
+        view(told("[red]no reply[/red]"))
+        view(told("[red]no reply[/red]"))
+    assert capsys.readouterr().err.count("espalier: [red]no reply[/red]") == 1

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/backend/index/detail/corpus.hpp>
-#include <espalier/backend/index/detail/parallel.hpp>
+#include <espalier/backend/detail/index/corpus.hpp>
+#include <espalier/backend/detail/index/parallel.hpp>
+#include <espalier/backend/detail/lexical/search.hpp>
 #include <espalier/backend/lexical/builder.hpp>
-#include <espalier/backend/lexical/detail/search.hpp>
 #include <espalier/backend/lexical/index.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>

@@ -1,18 +1,82 @@
 #pragma once
 
-#include <espalier/backend/dense/detail/byte_codes.hpp>
-#include <espalier/backend/dense/detail/candidates.hpp>
-#include <espalier/backend/dense/stored_vectors.hpp>
+#include <espalier/backend/dense_file.hpp>
+#include <espalier/backend/detail/index/parallel.hpp>
+#include <espalier/backend/index/vectors.hpp>
 #include <espalier/backend/vector_retriever.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
 
-#include <future>
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
-/// Exact search over all rows. A first pass over the rows' bytes finds every row that can be among the best k, given
-/// the largest possible error of the bytes (by Cauchy-Schwarz). These rows are scored again in double precision and
-/// ranked. So the result equals that of a plain double-precision loop, bit by bit, for any batch, thread count,
+namespace detail {
+
+/// The rows that may be among the best k of a query, by rough scores. Two rows can be in the wrong order only if their
+/// rough scores differ by at most `slack`.
+class Candidates {
+ public:
+  Candidates(std::size_t k, double slack) : k_(k), slack_(slack), limit_(2 * k + 256) {}
+
+  void offer(float rough, std::size_t row) {
+    if (k_ == 0 || !(rough >= bound_)) return;
+    pool_.emplace_back(rough, static_cast<std::uint32_t>(row));
+    if (pool_.size() >= limit_) tighten();
+  }
+  void merge(const Candidates& other) { pool_.insert(pool_.end(), other.pool_.begin(), other.pool_.end()); }
+
+  /// The best k by score(row). A row with a rough score can have at most highest(rough).
+  template <class Highest, class Score>
+  [[nodiscard]] std::vector<Hit> best(const Highest& highest, const Score& score) {
+    std::vector<Hit> hits;  // a heap whose front is the worst
+    if (k_ == 0) return hits;
+    std::sort(pool_.begin(), pool_.end(), std::greater<>());
+    for (const auto& [rough, row] : pool_) {
+      if (hits.size() == k_ && highest(rough) < hits.front().score) break;
+      hits.emplace_back(row, score(row));
+      std::push_heap(hits.begin(), hits.end());
+      if (hits.size() <= k_) continue;
+      std::pop_heap(hits.begin(), hits.end());
+      hits.pop_back();
+    }
+    std::sort(hits.begin(), hits.end());
+    return hits;
+  }
+
+ private:
+  void tighten() {
+    const auto kth = pool_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::nth_element(pool_.begin(), kth, pool_.end(), std::greater<>());
+    bound_ = std::nextafter(static_cast<float>(double(kth->first) - slack_), -std::numeric_limits<float>::infinity());
+    std::erase_if(pool_, [this](const auto& candidate) { return candidate.first < bound_; });
+    limit_ = 2 * pool_.size() + 256;
+  }
+
+  std::size_t k_;
+  double slack_;
+  std::size_t limit_;
+  float bound_ = -std::numeric_limits<float>::infinity();
+  std::vector<std::pair<float, std::uint32_t>> pool_;
+};
+
+}  // namespace detail
+
+/// Exact search over all rows. Eigen's products in single precision find every row that can be among the best k, given
+/// their largest possible rounding error. These rows are scored again in double precision, in a fixed order of sums,
+/// and ranked. So the result equals that of a plain double-precision loop, bit by bit, for any batch, thread count,
 /// compiler and processor.
 class DenseIndex {
  public:
@@ -23,12 +87,12 @@ class DenseIndex {
 
   /// Throws std::invalid_argument for a bad option or a row that is not finite.
   explicit DenseIndex(const Vectors& vectors) : DenseIndex(vectors, Options()) {}
-  DenseIndex(const Vectors& vectors, const Options& options) : DenseIndex(options, checked(vectors, options)) {}
-  /// From rows that are already checked and coded.
-  DenseIndex(detail::StoredVectors vectors, detail::ByteCodes codes, const Options& options, Hash identity)
-      : vectors_(std::move(vectors)), options_(options), codes_(std::move(codes)), identity_(identity) {
-    if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
-  }
+  DenseIndex(const Vectors& vectors, const Options& options)
+      : DenseIndex(longest_of(vectors, options),
+                   options.metric == Metric::cosine ? detail::normalised(vectors) : vectors, options) {}
+  /// Over the mapped rows of a file.
+  explicit DenseIndex(const DenseFile& file, std::size_t threads = 1)
+      : DenseIndex(file.vectors(), file.longest(), {file.metric(), threads}, file.fingerprint()) {}
 
   /// Queries must have dimension() finite values.
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
@@ -44,115 +108,83 @@ class DenseIndex {
   [[nodiscard]] Hash fingerprint() const { return identity_; }
 
  private:
-  static constexpr std::size_t query_block = 64, panel_block = 16;
+  static constexpr std::size_t query_block = 64, row_block = 512;
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Rows = Eigen::Map<const Matrix>;
 
-  DenseIndex(const Options& options, const Vectors& vectors)
-      : vectors_(vectors),
-        options_(options),
-        codes_(vectors),
-        identity_(Hasher().add("dense").add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish()) {}
+  DenseIndex(double longest, const Vectors& vectors, const Options& options)
+      : DenseIndex(vectors, longest, options,
+                   Hasher().add("dense").add(std::uint64_t(options.metric)).add(vectors.fingerprint()).finish()) {}
+  DenseIndex(detail::StoredVectors vectors, double longest, const Options& options, Hash identity)
+      : vectors_(std::move(vectors)), longest_(longest), options_(options), identity_(identity) {
+    if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
+  }
 
-  static Vectors checked(const Vectors& vectors, const Options& options) {
-    if (options.threads == 0) bad_option("threads", options.threads, "1 or more");
+  /// The length of the longest row, after checking them all.
+  static double longest_of(const Vectors& vectors, const Options& options) {
     if (vectors.rows() > std::numeric_limits<std::uint32_t>::max()) bad_option("rows", vectors.rows(), "below 2^32");
-    if (vectors.dimension() > detail::most_byte_dimensions) bad_option("dimension", vectors.dimension(), "1 to 65536");
+    if (vectors.dimension() > detail::most_dimensions) bad_option("dimension", vectors.dimension(), "1 to 65536");
+    double longest = 0;
     for (std::size_t i = 0; i < vectors.rows(); ++i) {
       const std::string fault = detail::vector_fault(vectors.row(i), vectors.dimension());
       if (!fault.empty()) throw std::invalid_argument("row " + std::to_string(i) + ": " + fault);
+      longest = std::max(longest, detail::length_of(vectors.row(i)));
     }
-    return options.metric == Metric::cosine ? detail::normalised(vectors) : vectors;
+    return options.metric == Metric::cosine ? 1.0001 : longest;  // cosine's rows are scaled to length 1
   }
 
-  /// A query in both forms. Rough scores are in units of `unit`, without the part that is the same for all rows.
-  struct Asked {
-    Asked(std::span<const float> query, std::size_t wanted, const detail::ByteCodes& codes, bool l2)
-        : vector(query.begin(), query.end()),
-          k(wanted),
-          coded(query),
-          unit(l2 ? 2 * coded.scale : coded.scale),
-          square_share(l2 ? static_cast<float>(1 / coded.scale) : 0) {
-      const double length = std::sqrt(detail::exact_dot(query.data(), query.data(), query.size()));
-      same = l2 ? -length * length : 0;
-      // The possible error of the bytes, and rounding errors: of rough scores in single precision, of exact ones in
-      // double.
-      const double missed = coded.error * codes.longest() + coded.length * codes.error();
-      const double reach = codes.longest() + length;
-      margin = (l2 ? 2 : 1) * missed + 0x1p-20 * (l2 ? reach * reach : length * codes.longest()) +
-               double(std::numeric_limits<float>::min());
-    }
-    std::vector<float> vector;
-    std::size_t k;
-    detail::CodedQuery coded;
-    double unit;
-    float square_share;  ///< factor of half a row's square in a rough score
-    double same = 0;     ///< the part of every row's score that rough scores leave out
-    double margin = 0;   ///< the largest difference between a score and its rough score
-  };
+  static Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
 
+  /// A rough score of l2 is 2 q.row - |row|^2. It lacks -|q|^2, which is the same for all rows.
   void search_block(std::span<const VectorQuery> queries, std::vector<std::vector<Hit>>& results) const {
     const bool l2 = options_.metric == Metric::l2;
-    std::vector<Asked> asked;
-    asked.reserve(queries.size());
-    for (const VectorQuery& query : queries) {
-      std::vector<float> vector(query.vector.begin(), query.vector.end());
+    Matrix asked(index(queries.size()), index(dimension()));
+    std::vector<double> margins, same;
+    std::vector<detail::Candidates> none;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const std::span<float> vector(asked.row(index(q)).data(), dimension());
+      std::copy(queries[q].vector.begin(), queries[q].vector.end(), vector.begin());
       if (options_.metric == Metric::cosine) detail::normalise(vector);
-      asked.emplace_back(vector, std::min(query.k, rows()), codes_, l2);
+      const double length = detail::length_of(vector), size = double(dimension());
+      const double reach = l2 ? (longest_ + length) * (longest_ + length) : longest_ * length;
+      // The error of a sum of n products in any order is at most about n 2^-24 of the lengths' product, plus what is
+      // lost where numbers are tiny.
+      margins.push_back((size + 16) * 0x1.1p-24 * reach + size * double(std::numeric_limits<float>::min()));
+      same.push_back(l2 ? -length * length : 0);
+      none.emplace_back(std::min(queries[q].k, rows()), 2 * margins.back());
     }
-    std::vector<detail::Candidates> found = scan_all(asked);
+    const std::size_t blocks = (rows() + row_block - 1) / row_block;
+    const std::size_t workers = std::max<std::size_t>(1, std::min(options_.threads, blocks));
+    std::vector<std::vector<detail::Candidates>> found(workers, none);
+    detail::parallel_for(blocks, workers, [&](std::size_t block, std::size_t worker) {
+      scan(asked, block * row_block, std::min(row_block, rows() - block * row_block), found[worker]);
+    });
     std::vector<float> room;
-    for (std::size_t q = 0; q < asked.size(); ++q)
-      results.push_back(found[q].best(
-          [&](float rough) { return double(rough) * asked[q].unit + asked[q].same + asked[q].margin; },
-          [&](std::uint32_t row) { return score(asked[q].vector.data(), vectors_.row(row, room).data()); }));
-  }
-  [[nodiscard]] double score(const float* query, const float* values) const {
-    return options_.metric == Metric::l2 ? -detail::exact_square_distance(query, values, dimension())
-                                         : detail::exact_dot(query, values, dimension());
-  }
-
-  /// Candidates for each query. The panels are divided among the threads.
-  [[nodiscard]] std::vector<detail::Candidates> scan_all(const std::vector<Asked>& asked) const {
-    const std::size_t blocks = (codes_.panels() + panel_block - 1) / panel_block;
-    const std::size_t share =
-        std::max<std::size_t>(1, (blocks + options_.threads - 1) / options_.threads) * panel_block;
-    std::vector<std::future<std::vector<detail::Candidates>>> others;
-    for (std::size_t begin = share; begin < codes_.panels(); begin += share)
-      others.push_back(std::async(std::launch::async, [this, &asked, begin, share] {
-        return scan(asked, begin, std::min(begin + share, codes_.panels()));
-      }));
-    std::vector<detail::Candidates> found = scan(asked, 0, std::min(share, codes_.panels()));
-    for (auto& other : others) {
-      const std::vector<detail::Candidates> theirs = other.get();
-      for (std::size_t q = 0; q < asked.size(); ++q) found[q].merge(theirs[q]);
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      for (std::size_t worker = 1; worker < workers; ++worker) found[0][q].merge(found[worker][q]);
+      const float* query = asked.row(index(q)).data();
+      results.push_back(found[0][q].best([&](float rough) { return double(rough) + same[q] + margins[q]; },
+                                         [&](std::uint32_t row) {
+                                           const float* values = vectors_(row, 1, room).data();
+                                           return l2 ? -detail::exact_square_distance(query, values, dimension())
+                                                     : detail::exact_dot(query, values, dimension());
+                                         }));
     }
-    return found;
   }
 
-  [[nodiscard]] std::vector<detail::Candidates> scan(const std::vector<Asked>& asked, std::size_t begin,
-                                                     std::size_t end) const {
-    constexpr std::size_t block_rows = panel_block * detail::panel_rows;
-    std::vector<detail::Candidates> found;
-    std::vector<detail::ByteQuery> coded;
-    for (const Asked& query : asked) {
-      found.emplace_back(query.k, 2 * query.margin / query.unit);
-      coded.push_back(query.coded.view());
-    }
-    std::vector<std::int32_t> dots(asked.size() * block_rows);
-    for (std::size_t panel = begin; panel < end; panel += panel_block) {
-      const std::size_t panels = std::min(panel_block, end - panel), first = panel * detail::panel_rows;
-      codes_.dots(coded, panel, panels, dots.data(), block_rows);
-      for (std::size_t q = 0; q < asked.size(); ++q)
-        if (asked[q].k > 0)
-          found[q].offer(dots.data() + q * block_rows, 128 * asked[q].coded.sum, codes_.scales(panel, panels),
-                         codes_.half_squares(panel, panels), asked[q].square_share,
-                         std::min(panels * detail::panel_rows, rows() - first), static_cast<std::uint32_t>(first));
-    }
-    return found;
+  /// Offers `count` rows from row `first` on to each query's candidates.
+  void scan(const Matrix& asked, std::size_t first, std::size_t count, std::vector<detail::Candidates>& found) const {
+    std::vector<float> room;
+    const Rows block(vectors_(first, count, room).data(), index(count), index(dimension()));
+    Matrix scores = asked * block.transpose();
+    if (options_.metric == Metric::l2) scores = (2 * scores).rowwise() - block.rowwise().squaredNorm().transpose();
+    for (std::size_t q = 0; q < found.size(); ++q)
+      for (std::size_t i = 0; i < count; ++i) found[q].offer(scores(index(q), index(i)), first + i);
   }
 
   detail::StoredVectors vectors_;
+  double longest_;
   Options options_;
-  detail::ByteCodes codes_;
   Hash identity_;
 };
 

@@ -22,11 +22,16 @@ struct EncoderProfile {
   bool normalise = false;      ///< scale embeddings to length 1
   std::size_t max_tokens = 0;  ///< tokens that the model reads of a text, special tokens included, 0 = unknown
 
-  /// The profile of this name, as in the model card. Throws std::invalid_argument for an unknown name.
-  static const EncoderProfile& named(std::string_view name);
+  /// The profile of this name, as in the model card, or null.
+  static const EncoderProfile* find(std::string_view name);
+  /// The same. Throws std::invalid_argument for an unknown name.
+  static const EncoderProfile& named(std::string_view name) {
+    if (const EncoderProfile* found = find(name)) return *found;
+    bad_option("profile", std::string(name), "none, e5, e5-instruct, bge, gte, minilm");
+  }
 };
 
-inline const EncoderProfile& EncoderProfile::named(std::string_view name) {
+inline const EncoderProfile* EncoderProfile::find(std::string_view name) {
   static const std::array<EncoderProfile, 6> all = {{
       {},
       {"e5", "query: ", "passage: ", Pooling::mean, true, 512},
@@ -36,12 +41,9 @@ inline const EncoderProfile& EncoderProfile::named(std::string_view name) {
       {"gte", "", "", Pooling::mean, true, 512},
       {"minilm", "", "", Pooling::mean, true, 256},
   }};
-  std::string known;
-  for (const EncoderProfile& profile : all) {
-    if (profile.name == name) return profile;
-    known.append(known.empty() ? "" : ", ").append(profile.name);
-  }
-  bad_option("profile", std::string(name), known);
+  for (const EncoderProfile& profile : all)
+    if (profile.name == name) return &profile;
+  return nullptr;
 }
 
 namespace detail {

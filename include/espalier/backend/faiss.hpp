@@ -1,40 +1,44 @@
 #pragma once
 
 #include <espalier/backend/dense.hpp>
-#include <espalier/backend/dense/faiss_build.hpp>
+#include <espalier/backend/faiss_build.hpp>
+#include <espalier/backend/index/vectors.hpp>
+#include <espalier/backend/vector_retriever.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
 
 #include <faiss/AutoTune.h>
-#include <faiss/IVFlib.h>
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
-#include <faiss/IndexIVFFlat.h>
-#include <faiss/IndexIVFPQ.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/index_io.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <typeinfo>
+#include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
 /// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
-/// flat indexes and the centroids of IVF indexes. faiss searches their lists, graphs and scalar codes in batches, and
-/// every other kind of index one query at a time. An index is built on one thread for the same reason.
+/// flat indexes. faiss searches graphs and scalar codes in batches, and every other kind of index one query at a time.
+/// An index is built on one thread for the same reason.
 class FaissIndex {
  public:
   using Options = FaissOptions;
-  /// How an index file is loaded.
-  enum class Access : std::uint8_t {
-    read,   ///< as a whole
-    map,    ///< page by page when needed, an error if faiss cannot map the index
-    either  ///< mapped if faiss can, otherwise read
-  };
 
   /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
@@ -49,17 +53,16 @@ class FaissIndex {
     prepare();
   }
 
-  /// Throws InputError that names the file.
-  static FaissIndex load(const std::string& file, Access access = Access::read, const Options& options = {}) {
+  /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
+  /// names the file.
+  static FaissIndex load(const std::string& file, const Options& options = {}) {
     FaissIndex loaded(options);
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
     try {
-      loaded.index_.reset(faiss::read_index(file.c_str(), access == Access::read ? 0 : faiss::IO_FLAG_MMAP));
+      loaded.index_.reset(faiss::read_index(file.c_str(), faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
-    if (access == Access::map && !faiss::ivflib::try_extract_index_ivf(loaded.index_.get()))
-      throw InputError(file, 0, "", "faiss maps IVF indexes only; read this one, or build an IVF index");
     loaded.apply();
     loaded.file_ = file;
     try {
@@ -101,7 +104,7 @@ class FaissIndex {
   }
 
  private:
-  using Row = std::int64_t;  // has no name that old and new releases share
+  using Row = std::int64_t;
 
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
@@ -127,13 +130,7 @@ class FaissIndex {
       return;
     }
     const auto is = [this](const auto&... types) { return ((typeid(*index_) == types) || ...); };
-    if (is(typeid(faiss::IndexIVFFlat), typeid(faiss::IndexIVFScalarQuantizer), typeid(faiss::IndexIVFPQ))) {
-      lists_ = static_cast<const faiss::IndexIVF*>(index_.get());
-      exact_ = exact_of(*lists_->quantizer);
-      if (!exact_) lists_ = nullptr;
-    }
-    batched_ =
-        lists_ || is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
+    batched_ = is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
   }
   /// The same exact search as that of a flat index. Null for any other index.
   [[nodiscard]] std::shared_ptr<const DenseIndex> exact_of(const faiss::Index& index) const {
@@ -157,10 +154,8 @@ class FaissIndex {
     std::vector<float> scores(queries.size() * k);
     std::vector<Row> labels(queries.size() * k);
     try {
-      if (lists_) search_lists(queries, packed.data(), k, scores.data(), labels.data());
-      else
-        index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(),
-                       labels.data());
+      index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(),
+                     labels.data());
     } catch (const faiss::FaissException& error) {
       throw BackendError("faiss: " + error.msg, BackendError::Kind::permanent);
     }
@@ -175,25 +170,6 @@ class FaissIndex {
     }
     for (std::size_t i = 0; i < queries.size(); ++i) std::sort(results[i].begin(), results[i].end());
   }
-  void search_lists(std::span<const VectorQuery> queries, const float* packed, std::size_t k, float* scores,
-                    Row* labels) const {
-    const std::size_t visited = std::min(lists_->nprobe, lists_->nlist);
-    std::vector<VectorQuery> wanted;
-    for (const VectorQuery& query : queries) wanted.emplace_back(query.vector, visited);
-    std::vector<Row> nearest;
-    std::vector<float> distances;
-    const float sign = lists_->metric_type == faiss::METRIC_L2 ? -1 : 1;
-    for (const auto& centroids : exact_->search(wanted))
-      for (const Hit& hit : centroids) {
-        nearest.push_back(hit.row);
-        distances.push_back(sign * static_cast<float>(hit.score));
-      }
-    lists_->invlists->prefetch_lists(nearest.data(), static_cast<int>(nearest.size()));
-    faiss::IVFSearchParameters parameters;
-    parameters.nprobe = visited;
-    lists_->search_preassigned(static_cast<Row>(queries.size()), packed, static_cast<Row>(k), nearest.data(),
-                               distances.data(), scores, labels, false, &parameters);
-  }
 
   static Hash file_hash(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
@@ -207,8 +183,7 @@ class FaissIndex {
 
   Options options_;
   std::unique_ptr<faiss::Index> index_;      ///< null if `exact_` does everything
-  std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows, or over the centroids of `lists_`
-  const faiss::IndexIVF* lists_ = nullptr;   ///< the index, if its lists can be searched in batches
+  std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows
   bool batched_ = false;
   Hash identity_;
   std::string file_;

@@ -1,13 +1,26 @@
 #pragma once
 
+#include <espalier/backend/detail/http/read_embedding.hpp>
+#include <espalier/backend/detail/http/service.hpp>
+#include <espalier/backend/detail/http/tokenizer.hpp>
 #include <espalier/backend/encoder_profile.hpp>
-#include <espalier/backend/http/detail/embeddings.hpp>
-#include <espalier/backend/http/detail/tokenizer.hpp>
+#include <espalier/backend/http/client.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/ledger.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/service.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,60 +28,115 @@ namespace espalier::backend {
 
 /// An encoder behind a server with OpenAI's /embeddings.
 struct HttpEncoderOptions {
-  /// How texts are cut to the profile's max_tokens.
-  enum class Cut : std::uint8_t {
-    none,     ///< no cut: the server cuts or refuses long texts
-    vllm,     ///< the server cuts, by truncate_prompt_tokens
-    llamacpp  ///< the client cuts: /tokenize gives the token ids, and ids are sent
-  };
   std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /embeddings
   std::string model = {};                        ///< the model's name at the server, not empty
   std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
   std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
   std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
   EncoderProfile profile = {};
-  Cut cut = Cut::none;        ///< needs the profile's max_tokens
-  bool base64 = false;        ///< ask for base64 instead of decimal numbers (replies may have either)
-  std::size_t dimension = 0;  ///< of every embedding, 0 = that of the first one
-  std::size_t batch = 64;     ///< largest number of texts in one message, >= 1
+  /// The server is llama.cpp, which cuts no text. So the client cuts: /tokenize gives the token ids, and ids are sent.
+  /// Other servers are told where to cut, by truncate_prompt_tokens.
+  bool llamacpp = false;
+  std::size_t batch = 64;  ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
 
 namespace detail {
 
-/// Throws std::invalid_argument for an unknown name.
-inline HttpEncoderOptions::Cut encoder_cut(const std::string& name) {
-  if (name == "none") return HttpEncoderOptions::Cut::none;
-  if (name == "vllm") return HttpEncoderOptions::Cut::vllm;
-  if (name == "llamacpp") return HttpEncoderOptions::Cut::llamacpp;
-  bad_option("cut", name, "none, vllm, llamacpp");
-}
+/// The input of an embedding: a text or token ids.
+class EmbeddingInput {
+ public:
+  explicit EmbeddingInput(std::string t) : text(std::move(t)) {}
+  explicit EmbeddingInput(TokenIds t) : ids(std::move(t)) {}
+  std::string text;
+  TokenIds ids;  ///< empty = the text
+};
+
+/// A client of OpenAI's /embeddings.
+class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
+ public:
+  HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, const HttpEncoderOptions& options,
+                 std::shared_ptr<HttpClient> client)
+      : HttpService(std::move(client), options.http.max_in_flight, options.batch),
+        endpoint_(std::move(endpoint)),
+        model_(options.model),
+        truncate_(options.llamacpp ? 0 : options.profile.max_tokens) {}
+
+ private:
+  std::shared_ptr<const HttpEndpoint> write(std::span<const EmbeddingInput> group, std::string& body) override {
+    JsonWriter json(body);
+    json.begin_object().field("model", model_).key("input").begin_array();
+    for (const EmbeddingInput& input : group) {
+      if (input.ids.empty()) json.value(input.text);
+      else json.array(input.ids);
+    }
+    json.end_array().field("encoding_format", "float");
+    if (truncate_) json.field("truncate_prompt_tokens", truncate_);
+    json.end_object();
+    return endpoint_;
+  }
+  std::vector<std::optional<Embedding>> read(std::span<const EmbeddingInput> group, std::string& body) override {
+    const simdjson::dom::element root = json_.read(body);
+    throw_if_error(root);
+    if (nested(root))
+      throw BackendError(
+          "the reply is a list of nested vectors, as llama.cpp's own /embeddings sends: give the URL up to /v1",
+          BackendError::Kind::permanent);
+    simdjson::dom::array data;
+    if (root["data"].get(data) || data.size() != group.size()) throw BackendError("not one embedding for each text");
+    std::vector<std::optional<Embedding>> embeddings(group.size());
+    for (const auto item : data) {
+      const auto index = field<std::uint64_t>(item, "index");
+      if (!index || *index >= embeddings.size() || embeddings[*index])
+        throw BackendError("an embedding under a wrong index");
+      simdjson::dom::element value;
+      if (item["embedding"].get(value)) throw BackendError("an item without an embedding");
+      Embedding embedding = read_embedding(value);
+      if (dimension_ == 0) dimension_ = embedding.size();
+      if (embedding.size() != dimension_)
+        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " +
+                           std::to_string(dimension_));
+      embeddings[*index] = std::move(embedding);
+    }
+    return embeddings;
+  }
+
+  /// True for replies of another route than OpenAI's: [{"embedding":[[...], ...]}, ...], one vector per token or
+  /// pooled.
+  static bool nested(simdjson::dom::element root) {
+    simdjson::dom::array first;
+    return root.is_array() && !root.at_pointer("/0/embedding/0").get(first);
+  }
+
+  std::shared_ptr<const HttpEndpoint> endpoint_;
+  std::string model_;
+  std::size_t truncate_;       ///< tells the server to cut texts to this many tokens, 0 = no
+  std::size_t dimension_ = 0;  ///< of the first embedding
+  JsonReader json_;
+};
 
 }  // namespace detail
 
 /// The encoder as an asynchronous service. Throws std::invalid_argument for bad options.
 class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
-  using Cut = HttpEncoderOptions::Cut;
-
   /// A `client` may be shared with other services. null = a new one.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : options_(std::move(options)),
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),
-        embeddings_(endpoint("/embeddings"), wanted(options_), client_),
-        tokenizer_(std::make_shared<const detail::HttpEndpoint>(detail::Url(options_.url).with_path("/tokenize"), key(),
-                                                                options_.http),
-                   client_) {
+        embeddings_(endpoint(detail::Url(options_.url).below("/embeddings")), options_, client_),
+        tokenizer_(endpoint(detail::Url(options_.url).with_path("/tokenize")), client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
-    if (options_.cut != Cut::none && options_.profile.max_tokens < 3)
-      bad_option("max_tokens", options_.profile.max_tokens, "3 or more, as texts are cut to it");
+    if (const std::size_t most = options_.profile.max_tokens; most == 1 || most == 2)
+      bad_option("max_tokens", most, "0 (no cut) or 3 or more, as two tokens are special");
   }
 
   void submit(Ticket ticket, const EncodeRequest& request) override {
     std::string text = detail::prefixed(request, options_.profile);
     // A token has at least one byte, so a text of few bytes needs no cut. Two tokens are special.
-    if (options_.cut == Cut::llamacpp && text.size() > options_.profile.max_tokens - 2) tokenizer_.submit(ticket, text);
+    const std::size_t most = options_.llamacpp ? options_.profile.max_tokens : 0;
+    if (most > 0 && text.size() > most - 2) tokenizer_.submit(ticket, text);
     else embeddings_.submit(ticket, detail::EmbeddingInput(std::move(text)));
   }
   std::vector<Reply<Embedding>> poll(std::chrono::milliseconds wait) override {
@@ -108,18 +176,16 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     hasher.add(std::uint64_t(profile.normalise));
     if (profile.pooling != EncoderProfile::Pooling::unknown)
       hasher.add(std::string_view("pooling")).add(std::uint64_t(profile.pooling));
-    if (options_.cut != Cut::none) hasher.add(std::string_view("cut")).add(std::uint64_t(profile.max_tokens));
+    if (const EncoderProfile* card = EncoderProfile::find(profile.name);
+        !card || card->max_tokens != profile.max_tokens)
+      hasher.add(std::string_view("cut")).add(std::uint64_t(profile.max_tokens));
     return hasher.finish();
   }
 
  private:
-  [[nodiscard]] std::string key() const { return detail::read_api_key(options_.api_key_env, options_.api_key_file); }
-  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> endpoint(const char* tail) const {
-    return std::make_shared<const detail::HttpEndpoint>(detail::Url(options_.url).below(tail), key(), options_.http);
-  }
-  static detail::EmbeddingsOptions wanted(const HttpEncoderOptions& options) {
-    return {options.model, options.cut == Cut::vllm ? options.profile.max_tokens : 0, options.base64, options.dimension,
-            options.batch};
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> endpoint(const detail::Url& url) const {
+    return std::make_shared<const detail::HttpEndpoint>(
+        url, detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
   /// The first tokens and the last one, which is the separator.
   [[nodiscard]] detail::TokenIds cut(detail::TokenIds ids) const {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/journal/detail/file.hpp>
-#include <espalier/backend/journal/detail/row.hpp>
+#include <espalier/backend/detail/journal/file.hpp>
+#include <espalier/backend/detail/journal/row.hpp>
 #include <espalier/backend/journal/store.hpp>
 
 #include <ctime>

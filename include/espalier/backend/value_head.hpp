@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http/detail/json_reader.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>
@@ -20,67 +20,17 @@
 
 namespace espalier::backend {
 
-/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is one
-/// of two:
-/// - JSON: {"dimension": d, "plan": {"weight": [d numbers], "bias": b}, "search": {...}}
-/// - safetensors (a name that ends so): plan.weight and search.weight with d numbers, plan.bias and search.bias with
-///   one, all as 4-byte floats. `espalier train value` writes it.
+/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is of
+/// safetensors, as `espalier train value` writes it: plan.weight and search.weight with d numbers, plan.bias and
+/// search.bias with one, all as 4-byte floats.
 class ValueHead {
  public:
-  /// Throws InputError that names the file and the field.
+  /// Throws InputError that names the file and the tensor.
   static ValueHead load(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw InputError(file, 0, "", "cannot be read");
-    std::string text(std::istreambuf_iterator<char>(in), {});
-    if (file.ends_with(".safetensors")) return from_tensors(file, text);
-    detail::JsonReader json;
-    ValueHead head;
-    head.file_ = file;
-    try {
-      const simdjson::dom::element root = json.read(text);
-      const auto dimension = detail::field<std::uint64_t>(root, "dimension");
-      if (!dimension || *dimension == 0) throw InputError(file, 0, "dimension", "is no whole number above 0");
-      for (const auto& [name, place] : {std::pair<const char*, std::size_t>("plan", 0), {"search", 1}}) {
-        simdjson::dom::element part;
-        simdjson::dom::array weights;
-        if (root[name].get(part) || part["weight"].get(weights))
-          throw InputError(file, 0, std::string(name) + ".weight", "is no list of numbers");
-        if (weights.size() != *dimension)
-          throw InputError(
-              file, 0, std::string(name) + ".weight",
-              "has " + std::to_string(weights.size()) + " numbers, its dimension is " + std::to_string(*dimension));
-        const auto bias = detail::field<double>(part, "bias");
-        if (!bias) throw InputError(file, 0, std::string(name) + ".bias", "is no number");
-        head.bias_[place] = *bias;
-        head.weight_[place].resize(static_cast<Eigen::Index>(weights.size()));
-        Eigen::Index i = 0;
-        for (const auto item : weights) {
-          double number = 0;
-          if (item.get(number))
-            throw InputError(file, 0, std::string(name) + ".weight", "holds something else than numbers");
-          head.weight_[place][i++] = number;
-        }
-      }
-    } catch (const BackendError& error) {
-      throw InputError(file, 0, "", error.what());
-    }
-    return head;
-  }
-
-  /// {plan, search}, each in [-1, 1]. Throws InputError if the embedding has another dimension than the head.
-  [[nodiscard]] std::pair<double, double> operator()(const Embedding& embedding) const {
-    if (static_cast<Eigen::Index>(embedding.size()) != weight_[0].size())
-      throw InputError(file_, 0, "dimension",
-                       "is " + std::to_string(weight_[0].size()) + ", the encoder's embeddings have " +
-                           std::to_string(embedding.size()) + " numbers");
-    const Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXf>(embedding.data(), weight_[0].size()).cast<double>();
-    return {std::tanh(weight_[0].dot(x) + bias_[0]), std::tanh(weight_[1].dot(x) + bias_[1])};
-  }
-
- private:
-  /// The file is the header's size (8 bytes, little-endian), the header as JSON, and the tensors' bytes.
-  static ValueHead from_tensors(const std::string& file, const std::string& bytes) {
-    std::uint64_t size = 0;
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    std::uint64_t size = 0;  // of the header: 8 bytes, little-endian. Then come the header as JSON and the tensors
     if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
     if (bytes.size() < sizeof size || size > bytes.size() - sizeof size)
       throw InputError(file, 0, "", "is no safetensors file, or it is cut");
@@ -108,6 +58,18 @@ class ValueHead {
                            std::to_string(head.weight_[0].size()));
     return head;
   }
+
+  /// {plan, search}, each in [-1, 1]. Throws InputError if the embedding has another dimension than the head.
+  [[nodiscard]] std::pair<double, double> operator()(const Embedding& embedding) const {
+    if (static_cast<Eigen::Index>(embedding.size()) != weight_[0].size())
+      throw InputError(file_, 0, "dimension",
+                       "is " + std::to_string(weight_[0].size()) + ", the encoder's embeddings have " +
+                           std::to_string(embedding.size()) + " numbers");
+    const Eigen::VectorXd x = Eigen::Map<const Eigen::VectorXf>(embedding.data(), weight_[0].size()).cast<double>();
+    return {std::tanh(weight_[0].dot(x) + bias_[0]), std::tanh(weight_[1].dot(x) + bias_[1])};
+  }
+
+ private:
   /// The numbers of a tensor, at least one.
   static std::vector<float> floats(const std::string& file, const simdjson::dom::element& root,
                                    std::string_view tensors, const std::string& name) {

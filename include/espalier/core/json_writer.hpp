@@ -59,6 +59,13 @@ class JsonWriter {
     return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
   }
   JsonWriter& null() { return raw("null"); }
+  /// An array of values.
+  template <class Items>
+  JsonWriter& array(const Items& items) {
+    begin_array();
+    for (const auto& item : items) value(item);
+    return end_array();
+  }
   /// Text that is already JSON.
   JsonWriter& raw(std::string_view json) {
     comma();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http/detail/fleet.hpp>
+#include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>
@@ -9,7 +9,6 @@
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/http_scorer.hpp>
-#include <espalier/backend/http_value.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/scoring_model.hpp>
 #include <espalier/run/detail/batch_requests.hpp>
@@ -131,8 +130,6 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.api_key_file = settings.servers.api_key_file;
   options.http = http_options(settings);
   options.endpoints = endpoints;
-  if (!endpoints.empty() || settings.model.endpoints.empty())
-    options.http.hedge = settings.servers.hedge;  // refused without a second server
   if (later && options.server == backend::Server::ollama)
     bad_option("server", settings.servers.kind, "one with a batch API");
   const backend::detail::Dialect& dialect =
@@ -198,7 +195,6 @@ inline EncoderBackend make_encoder(const Settings& settings) {
   encoder.url = settings.encoder.url;
   encoder.model = settings.encoder.name;
   encoder.profile = backend::EncoderProfile::named(settings.encoder.profile);
-  encoder.cut = backend::detail::encoder_cut(settings.encoder.cut);
   encoder.api_key_file = settings.servers.api_key_file;
   encoder.http = http_options(settings);
   auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
@@ -214,12 +210,13 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   if (settings.given.values) return open_given(*settings.given.values, settings.values.name, settings.journal.replay);
   if (!is_url(settings.values.server)) bad_option("value-server", settings.values.server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
-  backend::HttpValueOptions values;
+  backend::HttpScorerOptions values;
   values.url = settings.values.server;
-  values.name = settings.values.name;
+  values.api = backend::HttpScorerOptions::Api::values;
+  values.model = settings.values.name;
   values.api_key_file = settings.servers.api_key_file;
   values.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpValue>(std::move(values));
+  auto service = std::make_unique<backend::HttpScorer>(std::move(values));
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, settings.values.name, true};
 #else

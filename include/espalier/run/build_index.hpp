@@ -9,7 +9,7 @@
 #include <espalier/run/detail/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_ZLIB
-#include <espalier/backend/index/detail/gzip_buffer.hpp>
+#include <espalier/run/detail/gzip_buffer.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::u
 namespace detail {
 
 #ifdef ESPALIER_HAS_ZLIB
-using SourceBuffer = backend::detail::GzipBuffer;
+using SourceBuffer = GzipBuffer;
 #else
 /// The bytes of a file, unchanged.
 class SourceBuffer : public std::filebuf {

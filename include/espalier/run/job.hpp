@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/chat/detail/extra_body.hpp>
-#include <espalier/backend/chat/detail/thinking.hpp>
+#include <espalier/backend/detail/chat/extra_body.hpp>
+#include <espalier/backend/detail/chat/thinking.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
@@ -103,7 +103,7 @@ class Job {
       if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), news});
     };
     settings_.servers.watch =
-        std::make_shared<backend::HttpWatch>(settings_.servers.contact, [&](const std::string& news) { tell(news); });
+        std::make_shared<backend::HttpWatch>(settings_.servers.deadline, [&](const std::string& news) { tell(news); });
     const auto decided = [&](bool now) {
       if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());

@@ -73,7 +73,7 @@ struct Settings {
   };
   struct Encoder {
     std::string url, name;
-    std::string profile = "none", cut = "none";
+    std::string profile = "none";
   };
   struct Values {
     std::string server;
@@ -86,9 +86,7 @@ struct Settings {
     std::string api_key_file;
     double timeout = 300, deadline = 600;
     int attempts = 0;
-    double contact = 30;
     std::shared_ptr<backend::HttpWatch> watch = nullptr;  ///< told of silent servers, null = nobody
-    double hedge = 0;
   };
   struct Journal {
     bool keep = true, replay = false;

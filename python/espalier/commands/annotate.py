@@ -21,7 +21,7 @@ EXAMPLES = (
     "espalier annotate out/airrag --with embedding=gguf:e5.gguf",
     "espalier annotate out/prorag --constrain always --with prm=http://localhost:8000/v1,Qwen/Qwen2.5-72B-Instruct",
 )
-EXECUTION = ("journal_file", "in_flight", "contact", "api_key_file")
+EXECUTION = ("journal_file", "in_flight", "api_key_file")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

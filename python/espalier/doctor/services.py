@@ -22,7 +22,7 @@ LIMITS = ("timeout", "deadline")
 QUESTION = "Who wrote the first novel?"
 CONNECTION = ("api_key_file", "extra_body")
 MODEL = ("api", "server", "stream", *CONNECTION)
-ENCODER = ("encoder", "encoder_name", "encoder_profile", "encoder_cut")
+ENCODER = ("encoder", "encoder_name", "encoder_profile")
 PROMPTS = (
     "method",
     "preset",
@@ -205,14 +205,14 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     source = encoder_source_of(settings["encoder"])
     name = settings.get("encoder_name") or ""
-    profile, cut = settings.get("encoder_profile") or "none", settings.get("encoder_cut") or "none"
+    profile = settings.get("encoder_profile") or "none"
     limits = limits_of(taken(settings, LIMITS))
     try:
         if source:
-            with opened_encoder(source, name, profile, cut) as own:
+            with opened_encoder(source, name, profile) as own:
                 (vector,) = own([_core.EncodeRequest(QUESTION)])
         else:
-            encoder = _core.HttpEncoder(settings["encoder"], name, profile=profile, cut=cut, **limits)
+            encoder = _core.HttpEncoder(settings["encoder"], name, profile=profile, **limits)
             (vector,) = encoder([_core.EncodeRequest(QUESTION)])
         yield ok("encoder", f"gave a vector of {len(vector)} numbers")
     except (Error, ValueError) as error:

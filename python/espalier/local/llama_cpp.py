@@ -81,14 +81,13 @@ class LlamaCppEncoder(_core.HttpEncoder, Held):
         name: str = "",
         pooling: str = "",
         profile: str = "none",
-        cut: str = "none",
         slots: int = 0,
         context: int = 0,
         threads: int = 0,
     ) -> None:
         self.engine = LlamaEngine(file, slots=slots, context=context, threads=threads, encodes=True, pooling=pooling)
         named = encoder_name(name or self.engine.name, self.engine.revision, pooling)
-        super().__init__(self.engine.url, named, profile=profile, cut=cut, **encoder_client(self.engine))
+        super().__init__(self.engine.url, named, profile=profile, **encoder_client(self.engine))
         self.engine.load()
 
 
@@ -108,9 +107,9 @@ def _options(source: Source) -> dict[str, Any]:
     return {**numbers, "pooling": source.options.get("pooling", "")}
 
 
-def opened_encoder(source: Source, name: str, profile: str, cut: str) -> LlamaCppEncoder:
+def opened_encoder(source: Source, name: str, profile: str) -> LlamaCppEncoder:
     """The encoder that a setting names, loaded."""
-    return LlamaCppEncoder(source.path, name=name, profile=profile, cut=cut, **_options(source))
+    return LlamaCppEncoder(source.path, name=name, profile=profile, **_options(source))
 
 
 def model_engine(source: Source, in_flight: int) -> LlamaEngine:
@@ -131,7 +130,6 @@ def _connection(engine: LlamaEngine) -> dict[str, Any]:
         "in_flight": 2 * engine.slots,
         "timeout": PATIENCE,
         "deadline": PATIENCE,
-        "contact": 0.0,
     }
 
 
@@ -142,4 +140,4 @@ def client(engine: LlamaEngine) -> dict[str, Any]:
 
 def encoder_client(engine: LlamaEngine) -> dict[str, Any]:
     """The same for an encoder. A text that is too long fails alone and at once."""
-    return {**_connection(engine), "batch": 1, "attempts": 1}
+    return {**_connection(engine), "llamacpp": True, "batch": 1, "attempts": 1}

@@ -181,9 +181,7 @@ class _Resolved:
             name = f"{name}@{revision}"
         else:
             plain["model_revision"] = revision
-        given = {
-            option: plain[option] for option in ("timeout", "deadline", "contact") if plain.get(option) is not None
-        }
+        given = {option: plain[option] for option in ("timeout", "deadline") if plain.get(option) is not None}
         body = plain.get("extra_body") or ""
         part = _core.OpenAi(
             engine.url,
@@ -212,12 +210,6 @@ class _Resolved:
             )
             name = encoder_name(name, engine.revision, source.options.get("pooling", ""))
             url, begin, connection = engine.url, engine.load, encoder_client(engine)
-        part = _core.HttpEncoder(
-            url,
-            name,
-            profile=plain.get("encoder_profile") or "none",
-            cut=plain.get("encoder_cut") or "none",
-            **connection,
-        )
+        part = _core.HttpEncoder(url, name, profile=plain.get("encoder_profile") or "none", **connection)
         self._backends["encoder"] = Backend(part, None, name, begin)
         return name

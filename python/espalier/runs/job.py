@@ -99,7 +99,7 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Un
     The settings are listed by `espalier.runs.RunSettings`: the options of `espalier expand`. Run it again with the same
     settings to continue a stopped run.
 
-    The logger "espalier" warns at once of a server that has not replied for `contact` seconds (30), and of the first
+    The logger "espalier" warns at once of a server that has not replied for 30 s, and of the first
     question that a backend leaves open. A view in `progress` shows this itself.
     """
     return run_job("expand", settings, warning(progress))

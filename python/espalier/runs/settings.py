@@ -44,7 +44,6 @@ class RunSettings(TypedDict, total=False):
     encoder: str | EncoderLike | None
     encoder_name: str | None
     encoder_profile: str | None
-    encoder_cut: Literal["none", "vllm", "llamacpp"] | None
     value_server: str | EncoderLike | None
     value_name: str | None
     value_head: str | os.PathLike[str] | None
@@ -54,8 +53,6 @@ class RunSettings(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     attempts: int | None
-    contact: float | None
-    hedge: float | None
     journal_file: str | os.PathLike[str] | None
     journal: bool | None
     replay: bool | None

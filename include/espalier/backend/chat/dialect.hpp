@@ -43,13 +43,12 @@ struct Dialect {
   bool special_tokens = false;                  ///< accepts skip_special_tokens, sent as false so that tags are kept
   Logprobs logprobs = Logprobs::unknown;
   Prefill prefill = Prefill::absent;
-  bool token_ids = false;                              ///< accepts return_token_ids (counts per sample)
-  bool ids = false;                                    ///< accepts a raw prompt as token ids
-  bool tools = false;                                  ///< its chats offer tools and return calls of them
-  bool streams = true;                                 ///< its streams end with the usage. Others are not streamed
-  std::optional<int> score_max_tokens = std::nullopt;  ///< scores a prompt by `echo` with this max_tokens
-  std::string_view grammar = {};                       ///< name of the field that constrains a reply, "" = none
-  bool schemas = false;  ///< that field takes JSON schemas alone. Then the text is the member `reply`
+  bool token_ids = false;         ///< accepts return_token_ids (counts per sample)
+  bool ids = false;               ///< accepts a raw prompt as token ids
+  bool tools = false;             ///< its chats offer tools and return calls of them
+  bool streams = true;            ///< its streams end with the usage. Others are not streamed
+  std::string_view grammar = {};  ///< name of the field that constrains a reply, "" = none
+  bool schemas = false;           ///< that field takes JSON schemas alone. Then the text is the member `reply`
 };
 
 inline constexpr std::array<Dialect, 8> dialects = {{
@@ -68,7 +67,6 @@ inline constexpr std::array<Dialect, 8> dialects = {{
      .token_ids = true,
      .ids = true,
      .tools = true,
-     .score_max_tokens = 0,
      .grammar = "structured_outputs"},
     // Emulates n: under deterministic inference all choices of one message share a seed and are equal.
     {.server = Server::sglang,
@@ -81,9 +79,8 @@ inline constexpr std::array<Dialect, 8> dialects = {{
      .prefill = Dialect::Prefill::continued,
      .ids = true,
      .tools = true,
-     .score_max_tokens = 1,
      .grammar = "ebnf"},
-    // Emulates n: its usage counts only the first choice. It refuses echo or answers it with the wrong list.
+    // Emulates n: its usage counts only the first choice.
     {.server = Server::llamacpp,
      .name = "llamacpp",
      .owner = "llamacpp",
@@ -94,7 +91,6 @@ inline constexpr std::array<Dialect, 8> dialects = {{
      .ids = true,
      .tools = true,
      .grammar = "grammar"},
-    // Its echo is off by one token for models whose prompts have no start token.
     {.server = Server::llamacpp_python,
      .name = "llamacpp-python",
      .owner = "me",

@@ -1,13 +1,13 @@
 #pragma once
 
-#include <espalier/backend/http/detail/endpoint.hpp>
-#include <espalier/backend/http/detail/exchange.hpp>
-#include <espalier/backend/http/detail/fleet.hpp>
-#include <espalier/backend/http/detail/json_reader.hpp>
-#include <espalier/backend/http/detail/loop.hpp>
-#include <espalier/backend/http/detail/probes.hpp>
-#include <espalier/backend/http/detail/retry.hpp>
-#include <espalier/backend/http/detail/transfer.hpp>
+#include <espalier/backend/detail/http/endpoint.hpp>
+#include <espalier/backend/detail/http/exchange.hpp>
+#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/detail/http/loop.hpp>
+#include <espalier/backend/detail/http/probes.hpp>
+#include <espalier/backend/detail/http/retry.hpp>
+#include <espalier/backend/detail/http/transfer.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -96,7 +96,7 @@ class HttpClient {
       if (found == exchanges_.end() || found->second->due != time) continue;
       detail::HttpExchange& exchange = *found->second;
       exchange.due = detail::HttpExchange::never;
-      exchange.under_way.empty() ? start(exchange) : copy(exchange);
+      start(exchange);
     }
     const auto next = probes_.wake(now);
     return timers_.empty() ? next : std::min(next, timers_.top().first);
@@ -111,40 +111,25 @@ class HttpClient {
     detail::HttpFleet& fleet = exchange.endpoint->fleet();
     const auto server = fleet.choose(exchange.affinity, Clock::now(), exchange.avoid);
     if (!server) return lines_[&fleet].push_back(exchange.id);
-    launch(exchange, *server);
-    const double quantile = exchange.endpoint->options().hedge;
-    if (const auto delay = quantile > 0 ? fleet.hedge_delay(quantile) : std::nullopt) set_timer(exchange, *delay);
-  }
-  void launch(detail::HttpExchange& exchange, std::size_t server) {
     const HttpOptions& options = exchange.endpoint->options();
     const auto now = Clock::now();
     if (!exchange.deadline) exchange.deadline = now + span(options.deadline_s);
     const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
     ++exchange.attempts;
     exchange.endpoint->tell_sent(now);
-    auto transfer = idle_.take();
-    transfer->prepare(exchange.endpoint, server, exchange.body, std::min(options.timeout_s, left));
-    transfer->exchange = exchange.id;
-    loop_.add(transfer->easy());
-    exchange.under_way.push_back({std::move(transfer), exchange.endpoint->fleet().begin(server)});
+    exchange.under_way = idle_.take();
+    exchange.under_way->prepare(exchange.endpoint, *server, exchange.body, std::min(options.timeout_s, left));
+    exchange.under_way->exchange = exchange.id;
+    loop_.add(exchange.under_way->easy());
+    exchange.number = fleet.begin(*server);
     exchange.handler->attempt();
   }
-  /// Sends a copy of a slow request to a second server if one has room.
-  void copy(detail::HttpExchange& exchange) {
-    const detail::HttpFleet& fleet = exchange.endpoint->fleet();
-    const std::size_t first = exchange.under_way.front().transfer->server();
-    const auto now = Clock::now();
-    const auto second = fleet.choose(exchange.affinity, now, first);
-    if (second && *second != first && fleet.up(*second, now)) launch(exchange, *second);
-  }
-  /// Ends all attempts under way.
+  /// Ends the attempt under way.
   void stop(detail::HttpExchange& exchange) {
-    for (auto& attempt : exchange.under_way) {
-      loop_.remove(attempt.transfer->easy());
-      exchange.endpoint->fleet().end(attempt.transfer->server());
-      idle_.put_back(std::move(attempt.transfer));
-    }
-    exchange.under_way.clear();
+    if (!exchange.under_way) return;
+    loop_.remove(exchange.under_way->easy());
+    exchange.endpoint->fleet().end(exchange.under_way->server());
+    idle_.put_back(std::move(exchange.under_way));
   }
   /// Begins attempts that wait in line, as far as there is room.
   void advance(detail::HttpFleet& fleet) {
@@ -168,21 +153,18 @@ class HttpClient {
     }
     auto node = exchanges_.extract(ended.exchange);
     detail::HttpExchange& exchange = *node.mapped();
-    const auto at = std::ranges::find(exchange.under_way, &ended, [](const auto& a) { return a.transfer.get(); });
-    detail::HttpExchange::Attempt attempt = std::move(*at);
-    exchange.under_way.erase(at);
+    std::unique_ptr<detail::HttpTransfer> attempt = std::move(exchange.under_way);
     detail::HttpFleet& fleet = exchange.endpoint->fleet();
     fleet.end(ended.server());
     const auto judge = [&](detail::Served served, const std::string& what) {
-      fleet.judge(ended.server(), attempt.number, served, ended.seconds(), ended.retry_after().seconds(), Clock::now());
+      fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after().seconds(),
+                  Clock::now());
       exchange.endpoint->tell(served, what, Clock::now());
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
       exchange.handler->reply(ended.received());
       judge(detail::Served::good, "");
-      for (std::size_t i = 0; i < exchange.under_way.size(); ++i) exchange.handler->duplicate();
-      stop(exchange);
       ++settled_;
     } catch (const BackendError& error) {
       const detail::Served served = ended.served(code, error.kind());
@@ -190,16 +172,14 @@ class HttpClient {
       const std::string what = exchange.endpoint->described(ended.server(), exchange.body.empty(), error.what());
       judge(served, what);
       if (!was_resting && fleet.resting(ended.server())) probes_.add(exchange.endpoint, ended.server());
-      if (!exchange.under_way.empty()) {  // its copy may still succeed
-        exchanges_.insert(std::move(node));
-      } else if (const auto wait = next_attempt(exchange, BackendError(what, error.kind()), ended, served)) {
+      if (const auto wait = next_attempt(exchange, BackendError(what, error.kind()), ended, served)) {
         exchanges_.insert(std::move(node));
         *wait > 0 ? set_timer(exchange, *wait) : start(exchange);
       } else {
         ++settled_;
       }
     }
-    idle_.put_back(std::move(attempt.transfer));
+    idle_.put_back(std::move(attempt));
     advance(fleet);
   }
 

@@ -21,11 +21,10 @@ struct HttpOptions {
   double backoff_limit_s = 30;                             ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
   std::size_t max_receiving_bytes = std::size_t(256)
-                                    << 20;  ///< of all replies under way, >= 1. Above it, the longest fails
-  std::string ca_file = {};                 ///< PEM file of trusted authorities, "" = $SSL_CERT_FILE or the system's
-  bool verify_tls = true;                   ///< check the server's certificate and name
-  std::string proxy = {};                   ///< address of a proxy, "" = that of the environment
-  double hedge = 0;  ///< quantile in (0, 1) of recent latencies after which a copy goes to a second server, 0 = never
+                                    << 20;     ///< of all replies under way, >= 1. Above it, the longest fails
+  std::string ca_file = {};                    ///< PEM file of trusted authorities, "" = $SSL_CERT_FILE or the system's
+  bool verify_tls = true;                      ///< check the server's certificate and name
+  std::string proxy = {};                      ///< address of a proxy, "" = that of the environment
   std::shared_ptr<HttpWatch> watch = nullptr;  ///< watches replies, null = none. Services that share a client share it
 
   /// Throws std::invalid_argument for a value out of range. The endpoint checks whether ca_file can be read.
@@ -41,7 +40,6 @@ struct HttpOptions {
     positive("backoff_limit_s", backoff_limit_s);
     if (backoff_limit_s < backoff_s) bad_option("backoff_limit_s", backoff_limit_s, ">= backoff_s");
     if (max_attempts < 0) bad_option("max_attempts", max_attempts, ">= 0, where 0 = no limit");
-    if (!(hedge >= 0 && hedge < 1)) bad_option("hedge", hedge, "a quantile, 0 <= P < 1, where 0 = never");
     if (max_response_bytes < 1) bad_option("max_response_bytes", max_response_bytes, ">= 1");
     if (max_receiving_bytes < 1) bad_option("max_receiving_bytes", max_receiving_bytes, ">= 1");
   }

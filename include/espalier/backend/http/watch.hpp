@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 
 #include <chrono>
@@ -20,12 +19,9 @@ class HttpWatch {
   using Time = std::chrono::steady_clock::time_point;
   using Say = std::function<void(const std::string&)>;
 
-  /// `patience_s`: seconds without a reply before it is reported, 0 = never. `say` gets each new trouble and remark.
-  /// Throws std::invalid_argument for a negative number.
-  HttpWatch(double patience_s, Say say) : patience_s_(patience_s), say_(std::move(say)) {
-    if (!(patience_s >= 0 && patience_s < 1e7))
-      bad_option("contact", patience_s, "0 (never report) or seconds below 1e7");
-  }
+  /// A server is reported after a twentieth of a request's deadline: 30 s of ten minutes. `say` gets each new trouble
+  /// and remark.
+  HttpWatch(double deadline_s, Say say) : patience_s_(deadline_s / 20), say_(std::move(say)) {}
 
   /// A message goes to a server.
   void sent(const std::string& server, Time now) {
@@ -47,7 +43,7 @@ class HttpWatch {
   /// Reports servers that have been silent too long.
   void look(Time now) {
     for (auto& [server, state] : servers_) {
-      if (patience_s_ <= 0 || !state.since || !state.trouble.empty() ||
+      if (!state.since || !state.trouble.empty() ||
           std::chrono::duration<double>(now - *state.since).count() < patience_s_)
         continue;
       state.trouble = "no reply for ";

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/detail/checked_writer.hpp>
+#include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/index/detail/column.hpp>
+#include <espalier/backend/detail/index/section.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
@@ -32,25 +32,26 @@ inline Metric metric_named(const std::string& name) {
 
 }  // namespace detail
 
-/// A matrix [n, dimension], stored by rows. Copies share one storage, which may be a mapped file.
+/// A matrix [n, dimension], stored by rows. Copies share one storage.
 class Vectors {
  public:
   /// Throws std::invalid_argument unless the values fill whole rows.
   Vectors(std::vector<float> values, std::size_t dimension)
-      : Vectors(detail::Column<float>(std::move(values)), dimension) {}
-  Vectors(detail::Column<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
-    if (dimension_ == 0 || values_.size() % dimension_ != 0)
-      bad_option("dimension", dimension_,
-                 "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
+      : size_(values.size()), values_(std::move(values)), dimension_(dimension) {
+    if (dimension_ == 0 || size_ % dimension_ != 0)
+      bad_option("dimension", dimension_, "1 or more, and a divisor of the number of values " + std::to_string(size_));
   }
-  [[nodiscard]] std::size_t rows() const { return values_.size() / dimension_; }
+  [[nodiscard]] std::size_t rows() const { return size_ / dimension_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
-  [[nodiscard]] std::span<const float> values() const { return values_(0, values_.size()); }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const { return values_(i * dimension_, dimension_); }
+  [[nodiscard]] const detail::IndexSection& section() const { return values_; }
+  [[nodiscard]] std::span<const float> values() const { return values_.items<float>(0, size_); }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const {
+    return values_.items<float>(i * dimension_, dimension_);
+  }
   /// Identity of shape and values.
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;
-    hasher.add(std::uint64_t(dimension_)).add(std::uint64_t(values_.size()));
+    hasher.add(std::uint64_t(dimension_)).add(std::uint64_t(size_));
     for (float value : values()) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, &value, sizeof bits);
@@ -60,7 +61,8 @@ class Vectors {
   }
 
  private:
-  detail::Column<float> values_;
+  std::size_t size_;
+  detail::IndexSection values_;
   std::size_t dimension_;
 };
 
@@ -115,6 +117,10 @@ inline double exact_square_distance(const float* a, const float* b, std::size_t 
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
+inline double length_of(std::span<const float> vector) {
+  return std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
+}
+
 /// The largest allowed length of a vector, so that no inner product of two overflows.
 inline constexpr double longest_vector = 1e18;
 
@@ -122,14 +128,13 @@ inline constexpr double longest_vector = 1e18;
 inline std::string vector_fault(std::span<const float> vector, std::size_t dimension) {
   if (vector.size() != dimension)
     return "an embedding has " + std::to_string(vector.size()) + " dimensions, not " + std::to_string(dimension);
-  if (!(exact_dot(vector.data(), vector.data(), dimension) <= longest_vector * longest_vector))
-    return "an embedding holds a number that is not finite or too large";
+  if (!(length_of(vector) <= longest_vector)) return "an embedding holds a number that is not finite or too large";
   return "";
 }
 
 /// Scales a vector to length 1. A zero vector is unchanged.
 inline void normalise(std::span<float> vector) {
-  const double length = std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
+  const double length = length_of(vector);
   if (length > 0)
     for (float& x : vector) x = static_cast<float>(double(x) / length);
 }

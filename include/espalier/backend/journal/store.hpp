@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,8 @@ class RecordNote {
 /// One stored response: the key of the request and the bytes of the answer.
 class Record {
  public:
-  /// The kind of a record. The numbers are part of the file format.
-  enum class Kind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3, score = 4 };
+  /// The kind of a record. The numbers are part of the file format (4 were scores of given texts).
+  enum class Kind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3 };
 
   Record(Hash request, Kind sort, std::string bytes, detail::RecordNote about = {})
       : key(request), kind(sort), value(std::move(bytes)), note(std::move(about)) {}
@@ -75,6 +76,27 @@ class Store {
   virtual std::vector<std::string> put(const std::vector<Record>& records) = 0;
   /// The name of this store in messages: its file or a description.
   [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+/// A store that lives as long as the process, for models and retrievers without a fingerprint.
+class MemoryStore final : public Store {
+ public:
+  [[nodiscard]] std::optional<std::string> find(Hash key) override {
+    const auto it = values_.find(key);
+    if (it == values_.end()) return std::nullopt;
+    return it->second;
+  }
+  std::vector<std::string> put(const std::vector<Record>& records) override {
+    std::vector<std::string> stored;
+    stored.reserve(records.size());
+    for (const Record& record : records) stored.push_back(values_.try_emplace(record.key, record.value).first->second);
+    return stored;
+  }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::unordered_map<Hash, std::string> values_;
+  std::string name_ = "the store in memory";
 };
 
 }  // namespace espalier::backend

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/lexical/detail/porter.hpp>
-#include <espalier/backend/lexical/detail/standard_words.hpp>
+#include <espalier/backend/detail/lexical/porter.hpp>
+#include <espalier/backend/detail/lexical/standard_words.hpp>
 #include <espalier/core/detail/nfkc.hpp>
 #include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/error.hpp>

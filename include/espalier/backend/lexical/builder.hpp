@@ -1,10 +1,9 @@
 #pragma once
 
-#include <espalier/backend/index/detail/checked_writer.hpp>
-#include <espalier/backend/index/detail/parallel.hpp>
+#include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/backend/detail/index/parallel.hpp>
+#include <espalier/backend/detail/lexical/run.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
-#include <espalier/backend/lexical/detail/run.hpp>
-#include <espalier/backend/lexical/detail/run_store.hpp>
 #include <espalier/backend/lexical/index.hpp>
 #include <espalier/core/error.hpp>
 

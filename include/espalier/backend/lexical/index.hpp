@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/backend/index/detail/checked_file.hpp>
-#include <espalier/backend/lexical/detail/index_section.hpp>
-#include <espalier/backend/lexical/detail/posting_list.hpp>
-#include <espalier/backend/lexical/detail/term_table.hpp>
+#include <espalier/backend/detail/index/checked_file.hpp>
+#include <espalier/backend/detail/index/section.hpp>
+#include <espalier/backend/detail/lexical/posting_list.hpp>
+#include <espalier/backend/detail/lexical/term_table.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 

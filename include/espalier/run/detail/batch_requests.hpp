@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/chat/detail/openai_request.hpp>
+#include <espalier/backend/detail/chat/openai_request.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/core/outcome.hpp>
 #include <espalier/core/prompt.hpp>

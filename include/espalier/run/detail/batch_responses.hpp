@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/chat/detail/openai_reply.hpp>
-#include <espalier/backend/http/detail/json_fields.hpp>
+#include <espalier/backend/detail/chat/openai_reply.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/output/detail/json_line.hpp>
 

@@ -6,7 +6,7 @@
 #include <espalier/run/detail/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/chat/detail/openai_request.hpp>
+#include <espalier/backend/detail/chat/openai_request.hpp>
 #include <espalier/run/detail/server_at.hpp>
 #endif
 

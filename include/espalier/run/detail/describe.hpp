@@ -63,7 +63,6 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
              settings.retriever.reranker.empty() ? "0" : std::to_string(settings.retriever.rerank_depth));
   record.add_text("encoder.name", settings.encoder.name);
   record.add_text("encoder.profile", settings.encoder.profile);
-  record.add_text("encoder.cut", settings.encoder.cut);
   record.add_text("value.name", settings.values.server.empty() ? "" : settings.values.name);
   for (const auto& option : method.options().help()) record.add("options." + option[0], option[1]);
   const std::pair<const char*, const std::string&> files[] = {{"questions", settings.questions},

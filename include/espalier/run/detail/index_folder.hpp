@@ -2,7 +2,7 @@
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/dense_file.hpp>
-#include <espalier/backend/index/detail/checked_file.hpp>
+#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
@@ -119,8 +119,7 @@ class IndexFolder {
   }
   /// Identity of what a run reads from it.
   [[nodiscard]] std::string hash(bool dense) const {
-    return dense ? Hasher().add(corpus_.hash()).add(this->dense().index().fingerprint()).finish().hex()
-                 : corpus_.hash().hex();
+    return dense ? Hasher().add(corpus_.hash()).add(this->dense().fingerprint()).finish().hex() : corpus_.hash().hex();
   }
 
   /// Opens the file of a part. It must be the file that the build wrote.

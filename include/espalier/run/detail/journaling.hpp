@@ -1,9 +1,8 @@
 #pragma once
 
-#include <espalier/backend/http/detail/fleet.hpp>
+#include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/memory_store.hpp>
-#include <espalier/backend/replay.hpp>
+#include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/fmt/ledger.hpp>

@@ -11,6 +11,9 @@
 #include <espalier/backend/http_reranker.hpp>
 #include <espalier/backend/http_retriever.hpp>
 #endif
+#ifdef ESPALIER_HAS_EIGEN
+#include <espalier/backend/dense.hpp>
+#endif
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
 #endif
@@ -39,8 +42,7 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
   Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(retriever_file(settings), backend::FaissIndex::Access::either),
-      std::move(encode));
+      std::move(corpus), backend::FaissIndex::load(retriever_file(settings)), std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
           true};
@@ -64,7 +66,7 @@ inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexic
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
 
-#ifdef ESPALIER_HAS_CURL
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_EIGEN)
 
 /// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
 template <class Corpus>
@@ -72,7 +74,7 @@ RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, En
   Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
-  Dense index(std::move(corpus), vectors.index(), std::move(encode));
+  Dense index(std::move(corpus), backend::DenseIndex(vectors), std::move(encode));
   const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
   return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
 }
@@ -82,7 +84,7 @@ RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, En
 /// Exact search over the vectors of the index folder, or of a file, with the settings' encoder.
 inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
                                    [[maybe_unused]] const std::string& file) {
-#ifdef ESPALIER_HAS_CURL
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_EIGEN)
   EncoderBackend encoder = make_encoder(settings);
   if (file.empty()) {
     const IndexFolder index(settings.retriever.index);
@@ -97,7 +99,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
              ? make_dense(read_corpus(settings), vectors, std::move(encoder))
              : make_dense(IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
 #else
-  throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
+  throw MissingPart("exact dense search", "libeigen3-dev, libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }
 

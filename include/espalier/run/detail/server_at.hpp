@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/chat/detail/server_probe.hpp>
+#include <espalier/backend/detail/chat/server_dialect.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/known_servers.hpp>
 

@@ -19,7 +19,6 @@ RETRIEVERS = ("bm25", "dense", "hybrid")
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     what = "an embeddings server, up to /v1, or in this process gguf:FILE"
     add_setting(parser, "encoder", what)
-    add_setting(parser, "encoder_cut")
 
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:
@@ -31,15 +30,13 @@ def add_retriever_option(parser: argparse.ArgumentParser) -> None:
 def encoder_of(arguments: argparse.Namespace) -> HttpEncoder | None:
     """The encoder that the command line names."""
     if arguments.encoder is None:
-        if arguments.encoder_cut is not None:
-            raise ValueError("option 'encoder_cut' belongs to --encoder, which is missing")
         return None
     chosen = addressed({"encoder": arguments.encoder})
-    address, cut = chosen["encoder"], arguments.encoder_cut or "none"
+    address = chosen["encoder"]
     name, profile = chosen.get("encoder_name", ""), chosen.get("encoder_profile", "none")
     if source := encoder_source_of(address):
-        return opened_encoder(source, name, profile, cut)
-    return HttpEncoder(address, name, profile=profile, cut=cut)
+        return opened_encoder(source, name, profile)
+    return HttpEncoder(address, name, profile=profile)
 
 
 def retriever_over(index: Index, arguments: argparse.Namespace) -> Retriever:

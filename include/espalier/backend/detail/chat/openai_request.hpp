@@ -1,0 +1,184 @@
+#pragma once
+
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/backend/detail/chat/extra_body.hpp>
+#include <espalier/backend/detail/chat/grammar_field.hpp>
+#include <espalier/backend/detail/chat/refusal.hpp>
+#include <espalier/backend/detail/chat/thinking.hpp>
+#include <espalier/backend/detail/chat/tools.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// Writes the bodies for /chat/completions and /completions, or for Ollama's own routes. The part that all samples of a
+/// prompt share is written once.
+class OpenAiRequest {
+ public:
+  /// With `chat` false, prompts with roles are sent raw too, their messages joined by blank lines. Fields of
+  /// `extra_body` ("" or a JSON object) replace the fields written here, and null removes one. A prompt's own extra
+  /// fields take precedence. Throws std::invalid_argument if `extra_body` is not an object, holds a credential
+  /// (extra_body.hpp) or sets model, messages, prompt, n, seed or stream.
+  /// `stream`: replies come in chunks (streamed_reply.hpp). `thinking`: see Thinking, for chats alone.
+  OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false,
+                const std::string& thinking = "")
+      : model_(std::move(model)),
+        chat_(chat),
+        stream_(stream),
+        extra_body_(std::move(extra_body)),
+        thinking_(thinking) {
+    if (thinking_.asked() && !chat_) bad_option("thinking", thinking, "nothing where the server gets plain texts");
+    JsonFields probe;
+    merge(probe, extra_body_);
+  }
+  /// The most tokens of a completion, a thought included.
+  [[nodiscard]] int limit(const PromptBody& body) const {
+    return body.sampling.max_tokens + (chat(body) ? thinking_.budget() : 0);
+  }
+  [[nodiscard]] bool chat(const PromptBody& body) const { return chat_ && !is_raw(body); }
+
+  /// The body for samples of one prompt, starting at the first one's index. Sampled requests have the seed
+  /// (prompt.seed() + sample) mod 2^31, which every server accepts. Greedy requests have none. Throws BackendError
+  /// (permanent) for something that this kind of server does not support.
+  [[nodiscard]] std::string write(std::span<const Prompt> samples, const Dialect& dialect) {
+    const Prompt& first = samples.front();
+    if (first.shared_body() != shared_ || dialect.server != server_) {
+      refuse_unfit(first.body(), chat(first.body()), dialect);
+      prefix_ = dialect.server == Server::ollama ? ollama_fields(first.body()) : common_fields(first.body(), dialect);
+      shared_ = first.shared_body();
+      server_ = dialect.server;
+    }
+    std::string out;
+    out.reserve(prefix_.size() + 32);
+    out += prefix_;
+    if (samples.size() > 1) (out += ",\"n\":") += std::to_string(samples.size());
+    if (!first.greedy()) (out += ",\"seed\":") += std::to_string((first.seed() + first.sample()) & 0x7fffffff);
+    return out += dialect.server == Server::ollama ? "}}" : "}";
+  }
+
+ private:
+  [[nodiscard]] std::string common_fields(const PromptBody& body, const Dialect& dialect) {
+    const Sampling& sampling = body.sampling;
+    JsonFields fields = asked(body);
+    fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
+    fields.set(chat(body) ? dialect.chat_limit : "max_tokens", limit(body));
+    if (chat(body)) thinking_.write(fields, dialect);
+    set_stops(fields, body, dialect);
+    if (const auto tools = tools_of(body); !tools.empty()) {
+      const bool all = tools.size() == body.protocol->purpose(body.purpose)->returns.size();
+      fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
+    }
+    set_filters(fields, sampling, dialect);
+    if (dialect.special_tokens) fields.set("skip_special_tokens", false);
+    if (dialect.token_ids && sampling.temperature > 0)
+      fields.set("return_token_ids", true);  // greedy samples share no message
+    if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
+    if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
+    if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
+    if (stream_ && dialect.streams) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
+    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
+    merge(fields, extra_body_);
+    merge(fields, sampling.extra_body);
+    return fields.open_object();
+  }
+  /// For /api/chat and, raw, /api/generate, up to the open "options". Prompts that are too long fail and are not cut.
+  [[nodiscard]] std::string ollama_fields(const PromptBody& body) {
+    const Sampling& sampling = body.sampling;
+    JsonFields fields = asked(body), options;
+    const Dialect& dialect = dialect_of(Server::ollama);
+    if (!chat(body)) fields.set("raw", true);
+    fields.set("stream", stream_).set("truncate", false).set("shift", false);
+    if (sampling.logprobs) fields.set("logprobs", true);
+    options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", limit(body));
+    if (chat(body)) thinking_.write(fields, dialect);
+    set_stops(options, body, dialect);
+    set_filters(options, sampling, dialect);
+    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
+    merge(fields, extra_body_, &options);
+    merge(fields, sampling.extra_body, &options);
+    return fields.open_object() + ",\"options\":" + options.open_object();
+  }
+  [[nodiscard]] JsonFields asked(const PromptBody& body) const {
+    JsonFields fields;
+    fields.set("model", model_);
+    if (chat(body)) fields.set_json("messages", messages(body));
+    else if (!body.ids.empty()) fields.set_json("prompt", array(body.ids));
+    else fields.set("prompt", joined(body));
+    if (const auto tools = tools_of(body); !tools.empty()) fields.set_json("tools", tools_json(tools));
+    return fields;
+  }
+  /// A stop string would cut the object around a reply. Its grammar ends at the same place.
+  static void set_stops(JsonFields& fields, const PromptBody& body, const Dialect& dialect) {
+    if (!body.sampling.stop.empty() && !is_wrapped(body, dialect)) fields.set_json("stop", array(body.sampling.stop));
+  }
+  /// Sets all filters and penalties, because a server may have defaults that are not neutral.
+  static void set_filters(JsonFields& fields, const Sampling& sampling, const Dialect& dialect) {
+    if (dialect.top_k_off)
+      fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off).set("min_p", sampling.min_p);
+    if (!dialect.penalty.empty()) fields.set(dialect.penalty, 1);
+  }
+  static std::string joined(const PromptBody& body) {
+    std::string text;
+    for (const auto& message : body.messages) text.append(text.empty() ? "" : "\n\n").append(message.content);
+    return text;
+  }
+  static std::string messages(const PromptBody& body) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_array();
+    for (const auto& message : body.messages)
+      json.begin_object().field("role", message.role).field("content", message.content).end_object();
+    json.end_array();
+    return out;
+  }
+  template <class T>
+  static std::string array(const std::vector<T>& values) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_array();
+    for (const T& value : values) json.value(value);
+    json.end_array();
+    return out;
+  }
+  /// Merges extra fields. If `options` is set, the members of an "options" object go there.
+  void merge(JsonFields& fields, const std::string& extra, JsonFields* options = nullptr) {
+    if (extra.empty()) return;
+    simdjson::dom::object inner;
+    for (const auto& [name, value] : read_extra_body(json_, extra)) {
+      if (options && name == "options" && !value.get(inner))
+        for (const auto& [option, of_option] : inner) put(*options, option, of_option);
+      else put(fields, name, value);
+    }
+  }
+  static void put(JsonFields& fields, std::string_view name, simdjson::dom::element value) {
+    constexpr std::array<std::string_view, 6> own = {"model", "messages", "prompt", "n", "seed", "stream"};
+    if (std::find(own.begin(), own.end(), name) != own.end())
+      throw std::invalid_argument("option 'extra_body' has the field '" + std::string(name) +
+                                  "', allowed: an object without model, messages, prompt, n, seed and stream");
+    if (value.is_null()) fields.remove(name);
+    else fields.set_json(name, simdjson::minify(value));
+  }
+
+  std::string model_;
+  bool chat_, stream_;
+  std::string extra_body_;
+  Thinking thinking_;
+  JsonReader json_;
+  GrammarField grammars_;
+  std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_, in the dialect of server_
+  Server server_ = Server::other;
+  std::string prefix_;
+};
+
+}  // namespace espalier::backend::detail

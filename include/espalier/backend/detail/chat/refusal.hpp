@@ -1,0 +1,92 @@
+#pragma once
+
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace espalier::backend::detail {
+
+/// True for a raw prompt: token ids, or one message without a role.
+inline bool is_raw(const PromptBody& body) {
+  return !body.ids.empty() || (body.messages.size() == 1 && body.messages[0].role.empty());
+}
+
+/// True if the answer continues the last message, which is the assistant's.
+inline bool is_prefill(const PromptBody& body) { return body.messages.back().role == "assistant"; }
+
+/// The error for a request that a kind of server does not support.
+inline BackendError refusal(const Dialect& dialect, std::string_view field, std::string_view why) {
+  std::string what = "a server of the sort '" + std::string(dialect.name) + "' cannot be asked for " +
+                     std::string(field) + ": " + std::string(why);
+  if (is_unknown(dialect.server)) what += "; name its sort by the option 'server', or send the field by 'extra_body'";
+  return BackendError(what, BackendError::Kind::permanent);
+}
+
+/// Throws BackendError (permanent) if the prompt needs something that the server lacks. The message names the kind of
+/// server and the field. `chat`: the prompt goes to the chat route.
+inline void refuse_unfit(const PromptBody& body, bool chat, const Dialect& dialect) {
+  const Sampling& sampling = body.sampling;
+  const auto refuse = [&](bool unfit, std::string_view field, std::string_view why) {
+    if (unfit) throw refusal(dialect, field, why);
+  };
+  const bool whole = sampling.temperature == 0 || sampling.temperature == 1;
+  refuse(sampling.logprobs && dialect.logprobs == Dialect::Logprobs::unknown, "logprobs",
+         "what they mean there is not known");
+  refuse(sampling.logprobs && dialect.logprobs == Dialect::Logprobs::scaled && !whole, "logprobs",
+         "they are those after temperature there; only temperature 0 and 1 leave the model's own");
+  refuse(sampling.top_k != 0 && !dialect.top_k_off, "top_k", "it is not known there");
+  refuse(sampling.min_p != 0 && !dialect.top_k_off, "min_p", "it is not known there");
+  refuse(dialect.max_stops > 0 && sampling.stop.size() > dialect.max_stops, "stop",
+         "it takes at most " + std::to_string(dialect.max_stops) + " stop strings");
+  refuse(chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::absent,
+         "a continued message of the assistant", "it would begin another one, or may do so");
+  refuse(sampling.tools && !(dialect.tools && chat), "calls of tools",
+         chat ? "what its templates make of them is not known" : "plain texts have none");
+  refuse(!sampling.grammar.empty() && dialect.grammar.empty(), "a grammar", "no field for it is known there");
+  refuse(!sampling.grammar.empty() && dialect.server == Server::openai && !chat, "a grammar",
+         "it takes one in chats alone");
+  refuse(!body.ids.empty() && !dialect.ids, "a prompt of token ids", "it takes text alone");
+}
+
+/// True for a refusal because the token limit is called `max_tokens`. It names the newer name as the one to use, or
+/// says that it does not know or take the old one. A refusal of the limit's value names the field too, and is none.
+inline bool refuses_limit_name(std::string_view refusal) {
+  std::string said;
+  for (const char c : refusal) said += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
+  if (says("too large") || says("too small")) return false;
+  if (says("max_completion_tokens")) return true;
+  const auto refuses = {"unsupported",   "not support", "unrecogni",  "not recogni", "unknown",
+                        "not permitted", "not allowed", "unexpected", "deprecated"};
+  return says("max_tokens") && std::any_of(refuses.begin(), refuses.end(), says);
+}
+
+/// The completion of a prompt that llama.cpp in this process refused because it is longer than a slot. Its text says
+/// so. Nothing for any other refusal.
+inline std::optional<Completion> too_long(std::string_view refusal) {
+  const auto number = [&](std::string_view before) {
+    std::uint32_t found = 0;
+    const std::size_t at = refusal.find(before);
+    if (at != std::string_view::npos)
+      std::from_chars(refusal.data() + at + before.size(), refusal.data() + refusal.size(), found);
+    return found;
+  };
+  const std::uint32_t tokens = number("request ("), context = number("context size (");
+  if (tokens == 0 || context == 0) return std::nullopt;
+  Completion completion("the prompt has " + std::to_string(tokens) + " tokens and the model's context " +
+                        std::to_string(context) + ": give gguf:FILE?context=N, or shorter prompts");
+  completion.finish = Completion::Finish::too_long;
+  completion.prompt_tokens = tokens;
+  return completion;
+}
+
+}  // namespace espalier::backend::detail

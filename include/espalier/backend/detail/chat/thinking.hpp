@@ -1,0 +1,70 @@
+#pragma once
+
+#include <espalier/backend/chat/dialect.hpp>
+#include <espalier/backend/detail/chat/refusal.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace espalier::backend::detail {
+
+/// What a reasoning model is asked for: "" = its own default, "on", "off", or the number of tokens that a thought may
+/// have.
+class Thinking {
+ public:
+  /// Throws std::invalid_argument for any other text.
+  explicit Thinking(const std::string& option) : on_(option != "off"), asked_(!option.empty()) {
+    if (option.empty() || option == "on" || option == "off") return;
+    const char* end = option.data() + option.size();
+    const auto [last, error] = std::from_chars(option.data(), end, budget_);
+    if (error != std::errc() || last != end || budget_ <= 0)
+      bad_option("thinking", option, "on, off, or 1 or more tokens");
+  }
+  [[nodiscard]] bool asked() const { return asked_; }
+  /// The tokens of a thought, on top of those of the reply. 0 = no limit of its own.
+  [[nodiscard]] int budget() const { return budget_; }
+
+  /// Sets the fields of a chat request. Throws BackendError (permanent) for something that this kind of server does not
+  /// support.
+  void write(JsonFields& fields, const Dialect& dialect) const {
+    if (!asked_) return;
+    const std::string flag = on_ ? "true" : "false", budget = std::to_string(budget_);
+    const std::string enabled = "{\"enable_thinking\":" + flag;
+    switch (dialect.server) {
+      case Server::vllm:
+        fields.set_json("chat_template_kwargs", enabled + '}');
+        if (budget_ > 0) fields.set_json("thinking_token_budget", budget);
+        return;
+      case Server::sglang:
+        fields.set_json("chat_template_kwargs",
+                        enabled + (budget_ > 0 ? ",\"thinking_budget\":" + budget : std::string()) + '}');
+        return;
+      case Server::llamacpp:
+        fields.set_json("chat_template_kwargs", enabled + '}');
+        if (budget_ > 0) fields.set_json("thinking_budget_tokens", budget);
+        return;
+      case Server::ollama:
+        if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows on and off alone");
+        fields.set_json("think", flag);
+        return;
+      case Server::openai:
+        if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows degrees of effort alone");
+        fields.set("reasoning_effort", std::string_view(on_ ? "medium" : "none"));
+        return;
+      case Server::llamacpp_python:
+      case Server::other:
+      case Server::gateway:
+        throw refusal(dialect, "thinking", "the name of the field is not known there");
+    }
+  }
+
+ private:
+  bool on_, asked_;
+  int budget_ = 0;
+};
+
+}  // namespace espalier::backend::detail

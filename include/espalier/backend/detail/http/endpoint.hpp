@@ -1,0 +1,225 @@
+#pragma once
+
+#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/http/options.hpp>
+#include <espalier/core/json_writer.hpp>
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// The PEM file of trusted authorities if none is named. It is that of the environment, else libcurl's own ("") if that
+/// can be read, else the first readable one of `usual`.
+inline std::string authorities_file(const char* environment, const char* built_in, std::span<const char* const> usual) {
+  if (environment != nullptr && *environment != '\0') return environment;
+  if (built_in == nullptr || std::ifstream(built_in)) return "";
+  for (const char* file : usual)
+    if (std::ifstream(file)) return file;
+  return "";
+}
+
+/// The same on this machine. A libcurl built elsewhere, as in a wheel, may look for the file in the wrong place.
+inline std::string authorities_file() {
+  constexpr std::array usual = {
+      "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Ubuntu, Arch, Alpine, NixOS
+      "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // Fedora, Red Hat
+      "/etc/ssl/ca-bundle.pem",                             // SUSE
+  };
+  const curl_version_info_data& libcurl = *curl_version_info(CURLVERSION_NOW);
+  return authorities_file(std::getenv("SSL_CERT_FILE"), libcurl.age < CURLVERSION_SEVENTH ? nullptr : libcurl.cainfo,
+                          usual);
+}
+
+/// Texts that no message may show: keys, passwords and the queries of addresses. It cleans only texts for messages and
+/// logs, never a reply.
+class Secrets {
+ public:
+  /// "" is ignored. A server may quote a secret as it is or inside a JSON string.
+  void add(const std::string& secret) {
+    if (secret.empty()) return;
+    std::string quoted;
+    JsonWriter(quoted).value(secret);
+    secrets_.push_back(quoted.substr(1, quoted.size() - 2));
+    secrets_.push_back(secret);
+    std::sort(secrets_.begin(), secrets_.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  }
+  /// The text with "[key]" in place of every secret. The longest secret that matches is replaced. Inserted text is not
+  /// searched again.
+  [[nodiscard]] std::string clean(std::string_view text) const {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      const auto found = std::find_if(secrets_.begin(), secrets_.end(),
+                                      [&](const std::string& secret) { return text.substr(at).starts_with(secret); });
+      if (found == secrets_.end()) out += text[at++];
+      else out += "[key]", at += found->size();
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::string> secrets_;  ///< longest first
+};
+
+/// An http or https address, split into parts.
+class Url {
+ public:
+  /// Throws std::invalid_argument for anything that is not an http or https address.
+  explicit Url(const std::string& text) : url_(curl_url(), &curl_url_cleanup) {
+    const bool parsed = curl_url_set(url_.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
+    const std::string scheme = parsed ? part(CURLUPART_SCHEME) : "";
+    if (scheme != "http" && scheme != "https")
+      bad_option("url", text.substr(text.rfind('@') + 1), "an address that begins with http:// or https://");
+  }
+  [[nodiscard]] std::string host() const { return part(CURLUPART_HOST); }
+  [[nodiscard]] std::string path() const { return part(CURLUPART_PATH); }
+  [[nodiscard]] std::string text() const { return part(CURLUPART_URL); }
+  /// The same address with another path.
+  [[nodiscard]] Url with_path(const std::string& path) const {
+    Url copy(text());
+    curl_url_set(copy.url_.get(), CURLUPART_PATH, path.c_str(), 0);
+    return copy;
+  }
+  /// The same address with `tail` ("/chat/completions") appended to its path.
+  [[nodiscard]] Url below(std::string_view tail) const {
+    std::string joined = path();
+    while (!joined.empty() && joined.back() == '/') joined.pop_back();
+    return with_path(joined.append(tail));
+  }
+  /// The address for messages: without user, password, query and fragment.
+  [[nodiscard]] std::string shown() const {
+    Url copy(text());
+    for (CURLUPart secret :
+         {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+      curl_url_set(copy.url_.get(), secret, nullptr, 0);
+    return copy.text();
+  }
+  /// The parts that a server may quote and no message may show: password and query, encoded and decoded.
+  [[nodiscard]] std::array<std::string, 4> secrets() const {
+    return {part(CURLUPART_PASSWORD), part(CURLUPART_PASSWORD, CURLU_URLDECODE), part(CURLUPART_QUERY),
+            part(CURLUPART_QUERY, CURLU_URLDECODE)};
+  }
+
+ private:
+  [[nodiscard]] std::string part(CURLUPart which, unsigned flags = 0) const {
+    char* text = nullptr;
+    if (curl_url_get(url_.get(), which, &text, flags) != CURLUE_OK) return "";
+    std::string copy(text);
+    curl_free(text);
+    return copy;
+  }
+  std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url_;
+};
+
+/// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks at its ends are
+/// removed. Throws std::invalid_argument for an unreadable file and for a key that cannot be sent in a header. It never
+/// shows a key.
+inline std::string read_api_key(const std::string& variable, const std::string& file) {
+  std::string key;
+  if (!file.empty()) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) bad_option("api_key_file", file, "a readable file");
+    key.assign(std::istreambuf_iterator<char>(in), {});
+  } else if (const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str())) {
+    key = value;
+  }
+  constexpr std::string_view blanks = " \t\r\n";
+  key.erase(0, key.find_first_not_of(blanks));
+  key.erase(key.find_last_not_of(blanks) + 1);
+  for (const char c : key)
+    if (c <= 0x20 || c >= 0x7f)
+      bad_option(file.empty() ? "api_key_env" : "api_key_file", "a key that is not one word",
+                 "printable ASCII without blanks");
+  return key;
+}
+
+/// Where and how one kind of request is sent: a path on the servers of a fleet, headers and limits.
+class HttpEndpoint {
+ public:
+  /// For a single server.
+  HttpEndpoint(const Url& url, const std::string& api_key, const HttpOptions& options)
+      : HttpEndpoint(
+            std::make_shared<HttpFleet>(std::vector<Replica>{{url.text()}}, options),
+            [](const Url& base) { return Url(base.text()); }, api_key, options) {}
+  /// For every server of a fleet. `route` makes the request's address from the server's.
+  HttpEndpoint(std::shared_ptr<HttpFleet> fleet, const std::function<Url(const Url&)>& route,
+               const std::string& api_key, HttpOptions options)
+      : fleet_(std::move(fleet)), options_(std::move(options)), headers_(nullptr, &curl_slist_free_all) {
+    name_ = fleet_->shown(0);
+    secrets_.add(api_key);
+    for (const Replica& replica : fleet_->replicas()) {
+      const Url base(replica.url), url = route(base);
+      for (const std::string& secret : url.secrets()) secrets_.add(secret);
+      servers_.push_back({url.text(), url.shown(), {base.with_path("/health").text(), base.below("/models").text()}});
+    }
+    options_.check();
+    if (options_.ca_file.empty()) options_.ca_file = authorities_file();
+    else if (!std::ifstream(options_.ca_file)) bad_option("ca_file", options_.ca_file, "a readable file");
+    add_header("Content-Type: application/json");
+    add_header("Expect:");  // never wait for "100 Continue"
+    if (!api_key.empty()) add_header("Authorization: Bearer " + api_key);
+  }
+  [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
+  [[nodiscard]] const std::string& url(std::size_t server) const { return servers_[server].url; }
+  /// The address without secrets.
+  [[nodiscard]] const std::string& shown(std::size_t server) const { return servers_[server].shown; }
+  /// Addresses for a health check: /health, and the list of models for servers without it.
+  [[nodiscard]] const std::array<std::string, 2>& probes(std::size_t server) const { return servers_[server].probes; }
+  [[nodiscard]] const HttpOptions& options() const { return options_; }
+  [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
+
+  /// Reports to the watch that a message was sent, or how one ended.
+  void tell_sent(HttpFleet::Time now) const {
+    if (options_.watch) options_.watch->sent(name_, now);
+  }
+  void tell(Served served, const std::string& what, HttpFleet::Time now) const {
+    if (!options_.watch) return;
+    if (served == Served::good || served == Served::refused) options_.watch->replied(name_);
+    else options_.watch->failed(name_, what, now);
+  }
+  /// Describes a failure of a message, or of a question, to a server.
+  [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
+    return (question ? "GET " : "POST ") + shown(server) + ": " + excerpt(what);
+  }
+  /// A server's text for a message: cut to 200 bytes, one line, valid UTF-8, without secrets.
+  [[nodiscard]] std::string excerpt(std::string_view said) const {
+    const std::string text = secrets_.clean(said);
+    std::string line;
+    for (std::size_t i = 0, length = 0; i < text.size() && line.size() < 200; i += length) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      length = espalier::detail::utf8_sequence(text, i);
+      if (byte <= 0x20 || byte == 0x7f) line.append(line.empty() || line.back() == ' ' ? "" : " ");
+      else if (length) line.append(text, i, length);
+      else line.append("\xEF\xBF\xBD"), length = 1;
+    }
+    return line;
+  }
+
+ private:
+  void add_header(const std::string& line) { headers_.reset(curl_slist_append(headers_.release(), line.c_str())); }
+  struct Server {
+    std::string url, shown;
+    std::array<std::string, 2> probes;
+  };
+  std::shared_ptr<HttpFleet> fleet_;
+  std::vector<Server> servers_;
+  std::string name_;  ///< the first server's address, used as the fleet's name
+  Secrets secrets_;
+  HttpOptions options_;
+  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
+};
+
+}  // namespace espalier::backend::detail

@@ -1,0 +1,200 @@
+#pragma once
+
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/http/client.hpp>
+#include <espalier/core/ledger.hpp>
+#include <espalier/core/service.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// An asynchronous service over HTTP. Requests wait in line, first in first out. Neighbours that join() share one
+/// message. At most HttpOptions::max_in_flight messages are under way. If a server refuses a message of several items
+/// for good, each item is sent alone, so that no item fails because of its neighbours. Derived classes define write
+/// and read.
+template <class In, class Out>
+class HttpService : public Service<In, Out> {
+ public:
+  ~HttpService() override {
+    for (const auto& [id, message] : under_way_) client_->cancel(id);
+  }
+  void submit(Ticket ticket, const In& request) final { waiting_.emplace_back(ticket, request); }
+  std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) final {
+    dispatch();
+    if (ready_.empty()) client_->run_once(wait);
+    for (const auto& reply : ready_) accounts_.paid_applied += reply.outcome.ok();
+    return std::exchange(ready_, {});
+  }
+  [[nodiscard]] bool batch() const final { return false; }
+  void cancel(Ticket ticket) final {
+    std::erase_if(waiting_, [&](const Item& item) { return item.ticket == ticket; });
+    const auto arrived =
+        std::find_if(ready_.begin(), ready_.end(), [&](const auto& reply) { return reply.ticket == ticket; });
+    if (arrived != ready_.end()) {
+      accounts_.paid_cancelled += arrived->outcome.ok();
+      ready_.erase(arrived);
+    }
+    for (const auto& [id, message] : under_way_) {
+      const auto found = std::find(message->tickets.begin(), message->tickets.end(), std::optional(ticket));
+      if (found == message->tickets.end()) continue;
+      found->reset();
+      ++accounts_.paid_cancelled;
+      if (!message->wanted()) {
+        client_->cancel(id);
+        under_way_.erase(id);
+      }
+      break;
+    }
+  }
+  /// `requests` counts messages sent, retries included. The `paid_*` fields count items: handed over, cancelled while
+  /// under way, and unusable.
+  [[nodiscard]] const Accounts& accounts() const { return accounts_; }
+
+ protected:
+  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1)
+      : client_(client ? std::move(client) : std::make_shared<HttpClient>()),
+        max_in_flight_(max_in_flight),
+        batch_(batch) {}
+  [[nodiscard]] HttpClient& client() { return *client_; }
+
+ private:
+  /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
+  /// and then all waiting requests fail.
+  virtual bool prepared() { return true; }
+  /// True if `next`, the first in line, joins the message of `group`. By default a message holds at most `batch` items.
+  [[nodiscard]] virtual bool joins(std::span<const In> group, const In& /*next*/) const {
+    return group.size() < batch_;
+  }
+  /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
+  /// support.
+  virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
+  /// True if a refusal for good taught the service another way to write. Then the messages that were refused in the old
+  /// way are written again.
+  virtual bool learned(const BackendError&) { return false; }
+  /// The item that a refusal for good stands for. Nothing = the request fails.
+  virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
+  /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
+  /// damaged reply.
+  virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
+
+  struct Item {
+    Item(Ticket t, const In& r, bool a = false) : ticket(t), request(r), alone(a) {}
+    Ticket ticket;
+    In request;
+    bool alone;  ///< shares no message
+  };
+
+  struct Message final : HttpHandler {
+    explicit Message(HttpService& owner) : service(owner) {}
+    void attempt() override {
+      ++attempts;
+      ++service.accounts_.requests;
+    }
+    void reply(std::string& body) override { service.deliver(*this, body); }
+    void failure(const BackendError& error) override { service.fail(*this, error); }
+    [[nodiscard]] bool wanted() const {
+      return std::any_of(tickets.begin(), tickets.end(), [](const auto& ticket) { return ticket.has_value(); });
+    }
+    HttpService& service;
+    HttpClient::Id id = 0;
+    std::uint32_t attempts = 0;
+    std::uint32_t lessons = 0;                   ///< what the service had learned when it was written
+    int damaged = 0;                             ///< number of replies with text that is not UTF-8
+    std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
+    std::vector<In> requests;
+  };
+
+  void dispatch() {
+    try {
+      if (waiting_.empty() || !prepared()) return;
+    } catch (const BackendError&) {
+      for (const Item& item : std::exchange(waiting_, {})) ready_.emplace_back(item.ticket, std::current_exception());
+      return;
+    }
+    while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
+      auto message = std::make_unique<Message>(*this);
+      bool alone = false;
+      do {
+        alone = waiting_.front().alone;
+        message->tickets.emplace_back(waiting_.front().ticket);
+        message->requests.push_back(std::move(waiting_.front().request));
+        waiting_.pop_front();
+      } while (!alone && !waiting_.empty() && !waiting_.front().alone &&
+               joins(message->requests, waiting_.front().request));
+      std::string body;
+      std::shared_ptr<const HttpEndpoint> endpoint;
+      try {
+        endpoint = write(message->requests, body);
+      } catch (const BackendError&) {
+        for (const auto& ticket : message->tickets) ready_.emplace_back(*ticket, std::current_exception());
+        continue;
+      }
+      Message& sent = *message;
+      sent.lessons = lessons_;
+      std::uint64_t affinity = 0;
+      if constexpr (requires { sent.requests.front().affinity(); }) affinity = sent.requests.front().affinity();
+      sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message), affinity);
+      under_way_.emplace(sent.id, &sent);
+    }
+  }
+  /// Text that is not UTF-8 was probably damaged on its way, so it is requested again. If it comes again and again, it
+  /// is accepted with U+FFFD in the bad places.
+  void deliver(Message& message, std::string& body) {
+    constexpr int patience = 5;
+    std::vector<std::optional<Out>> items;
+    try {
+      if (repair_json(body) && ++message.damaged < patience) throw BackendError("the reply is not UTF-8");
+      items = read(message.requests, body);
+    } catch (const BackendError&) {
+      accounts_.paid_failed += message.requests.size();
+      throw;
+    }
+    under_way_.erase(message.id);
+    if constexpr (requires(Out out) { out.attempts; })
+      if (!items.empty() && items.front()) items.front()->attempts = message.attempts;  // of the message, entered once
+    for (std::size_t i = items.size(); i-- > 0;)  // missing items go back to the front of the line, in order
+      if (!items[i]) put_back(message, i, false);
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (message.tickets[i] && items[i]) ready_.emplace_back(*message.tickets[i], std::move(*items[i]));
+    dispatch();
+  }
+  void fail(Message& message, const BackendError& error) {
+    under_way_.erase(message.id);
+    const bool permanent = error.kind() == BackendError::Kind::permanent;
+    if (permanent && message.lessons == lessons_ && learned(error)) ++lessons_;
+    const bool anew = permanent && message.lessons < lessons_, split = permanent && message.tickets.size() > 1;
+    for (std::size_t i = message.tickets.size(); (anew || split) && i-- > 0;) put_back(message, i, !anew);
+    for (const auto& ticket : message.tickets) {
+      if (!ticket || anew || split) continue;
+      if (std::optional<Out> item = understood(error); permanent && item)
+        ready_.emplace_back(*ticket, std::move(*item));
+      else ready_.emplace_back(*ticket, std::make_exception_ptr(error));
+    }
+    dispatch();
+  }
+  void put_back(const Message& message, std::size_t i, bool alone) {
+    if (message.tickets[i]) waiting_.emplace_front(*message.tickets[i], message.requests[i], alone);
+  }
+
+  std::shared_ptr<HttpClient> client_;
+  std::size_t max_in_flight_, batch_;
+  std::uint32_t lessons_ = 0;
+  std::deque<Item> waiting_;
+  std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client
+  std::vector<Reply<Out>> ready_;
+  Accounts accounts_;
+};
+
+}  // namespace espalier::backend::detail

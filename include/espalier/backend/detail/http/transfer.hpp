@@ -1,0 +1,214 @@
+#pragma once
+
+#include <espalier/backend/detail/http/endpoint.hpp>
+#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/detail/http/received.hpp>
+#include <espalier/backend/detail/http/retry.hpp>
+#include <espalier/backend/detail/http/server_error.hpp>
+#include <espalier/core/error.hpp>
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// One message to one server, and its reply. It is reused, and settings that all messages of a server share are set
+/// once.
+class HttpTransfer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Its body is one of `all`, which must outlive it.
+  explicit HttpTransfer(HttpReceived& all) : easy_(curl_easy_init(), &curl_easy_cleanup), all_(&all) {
+    if (!easy_) throw Error("cannot set up the HTTP client: no libcurl");
+  }
+  HttpTransfer(const HttpTransfer&) = delete;
+  HttpTransfer& operator=(const HttpTransfer&) = delete;
+  ~HttpTransfer() { forget(); }
+
+  static HttpTransfer& of(CURL* easy) {
+    char* self = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+    return *reinterpret_cast<HttpTransfer*>(self);
+  }
+  [[nodiscard]] CURL* easy() const { return easy_.get(); }
+  [[nodiscard]] std::size_t server() const { return server_; }
+  [[nodiscard]] std::string& received() { return body_.bytes; }
+  [[nodiscard]] const RetryAfter& retry_after() const { return retry_after_; }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+  std::uint64_t exchange = 0;  ///< of this exchange, 0 = a probe
+
+  /// Prepares to send `body`, which must live until the transfer has ended. An empty body means a GET.
+  void prepare(const std::shared_ptr<const HttpEndpoint>& endpoint, std::size_t server, const std::string& body,
+               double timeout_s) {
+    if (endpoint_ != endpoint || server_ != server) {
+      if (endpoint_ != endpoint) configure(endpoint);
+      server_ = server;
+      set(CURLOPT_URL, endpoint->url(server).c_str());
+      set(CURLOPT_PIPEWAIT, endpoint->url(server).starts_with("https:") ? 1L : 0L);  // streams before new connections
+    }
+    if (body.empty()) {
+      set(CURLOPT_HTTPGET, 1L);
+    } else {
+      set(CURLOPT_POSTFIELDS, body.data());
+      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    }
+    question_ = body.empty();
+    begin(timeout_s);
+  }
+  /// Prepares to ask about a server's health.
+  void probe(const std::shared_ptr<const HttpEndpoint>& endpoint, std::size_t server, const std::string& url) {
+    configure(endpoint);
+    server_ = server;
+    set(CURLOPT_URL, url.c_str());
+    set(CURLOPT_HTTPGET, 1L);
+    begin(endpoint->options().connect_timeout_s);
+    endpoint_.reset();  // not set for messages
+    exchange = 0;
+  }
+  /// Frees the received body.
+  void forget() { all_->forget(body_); }
+
+  [[nodiscard]] long status() const {
+    long status = 0;
+    curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
+    return status;
+  }
+  /// The error of a transfer that has ended, if its status is not good.
+  [[nodiscard]] std::optional<BackendError> error(CURLcode code, JsonReader& json) {
+    if (body_.sacrificed)
+      return BackendError(
+          "the replies under way are longer than max_receiving_bytes together, and this was the longest");
+    if (code != CURLE_OK) return transport_error(code);
+    if (status() / 100 != 2) return status_error(json);
+    return std::nullopt;
+  }
+  /// How the server handled a message whose reply was not usable.
+  [[nodiscard]] Served served(CURLcode code, BackendError::Kind kind) const {
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+      curl_off_t connected = 0;
+      curl_easy_getinfo(easy(), CURLINFO_PRETRANSFER_TIME_T, &connected);
+      return connected > 0 ? Served::stalled : Served::unreachable;
+    }
+    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+        code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
+      return Served::unreachable;
+    const long said = code == CURLE_OK ? status() : 0;
+    if (said == 429) return Served::busy;
+    if (said == 503) return Served::stalled;
+    return kind == BackendError::Kind::permanent ? Served::refused : Served::broken;
+  }
+
+ private:
+  template <class T>
+  void set(CURLoption option, T value) {
+    curl_easy_setopt(easy(), option, value);
+  }
+  void configure(const std::shared_ptr<const HttpEndpoint>& endpoint) {
+    const HttpOptions& options = endpoint->options();
+    curl_easy_reset(easy());
+    set(CURLOPT_WRITEFUNCTION, &on_body);
+    set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_HEADERFUNCTION, &on_header);
+    set(CURLOPT_HEADERDATA, this);
+    set(CURLOPT_PRIVATE, this);
+    set(CURLOPT_ERRORBUFFER, detail_);
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_TCP_KEEPALIVE, 1L);
+    set(CURLOPT_USERAGENT, "espalier");
+    set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_2TLS));
+    set(CURLOPT_HTTPHEADER, endpoint->headers());
+    set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(1000 * options.connect_timeout_s)));
+    set(CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
+    set(CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
+    if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+    set(CURLOPT_PROXY, options.proxy.empty() ? nullptr : options.proxy.c_str());
+    endpoint_ = endpoint;
+  }
+  void begin(double timeout_s) {
+    set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(1000 * timeout_s)));
+    retry_after_ = RetryAfter();
+    detail_[0] = '\0';
+    limit_ = endpoint_->options().max_response_bytes;
+    limit_of_all_ = endpoint_->options().max_receiving_bytes;
+    began_ = Clock::now();
+  }
+
+  [[nodiscard]] BackendError transport_error(CURLcode code) const {
+    if (body_.bytes.size() > limit_) return BackendError("the reply is longer than max_response_bytes");
+    const bool trust = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+    const std::string detail =
+        (trust || code == CURLE_SSL_CONNECT_ERROR) && detail_[0] ? ": " + std::string(detail_) : "";
+    return BackendError(curl_easy_strerror(code) + detail,
+                        trust ? BackendError::Kind::permanent : BackendError::Kind::transport);
+  }
+  [[nodiscard]] BackendError status_error(JsonReader& json) {
+    ServerError error;
+    std::string said = body_.bytes;
+    try {
+      const simdjson::dom::element root = json.read(body_.bytes);
+      error = find_error(root, true).value_or(ServerError());
+      said = error.message.empty() ? simdjson::minify(root) : error.message;  // plain escapes, so keys are found
+    } catch (const BackendError&) {  // not JSON: the text itself is the message
+    }
+    const std::string what = status() / 100 == 3 ? "redirects are not followed" : std::move(said);
+    const bool tells = question_ && status() != 429 && (status() < 502 || status() > 504);
+    return BackendError("HTTP " + std::to_string(status()) + (what.empty() ? "" : ": " + what),
+                        tells ? BackendError::Kind::permanent : failure_kind(status(), error));
+  }
+
+  static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {
+    HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+    const bool kept = transfer.all_->append(transfer.body_, data, size, transfer.limit_of_all_);
+    return kept && transfer.body_.bytes.size() <= transfer.limit_ ? size : 0;
+  }
+  static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
+    static_cast<HttpTransfer*>(self)->retry_after_.read(std::string_view(data, size), std::time(nullptr));
+    return size;
+  }
+
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
+  std::shared_ptr<const HttpEndpoint> endpoint_;  ///< the endpoint that the handle is configured for, null = none
+  std::size_t server_ = 0;
+  std::size_t limit_ = 0, limit_of_all_ = 0;  ///< bytes of one reply, and of all replies together
+  bool question_ = false;                     ///< a GET: any answer is accepted
+  HttpReceived* all_;
+  HttpReceived::Body body_;
+  RetryAfter retry_after_;
+  Clock::time_point began_{};
+  char detail_[CURL_ERROR_SIZE] = {};
+};
+
+/// Transfers that can be reused.
+class HttpTransfers {
+ public:
+  std::unique_ptr<HttpTransfer> take() {
+    if (idle_.empty()) return std::make_unique<HttpTransfer>(received_);
+    auto transfer = std::move(idle_.back());
+    idle_.pop_back();
+    return transfer;
+  }
+  void put_back(std::unique_ptr<HttpTransfer> transfer) {
+    transfer->forget();
+    idle_.push_back(std::move(transfer));
+  }
+
+ private:
+  HttpReceived received_;
+  std::vector<std::unique_ptr<HttpTransfer>> idle_;
+};
+
+}  // namespace espalier::backend::detail

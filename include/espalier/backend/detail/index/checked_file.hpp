@@ -1,0 +1,178 @@
+#pragma once
+
+#include <espalier/backend/detail/index/checked_layout.hpp>
+#include <espalier/backend/detail/index/mapped_file.hpp>
+#include <espalier/core/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// A file of named sections, mapped into memory for reading. Each block of 64 KiB is checked when it is first read. A
+/// file that is cut, damaged, or of another kind or version is refused by an InputError that names file, section and
+/// offset. Copies share the mapping. Any number of threads may read.
+class CheckedFile {
+  class Mapping;
+
+ public:
+  /// A section of the file. It keeps the file mapped.
+  class Section {
+   public:
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+    /// The number of T in it. Throws if its size is not a multiple.
+    template <class T>
+    [[nodiscard]] std::uint64_t count() const {
+      if (size_ % sizeof(T) != 0)
+        fail("has " + std::to_string(size_) + " bytes, no multiple of " + std::to_string(sizeof(T)));
+      return size_ / sizeof(T);
+    }
+    /// `count` numbers or records from `first` on, valid as long as a copy of the section lives. Throws if they reach
+    /// beyond the section or are damaged.
+    template <class T>
+    [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
+      static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
+      if (const std::uint64_t most = size_ / sizeof(T); first > most || count > most - first)
+        fail("has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
+             std::to_string(first));
+      mapping_->check(offset_ + first * sizeof(T), count * sizeof(T));
+      return {reinterpret_cast<const T*>(mapping_->payload().data() + offset_) + first,
+              static_cast<std::size_t>(count)};
+    }
+    [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t length) const {
+      return items<std::byte>(offset, length);
+    }
+    [[nodiscard]] std::string_view text(std::uint64_t offset, std::uint64_t length) const {
+      const auto found = items<char>(offset, length);
+      return {found.data(), found.size()};
+    }
+
+    /// Throws InputError that names the file, the section and the problem.
+    [[noreturn]] void fail(const std::string& what) const { mapping_->fail(name_, what); }
+
+   private:
+    friend class CheckedFile;
+    Section(std::shared_ptr<const Mapping> mapping, std::string name, std::uint64_t offset, std::uint64_t size)
+        : mapping_(std::move(mapping)), name_(std::move(name)), offset_(offset), size_(size) {}
+    std::shared_ptr<const Mapping> mapping_;
+    std::string name_;
+    std::uint64_t offset_, size_;
+  };
+
+  CheckedFile(const std::string& path, std::string_view kind, std::uint32_t version)
+      : mapping_(std::make_shared<const Mapping>(path, kind, version)) {}
+
+  /// Throws if there is no section with this name.
+  [[nodiscard]] Section section(const std::string& name) const {
+    const CheckedSection& found = mapping_->section(name);
+    return {mapping_, name, found.offset, found.size};
+  }
+  [[nodiscard]] std::uint64_t size() const { return mapping_->header().file_size; }
+  /// Differs if any byte of an undamaged file differs.
+  [[nodiscard]] std::uint64_t identity() const { return mapping_->header().checksum; }
+  /// Reads the whole file and throws at the first damage.
+  void verify() const { mapping_->check(0, mapping_->header().payload_size); }
+
+ private:
+  class Mapping {
+   public:
+    Mapping(const std::string& path, std::string_view kind, std::uint32_t version)
+        : path_(path), file_(path), bytes_(file_.bytes()) {
+      check_header(kind, version);
+      checked_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(blocks() / 64 + 1));
+    }
+
+    [[noreturn]] void fail(std::string_view section, const std::string& what) const {
+      throw InputError(path_, 0, "", (section.empty() ? "" : "section '" + std::string(section) + "' ") + what);
+    }
+    [[nodiscard]] const CheckedHeader& header() const { return *reinterpret_cast<const CheckedHeader*>(bytes_.data()); }
+    [[nodiscard]] std::span<const std::byte> payload() const {
+      return bytes_.subspan(sizeof(CheckedHeader), static_cast<std::size_t>(header().payload_size));
+    }
+    [[nodiscard]] const CheckedSection& section(const std::string& name) const {
+      for (const CheckedSection& section : sections())
+        if (name == checked_name(section.name)) return section;
+      fail(name, "is missing");
+    }
+
+    /// Checks the blocks that hold `length` bytes of the payload, each once. Two threads may do this at the same time.
+    void check(std::uint64_t offset, std::uint64_t length) const {
+      if (length == 0) return;
+      for (std::uint64_t block = offset / checked_block; block <= (offset + length - 1) / checked_block; ++block) {
+        std::atomic<std::uint64_t>& word = checked_[static_cast<std::size_t>(block / 64)];
+        const std::uint64_t bit = std::uint64_t(1) << (block % 64);
+        if (word.load(std::memory_order_relaxed) & bit) continue;
+        check_block(block);
+        word.fetch_or(bit, std::memory_order_relaxed);
+      }
+    }
+
+   private:
+    void check_header(std::string_view kind, std::uint32_t version) const {
+      if (bytes_.size() < sizeof(CheckedHeader))
+        fail("", "is cut: it has " + std::to_string(bytes_.size()) + " bytes, less than a header");
+      const CheckedHeader& h = header();
+      if (checked_name(h.magic) != "espalier") fail("", "is not an index file of Espalier");
+      if (h.layout != CheckedHeader::this_layout)
+        fail("", "is of layout " + std::to_string(h.layout) + ", this version reads layout 1: build the index again");
+      if (checksum(bytes_.first(offsetof(CheckedHeader, checksum)), 0) != h.checksum)
+        fail("", "is damaged in its header");
+      const std::string found = checked_name(h.kind);
+      if (found != kind) fail("", "holds '" + found + "', not '" + std::string(kind) + "'");
+      if (h.version != version)
+        fail("", "is of version " + std::to_string(h.version) + " of '" + std::string(kind) + "', this version reads " +
+                     std::to_string(version) + ": build the index again");
+      if (h.file_size != bytes_.size())
+        fail("", "is cut: it has " + std::to_string(bytes_.size()) + " bytes of " + std::to_string(h.file_size));
+      if (h.sections > h.most_sections || h.payload_size > h.file_size ||
+          sizeof h + h.payload_size + 8 * blocks() != h.file_size)
+        fail("", "has a wrong header");
+      for (const CheckedSection& s : sections())
+        if (s.offset % 64 != 0 || s.offset > h.payload_size || s.size > h.payload_size - s.offset)
+          fail(checked_name(s.name), "lies outside the file");
+      if (checksum(bytes_.last(static_cast<std::size_t>(8 * blocks())), 0) != h.checksums)
+        fail("", "is damaged in its checksums");
+    }
+
+    void check_block(std::uint64_t block) const {
+      const std::uint64_t begin = block * checked_block,
+                          end = std::min<std::uint64_t>(begin + checked_block, header().payload_size);
+      std::uint64_t expected = 0;
+      std::memcpy(&expected, bytes_.data() + sizeof(CheckedHeader) + header().payload_size + 8 * block,
+                  sizeof expected);
+      if (checksum(payload().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), block) ==
+          expected)
+        return;
+      for (const CheckedSection& s : sections())
+        if (s.offset + s.size > begin && s.offset < end)
+          fail(checked_name(s.name), "is damaged between its bytes " +
+                                         std::to_string(begin > s.offset ? begin - s.offset : 0) + " and " +
+                                         std::to_string(std::min(end - s.offset, s.size)));
+      fail("", "is damaged between its sections");
+    }
+
+    [[nodiscard]] std::uint64_t blocks() const { return (header().payload_size + checked_block - 1) / checked_block; }
+    [[nodiscard]] std::span<const CheckedSection> sections() const {
+      return {header().section, static_cast<std::size_t>(header().sections)};
+    }
+
+    std::string path_;
+    MappedFile file_;
+    std::span<const std::byte> bytes_;
+    mutable std::vector<std::atomic<std::uint64_t>> checked_;  // one bit per block
+  };
+
+  std::shared_ptr<const Mapping> mapping_;
+};
+
+}  // namespace espalier::backend::detail

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <espalier/backend/detail/index/checked_layout.hpp>
+#include <espalier/core/detail/atomic_file.hpp>
+#include <espalier/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// Writes a checked file, section by section. It appears whole at commit() or not at all. Throws InputError that
+/// names the path.
+class CheckedWriter {
+ public:
+  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version) : path_(path), file_(std::move(path)) {
+    std::memcpy(header_.magic, "espalier", sizeof header_.magic);
+    header_.layout = CheckedHeader::this_layout;
+    header_.version = version;
+    name(header_.kind, kind);
+    put(&header_, sizeof header_);  // its place, filled in at the end
+  }
+
+  /// Ends the open section and opens the next.
+  void begin(std::string_view section) {
+    end_section();
+    if (header_.sections == CheckedHeader::most_sections) throw Error(path_ + ": too many sections");
+    append(std::string(static_cast<std::size_t>(-header_.payload_size % 64), '\0'));
+    CheckedSection& next = header_.section[header_.sections++];
+    name(next.name, section);
+    next.offset = header_.payload_size;
+  }
+  /// Adds to the open section.
+  template <class T, std::size_t N>
+  void write(std::span<T, N> items) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    append({reinterpret_cast<const char*>(items.data()), items.size_bytes()});
+  }
+  void write(std::string_view text) { append(text); }
+  /// Bytes in the open section so far.
+  [[nodiscard]] std::uint64_t position() const {
+    return header_.payload_size - header_.section[header_.sections - 1].offset;
+  }
+
+  void commit() {
+    end_section();
+    if (!block_.empty()) end_block();
+    put(checksums_.data(), 8 * checksums_.size());
+    header_.file_size = sizeof header_ + header_.payload_size + 8 * checksums_.size();
+    header_.checksums = checksum(std::as_bytes(std::span(checksums_)), 0);
+    header_.checksum = checksum(std::as_bytes(std::span(&header_, 1)).first(offsetof(CheckedHeader, checksum)), 0);
+    file_.rewind();
+    put(&header_, sizeof header_);
+    file_.commit();
+  }
+
+ private:
+  template <std::size_t N>
+  void name(char (&field)[N], std::string_view text) const {
+    if (text.size() > N)
+      throw Error(path_ + ": a name of more than " + std::to_string(N) + " bytes: " + std::string(text));
+    text.copy(field, N);
+  }
+  void end_section() {
+    if (header_.sections > 0) header_.section[header_.sections - 1].size = position();
+  }
+  void append(std::string_view bytes) {
+    header_.payload_size += bytes.size();
+    while (!bytes.empty()) {
+      const std::string_view part = bytes.substr(0, checked_block - block_.size());
+      block_ += part;
+      bytes.remove_prefix(part.size());
+      if (block_.size() == checked_block) end_block();
+    }
+  }
+  void end_block() {
+    checksums_.push_back(checksum(std::as_bytes(std::span(block_)), checksums_.size()));
+    put(block_.data(), block_.size());
+    block_.clear();
+  }
+  void put(const void* bytes, std::size_t size) { file_.write({static_cast<const char*>(bytes), size}); }
+
+  std::string path_;
+  espalier::detail::AtomicFile file_;
+  CheckedHeader header_{};
+  std::string block_;  // bytes of the block being filled
+  std::vector<std::uint64_t> checksums_;
+};
+
+}  // namespace espalier::backend::detail

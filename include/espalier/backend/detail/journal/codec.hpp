@@ -1,0 +1,205 @@
+#pragma once
+
+#include <espalier/backend/journal/store.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace espalier::backend::detail {
+
+/// Appends fields as bytes: numbers little-endian, floating point by its bits, strings with a 32-bit length in front.
+class ByteWriter {
+ public:
+  ByteWriter& add(std::unsigned_integral auto number) {
+    char bytes[sizeof number];
+    for (std::size_t i = 0; i < sizeof number; ++i)
+      bytes[i] = static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
+    bytes_.append(bytes, sizeof number);
+    return *this;
+  }
+  ByteWriter& add(double number) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    return add(bits);
+  }
+  ByteWriter& add(float number) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    return add(bits);
+  }
+  ByteWriter& add(std::string_view text) {
+    add_count(text.size());
+    bytes_ += text;
+    return *this;
+  }
+  ByteWriter& add_count(std::size_t count) {
+    if (count > UINT32_MAX) throw Error("a response is too large to be stored: " + std::to_string(count) + " items");
+    return add(static_cast<std::uint32_t>(count));
+  }
+  [[nodiscard]] std::string bytes() && { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads the same fields back. Throws Error if the bytes end too early.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <std::unsigned_integral T>
+  T take() {
+    const std::string_view bytes = take_bytes(sizeof(T));
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      number |= std::uint64_t(static_cast<unsigned char>(bytes[i])) << (8 * i);
+    return static_cast<T>(number);
+  }
+  double take_double() {
+    const auto bits = take<std::uint64_t>();
+    double number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  }
+  float take_float() {
+    const auto bits = take<std::uint32_t>();
+    float number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  }
+  std::string take_string() { return std::string(take_bytes(take<std::uint32_t>())); }
+  /// Reads a number of items of at least `least` bytes each. So a damaged count cannot request more memory than there
+  /// are bytes.
+  std::size_t take_count(std::size_t least) {
+    const auto count = take<std::uint32_t>();
+    if (count > rest_.size() / least) throw Error("the record ends too early");
+    return count;
+  }
+  void finish() const {
+    if (!rest_.empty()) throw Error("the record has " + std::to_string(rest_.size()) + " bytes too many");
+  }
+
+ private:
+  std::string_view take_bytes(std::size_t size) {
+    if (size > rest_.size()) throw Error("the record ends too early");
+    const std::string_view bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return bytes;
+  }
+  std::string_view rest_;
+};
+
+/// Converts a response to bytes and back without loss: kind, write(value, writer), read(reader).
+template <class T>
+struct Codec;
+
+template <>
+struct Codec<Completion> {
+  static constexpr Record::Kind kind = Record::Kind::generation;
+  static constexpr std::uint8_t thought = 4;  ///< added to the flags where thinking tokens follow
+  static constexpr std::uint8_t damaged = 8;
+  static void write(const Completion& c, ByteWriter& out) {
+    out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
+    const int scored = c.logprob ? (c.tokens.empty() ? 1 : 2) : 0;
+    out.add(static_cast<std::uint8_t>(scored + (c.thinking_tokens > 0 ? thought : 0) + (c.damaged ? damaged : 0)));
+    if (c.thinking_tokens > 0) out.add(c.thinking_tokens);
+    if (!c.logprob) return;
+    out.add(*c.logprob);
+    if (c.tokens.empty()) return;
+    out.add_count(c.tokens.size());
+    for (const Completion::TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+  }
+  static Completion read(ByteReader& in) {
+    Completion c(in.take_string());
+    const auto finish = in.take<std::uint8_t>();
+    if (finish >= std::size(Completion::finishes)) throw Error("unknown finish reason " + std::to_string(finish));
+    c.finish = static_cast<Completion::Finish>(finish);
+    c.prompt_tokens = in.take<std::uint32_t>();
+    c.completion_tokens = in.take<std::uint32_t>();
+    const auto flags = in.take<std::uint8_t>();
+    const int scored = flags % thought;
+    if (flags >= 2 * damaged || scored > 2) throw Error("a flag is " + std::to_string(flags));
+    c.damaged = (flags & damaged) != 0;
+    if ((flags & thought) && (c.thinking_tokens = in.take<std::uint32_t>()) == 0)
+      throw Error("a thought has no tokens");
+    if (scored) c.logprob = in.take_double();
+    if (scored < 2) return c;
+    const std::size_t count = in.take_count(sizeof(std::uint32_t) + sizeof(double));
+    if (count == 0) throw Error("a list of tokens is empty");
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string text = in.take_string();
+      c.tokens.push_back({std::move(text), in.take_double()});
+    }
+    return c;
+  }
+};
+
+/// Passages are stored whole, so that a replay needs no index.
+template <>
+struct Codec<Passages> {
+  static constexpr Record::Kind kind = Record::Kind::retrieval;
+  static void write(const Passages& passages, ByteWriter& out) {
+    out.add_count(passages.size());
+    for (const Passage& p : passages) out.add(p.id()).add(p.title()).add(p.text()).add(p.score());
+  }
+  static Passages read(ByteReader& in) {
+    const std::size_t count = in.take_count(3 * sizeof(std::uint32_t) + sizeof(double));
+    Passages passages;
+    passages.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string id = in.take_string(), title = in.take_string(), text = in.take_string();
+      passages.emplace_back(std::move(id), std::move(title), std::move(text), in.take_double());
+    }
+    return passages;
+  }
+};
+
+template <>
+struct Codec<Embedding> {
+  static constexpr Record::Kind kind = Record::Kind::embedding;
+  static void write(const Embedding& embedding, ByteWriter& out) {
+    out.add_count(embedding.size());
+    for (float x : embedding) out.add(x);
+  }
+  static Embedding read(ByteReader& in) {
+    Embedding embedding(in.take_count(sizeof(float)));
+    for (float& x : embedding) x = in.take_float();
+    return embedding;
+  }
+};
+
+inline constexpr std::uint8_t codec_version = 1;
+
+/// A response as bytes: codec version, kind, fields.
+template <class T>
+std::string encode(const T& value) {
+  ByteWriter out;
+  out.add(codec_version).add(static_cast<std::uint8_t>(Codec<T>::kind));
+  Codec<T>::write(value, out);
+  return std::move(out).bytes();
+}
+
+/// The response from its bytes. Throws Error that describes the damage. All accepted bytes encode to the same bytes
+/// again.
+template <class T>
+T decode(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto version = in.take<std::uint8_t>();
+  if (version != codec_version)
+    throw Error("the record has version " + std::to_string(version) + ", this build reads " +
+                std::to_string(codec_version));
+  const auto kind = in.take<std::uint8_t>();
+  if (kind != static_cast<std::uint8_t>(Codec<T>::kind)) throw Error("the record is of kind " + std::to_string(kind));
+  T value = Codec<T>::read(in);
+  in.finish();
+  return value;
+}
+
+}  // namespace espalier::backend::detail
