@@ -25,6 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt<Completion>(bytes);
   attempt<Passages>(bytes);
   attempt<Embedding>(bytes);
-  attempt<Score>(bytes);
   return 0;
 }
