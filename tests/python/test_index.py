@@ -237,7 +237,6 @@ def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["build", "--corpus", "x", "--out", "{tmp}/x", "--encoder-cut", "vllm"], "option 'encoder_cut' belongs to"),
         (["build", "--corpus", "x", "--out", "{tmp}/x", "--journal", "j"], "option 'journal' belongs to --encoder"),
         (["search", "--index", "{index}", "--retriever", "dense", "x"], "needs --encoder"),
         (
