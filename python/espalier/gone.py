@@ -22,8 +22,6 @@ COMMANDS = {
 """Lines by their first words."""
 OPTIONS = {
     "like": "a run with --limit 20 and its summary.json say what a question costs",
-    "compare_across": "own knowledge below the threshold no longer competes with the queries",
-    "decision_value": "a decision is worth its best execution",
     "sampling": "set={'sampling.PURPOSE.OPTION': value}",
     "scale_documents": "with l_max passages scale to fill it, always",
     "stop_at_root": "the first round never stops",

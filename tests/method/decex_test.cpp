@@ -225,7 +225,7 @@ TEST_CASE("No-Pruning keeps the best execution of each decision, Full-Node every
   CHECK(terminals == 6);  // two sub-questions, each with one own answer and two queries
 }
 
-TEST_CASE("always_expand_both grows retrieval beside knowledge that passes") {
+TEST_CASE("always_expand_both grows retrieval beside knowledge that passes; compare_across lets the better one win") {
   Scripted model = searcher();
   model.on("own_answer", "t <answer>Paris</answer>");
   model.on("rollout", "<answer>Paris</answer>");
@@ -238,6 +238,20 @@ TEST_CASE("always_expand_both grows retrieval beside knowledge that passes") {
       CHECK(both[id].evaluated);
     }
   CHECK(queries == 2);
+
+  // Own answers are worth 1/2 (F1 of "Paris or Rome now": 2 * 1/4 * 1 / (5/4) = 0.4 is below 0.6), queries 0.
+  Scripted halves = searcher();
+  halves.on("rollout", [](const Prompt& p) {
+    return shows(p, "Lyon") ? "<answer>Paris or Rome now</answer>" : "<answer>Rome</answer>";
+  });
+  const auto kept = [&](bool compare) {
+    const rag::Tree tree = grow_decex({.T_max = 1, .compare_across = compare}, halves);
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].parent == 1 && tree[id].status == Status::expanded) return tree[id].kind;
+    return Kind(99);
+  };
+  CHECK(kept(false) == method::detail::DecExRagEnvironment::query);
+  CHECK(kept(true) == method::detail::DecExRagEnvironment::own_answer);
 }
 
 TEST_CASE("a document cannot answer: its tags are neutralised in prompts and never read") {
@@ -411,6 +425,8 @@ TEST_CASE("halving draws less, and only its choice goes on") {
 }
 
 TEST_CASE("curtailing is refused where a value is more than its own rollouts") {
+  CHECK_THROWS_WITH_AS(grow_decex({.compare_across = true, .curtail = Options::Curtail::exact}, searcher()),
+                       "option 'compare_across' is true, allowed: false with curtail", std::invalid_argument);
   method::detail::DecExRagFace face;
   face.options().set("curtail", "halving");
   face.options().set("reward", "agreement");

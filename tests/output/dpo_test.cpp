@@ -110,12 +110,17 @@ TEST_CASE("the margin is compared up to rounding, and equal values or equal text
                        std::invalid_argument);
 }
 
-TEST_CASE("a decision is worth its best execution") {
-  // Own answers 0.9 and 0.2, query 0.4: best 0.9 against 0.4.
-  std::string margin;
-  for (const Row& row : rows_of(dpo(two_rounds(), {.margin = 0.2})))
-    if (row.text("id") == "q1#3>6") margin = row.raw("/provenance/margin");
-  CHECK(margin == "0.5");
+TEST_CASE("a decision is worth its best execution, or the mean of them") {
+  // Own answers 0.9 and 0.2, query 0.4: best 0.9 against 0.4, mean 0.55 against 0.4.
+  using Value = output::DpoOptions::DecisionValue;
+  const auto decision = [](Value value, double margin) {
+    for (const Row& row : rows_of(dpo(two_rounds(), {.margin = margin, .decision_value = value})))
+      if (row.text("id") == "q1#3>6") return row.raw("/provenance/margin");
+    return std::string();
+  };
+  CHECK(decision(Value::best, 0.2) == "0.5");
+  CHECK(decision(Value::mean, 0.2) == "");
+  CHECK(decision(Value::mean, 0.1).starts_with("0.15"));
 }
 
 TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of their leaves") {

@@ -15,9 +15,11 @@
 namespace espalier::output {
 
 struct DpoOptions {
+  enum class DecisionValue : std::uint8_t { best, mean };
   double margin = 0.1;  ///< smallest difference of the two values, >= 0, tolerance 1e-9. Equal values never make a pair
-  ChainChoice choice = ChainChoice::most;       ///< the chain whose nodes give the pairs, as for the SFT rows
-  rag::Profile profile = rag::Profile::common;  ///< decides whether an answer is correct
+  DecisionValue decision_value = DecisionValue::best;  ///< how rewards of executions give a decision's value
+  ChainChoice choice = ChainChoice::most;              ///< the chain whose nodes give the pairs, as for the SFT rows
+  rag::Profile profile = rag::Profile::common;         ///< decides whether an answer is correct
   std::uint32_t rollouts = 0;  ///< a node that rollouts valued needs so many, those that could not be read included, to
                                ///< stand in a pair, or the annotation "rollouts". 0 = any number
 };
@@ -62,12 +64,19 @@ class PairWriter {
     return ids;
   }
 
+  [[nodiscard]] double decision_value(const std::vector<NodeId>& executions) const {
+    if (options_.decision_value == DpoOptions::DecisionValue::best) return *values_[executions.front()];
+    double sum = 0;
+    for (const NodeId id : executions) sum += *values_[id];
+    return sum / static_cast<double>(executions.size());
+  }
+
   /// Writes one pair between the two sides of a decision, each shown by its best execution. Also writes one pair
   /// between the best execution of each side and each worse one.
   void decide(const char* decision, const std::vector<NodeId>& a, const std::vector<NodeId>& b, NodeId parent,
               const PolicyForm& form) {
     if (!a.empty() && !b.empty()) {
-      const double va = *values_[a.front()], vb = *values_[b.front()];
+      const double va = decision_value(a), vb = decision_value(b);
       if (va > vb) pair("decision", decision, a.front(), va, b.front(), vb, parent, form);
       else pair("decision", decision, b.front(), vb, a.front(), va, parent, form);
     }

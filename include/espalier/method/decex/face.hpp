@@ -34,6 +34,8 @@ class DecExRagFace final : public RagMethod {
         .add("rows", rows_, "what SFT rows teach: the policy, or also every prompt of the search along the chain",
              {"policy", "all"})
         .shown_if_changed()
+        .add("decision_value", dpo_.decision_value,
+             "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", Range::at_least(0));
   }
 

@@ -32,6 +32,7 @@ struct DecExRagOptions {
   Termination termination = Termination::vote;  ///< text: vote of the samples. Fig. 1: mean reward of the answers
   Form form = Form::prompts;
   bool always_expand_both = false, stop_pairs = false;
+  bool compare_across = false;  ///< own knowledge below the threshold still competes with the queries
   Curtail curtail = Curtail::none;
   std::uint32_t rollout_rounds = 8;
   std::string refusals{rag::detail::refusal_phrases};
@@ -54,6 +55,7 @@ struct DecExRagOptions {
         .add("always_expand_both", always_expand_both, "expand retrieval also where own knowledge passes")
         .add("stop_pairs", stop_pairs,
              "value sub-questions also where the search stops, so that pairs can prefer to stop")
+        .add("compare_across", compare_across, "own knowledge below the threshold still competes with the queries")
         .add("curtail", curtail,
              "rollouts stop where the decision is certain, or by a rule that may err; pairs then need complete ones",
              {"none", "exact", "halving"})

@@ -150,7 +150,10 @@ struct DecExRagDecide {
     const bool all_valued =
         std::all_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].evaluated; });
     if (options.always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
-    return ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
+    Verdict verdict =
+        ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
+    if (!verdict.enough && options.compare_across) verdict.cut.clear();
+    return verdict;
   }
 };
 
@@ -194,6 +197,13 @@ struct DecExRagValue : Rollout<Reward, rag::Environment> {
   }
 };
 
+/// Throws std::invalid_argument that names the option.
+inline const DecExRagOptions& checked_together(const DecExRagOptions& options) {
+  if (options.compare_across && options.curtail != DecExRagOptions::Curtail::none)
+    bad_option("compare_across", "true", "false with curtail");
+  return checked(options);
+}
+
 }  // namespace detail
 
 /// DecEx-RAG's search with a reward over terminal states.
@@ -203,7 +213,7 @@ class DecExRag {
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
       : environment_(loop, options),
         engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                detail::DecExRagValue<Reward>(detail::checked(options), std::move(reward), loop),
+                detail::DecExRagValue<Reward>(detail::checked_together(options), std::move(reward), loop),
                 detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
                 detail::DecExRagKeep{options.search}) {}
 
