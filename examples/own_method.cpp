@@ -63,9 +63,7 @@ void write_path(const output::TreeRecord& record, std::string& rows) {
 
 class Scout final : public method::RagMethod {
  public:
-  Scout() : RagMethod(scout_prompts()) {
-    table_.add("rounds", rounds_, "searches before the answer", method::Range::at_least(1));
-  }
+  Scout() : RagMethod(scout_prompts()) { table_.add("rounds", rounds_, "searches", method::Range::at_least(1)); }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
     return (*search_)(*environment_, root, Seed(seed, root.question().id));
   }

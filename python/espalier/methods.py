@@ -41,12 +41,14 @@ class DecExRagOptions(Options, total=False):
     form: Literal["prompts", "policy"] | None
     always_expand_both: bool | None
     stop_pairs: bool | None
+    compare_across: bool | None
     curtail: Literal["none", "exact", "halving"] | None
     rollout_rounds: int | None
     refusals: str | None
     inference: Literal["policy", "expansion"] | None
     chain: Literal["best", "most", "least", "random"] | None
     rows: Literal["policy", "all"] | None
+    decision_value: Literal["best", "mean"] | None
     margin: float | None
 
 

@@ -84,8 +84,8 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK(index.dense().encoder() == Hash{1, 2});
   CHECK(index.dense().metric() == backend::Metric::l2);
   std::vector<float> room;
-  CHECK(index.dense().vectors().row(2, room)[0] == 11);           // "Loom\nweaves"
-  CHECK(index.dense().vectors().row(2, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
+  CHECK(index.dense().vectors()(2, 1, room)[0] == 11);           // "Loom\nweaves"
+  CHECK(index.dense().vectors()(2, 1, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
   CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
   CHECK_NOTHROW(index.check_encoder("", std::nullopt));
   CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
