@@ -33,7 +33,7 @@ def test_a_file_says_what_a_line_would_say(file: Path):
                 "timeout": 1.5,
                 "no_journal": True,
                 "overwrite": False,
-                "proxy": None,
+                "server": None,
                 "endpoint": ["http://a/v1*2", "http://b/v1"],
                 "model-for": {"rollout": "http://c/v1,name"},
                 "set": {"threshold": 0.5, "always_expand_both": True, "search": "pruned"},

@@ -42,7 +42,7 @@ def kept(folder: Path) -> int:
 @needs_http
 def test_a_killed_run_ends_in_the_same_bytes_and_pays_again_only_for_what_was_in_flight(files: Path, tmp_path: Path):
     with ModelServer(everything) as server:
-        retriever = ["--retriever", server.url.replace("/v1", "/retrieve"), "--retriever-name", "canned"]
+        retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
         command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", *retriever]
         good(*command, "--model", server.url, "--out", tmp_path / "whole")
         asked = len(server.requests)

@@ -15,7 +15,7 @@ from typing import Any
 import espalier as esp
 import pytest
 from conftest import ModelServer, completion, espalier, inputs, needs_http, sensible
-from espalier.runs.progress import Bar, Lines, ProgressView, RichBar, describe
+from espalier.runs.progress import Bar, Lines, ProgressView, describe
 
 BAD_KEY = json.dumps({"error": {"message": "Incorrect API key"}}).encode()
 
@@ -171,11 +171,3 @@ def test_every_view_says_a_trouble_once_and_on_a_line_of_its_own(capsys: pytest.
         "no reply for 30 s: POST ...; 0/9 questions"
     )
     assert describe(told("")).startswith("0/9 questions")
-
-
-def test_the_bar_of_rich_says_it_above_itself(capsys: pytest.CaptureFixture[str]):
-    pytest.importorskip("rich")
-    with RichBar() as view:
-        view(told("[red]no reply[/red]"))
-        view(told("[red]no reply[/red]"))
-    assert capsys.readouterr().err.count("espalier: [red]no reply[/red]") == 1
