@@ -35,6 +35,7 @@
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/dpo.hpp>
+#include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>

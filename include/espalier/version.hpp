@@ -11,6 +11,6 @@
 
 namespace espalier {
 
-inline constexpr const char* version = "0.2.0";
+inline constexpr const char* version = "0.3.0";
 
 }  // namespace espalier
