@@ -58,7 +58,7 @@ def test_a_run_searches_an_index_by_it_and_replays_without_it(world: Path, tmp_p
     file.write_bytes(FILE.read_bytes())
     encoder = f"gguf:{file}?pooling=mean&threads=1"
     build = ["index", "build", "--corpus", str(world / "corpus.jsonl"), "--out", str(index)]
-    assert main([*build, "--encoder", f"{encoder}?profile=e5"]) == 0
+    assert main([*build, "--encoder", f"{encoder}&profile=e5"]) == 0
     asked: dict[str, Any] = {
         "method": "standard-rag",
         "questions": world / "questions.jsonl",
