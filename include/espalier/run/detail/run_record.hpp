@@ -4,6 +4,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/detail/flat_json.hpp>
 #include <espalier/run/detail/jsonl.hpp>
+#include <espalier/run/detail/outputs.hpp>
 
 #include <fmt/format.h>
 
