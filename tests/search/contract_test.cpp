@@ -190,51 +190,6 @@ TEST_CASE("a search that its clock ended is replayed to the byte by its steps, w
   });
 }
 
-TEST_CASE("a tree is seen between the steps of its search, at the same moments in any execution, with every engine") {
-  const auto seen = [](std::size_t moments, auto make) {
-    const auto sizes = [&](const testing::Execution& execution) {
-      World world(execution);
-      std::vector<std::size_t> shown;
-      Budget budget;
-      budget.watch = [&](const SearchFacts& tree) {
-        shown.push_back(static_cast<const Tree<AskedTree::State, std::uint32_t>&>(tree).size());
-      };
-      auto engine = make(budget, AskedTree::Judge(world.model));
-      shown.push_back(world.scheduler.run(engine(world.env, AskedTree::State(), Seed(3))).size());
-      return shown;
-    };
-    const auto expected = sizes(executions[0]);
-    CHECK(expected.size() == moments + 1);
-    CHECK(std::is_sorted(expected.begin(), expected.end()));
-    CHECK(expected.front() < expected.back());
-    for (const auto& execution : executions) CHECK(sizes(execution) == expected);
-  };
-  using Judge = AskedTree::Judge;
-  // After each simulation; before each of four depths, and of the two kinds of each; before each expansion.
-  seen(30, [](const Budget& budget, Judge judge) {
-    return Mcts({.simulations = 30, .width = 3, .window = 4, .budget = budget}, std::move(judge));
-  });
-  seen(4, [](const Budget& budget, Judge judge) {
-    return Beam({.beam = 3, .width = 3, .max_depth = 4, .budget = budget}, std::move(judge));
-  });
-  seen(12, [](const Budget& budget, Judge judge) {
-    return BestFirst({.width = 3, .expansions = 12, .answers = 99, .budget = budget}, std::move(judge));
-  });
-  seen(4, [](const Budget& budget, Judge judge) { return BestOfN({.n = 10, .budget = budget}, std::move(judge)); });
-  seen(8, [](const Budget& budget, Judge judge) {
-    return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2));
-  });
-  const auto rank = [](Kind, double value) { return value; };
-  const auto text = [](std::uint32_t action) { return std::to_string(action); };
-  using Search = HierarchicalBeam<Judge, decltype(rank), decltype(text)>;
-  seen(4, [&](const Budget& budget, Judge judge) {
-    Search::Options options;
-    options.levels = {{0, {.width = 3, .keep = 3}}};
-    options.budget = budget;
-    return Search(options, std::move(judge), rank, text);
-  });
-}
-
 TEST_CASE("an answer that is told again changes nothing, with every engine") {
   // From a backend that hands every reply over twice, late and with another text the second time; and from outside.
   const auto unmoved = [](auto make) {

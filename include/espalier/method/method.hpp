@@ -42,7 +42,6 @@ class Ports {
   std::optional<EncoderPort> encoder;       ///< if the run has one
   std::optional<EncoderPort> values;        ///< maps a text to its plan and search value, if the run has such a source
   Budget::Timeout timeout;                  ///< remembers where the clock ended searches
-  Budget::Watch watch;                      ///< called with each rag::Tree between the steps of its search
   std::string value_head;                   ///< file of a trained head over the encoder, "" = none
   std::map<std::string, ModelPort> models;  ///< by purpose, where a purpose has its own model
 };

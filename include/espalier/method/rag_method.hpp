@@ -65,7 +65,6 @@ class RagMethod : public Method {
     encoder_ = ports.encoder;
     values_ = ports.values;
     budget_.timeout = ports.timeout;
-    budget_.watch = ports.watch;
     value_head_ = ports.value_head;
     build(rag::Environment(sampler(ports, prompts), ports.retriever,
                            rag::Environment::Options{documents_, max_rounds(), dedup_}));

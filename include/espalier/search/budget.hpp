@@ -18,12 +18,9 @@ namespace espalier {
 ///
 /// The search takes time from `clock` alone. A search that ended by its clock can be replayed to the byte: set `steps`
 /// to the steps that the tree recorded, or give a `timeout` that remembers them.
-///
-/// Every engine calls the budget between its steps, so `watch` can show a tree while it grows.
 struct Budget {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   using Timeout = std::function<bool(Seed, std::uint64_t, bool)>;
-  using Watch = std::function<void(const SearchFacts&)>;
   std::uint64_t calls = 0;          ///< completions
   std::uint64_t kept = 0;           ///< of `calls`, those that the search leaves for what follows it
   std::uint64_t tokens = 0;         ///< input + output tokens
@@ -36,9 +33,6 @@ struct Budget {
   std::function<double()> clock{};  ///< seconds since any fixed moment, never decreasing
   /// timeout(seed of the tree, steps made, late) -> whether time is up. Without it, time is up when `late` is true.
   Timeout timeout{};
-  /// Called between steps (after each simulation of MCTS) with the tree, a Tree of the engine's types. Valid until it
-  /// returns.
-  Watch watch{};
 
   void check() const {
     for (const auto& [name, value] :
@@ -56,10 +50,10 @@ struct Budget {
     other.kept = completions;
     return other;
   }
-  /// The same budget without a limit of time. Nobody watches.
+  /// The same budget without a limit of time.
   [[nodiscard]] Budget timeless() const {
     Budget other = *this;
-    other.seconds = 0, other.clock = nullptr, other.timeout = nullptr, other.watch = nullptr;
+    other.seconds = 0, other.clock = nullptr, other.timeout = nullptr;
     return other;
   }
   /// Starts a tree's search under this budget, and returns the clock's time.
@@ -108,16 +102,11 @@ struct Budget {
     all += before(tree).costs;
     return all;
   }
-  /// Shows a tree to `watch`, if it is set.
-  void show(const SearchFacts& tree) const {
-    if (watch) watch(tree);
-  }
   /// True if a step of so many completions may not begin after `steps_made` steps. `began` is the clock's time at the
   /// start.
   template <class Tree>
   [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0,
                            std::uint64_t completions = 1) const {
-    show(tree);
     if (steps_made >= steps || tree.ledger.refused) return true;
     return calls_left(costs(tree)) < completions ||
            (seconds > 0 && late(tree.seed, steps_made, now() - began + before(tree).seconds >= seconds));

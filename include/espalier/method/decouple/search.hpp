@@ -65,7 +65,7 @@ class DecoupleRag {
                  .values = options.judge_all ? MctsOptions::Values::all : MctsOptions::Values::each,
                  .solve = true,
                  .range = {-1, 1},
-                 .budget = detail::showing_rag_trees(options.budget)},
+                 .budget = options.budget},
                 detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
                 MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
 
@@ -97,7 +97,7 @@ class DecoupleRagBeam {
                               .oversample = options.oversample,
                               .diversity = options.diversity}}},
                  .max_depth = 2 * options.max_depth + 1,
-                 .budget = showing_rag_trees(options.budget).keeping(1),  // for the forced answer
+                 .budget = options.budget.keeping(1),  // for the forced answer
                  .value_calls = options.values == DecoupleRagOptions::Values::judge && !source},
                 DecoupleRagValue(options, false, source), Rank(), Text()) {}
 

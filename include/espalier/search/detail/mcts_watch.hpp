@@ -32,7 +32,6 @@ class Watch {
   /// Called after each merged simulation with the node where it ended. A stop rule must know which values are final.
   template <class Env, class Tree>
   void merged(Env& env, Tree& tree, const Place& end) {
-    options_->budget.show(tree);
     if (never_stops && !options_->solve) return;
     settle_kind(*options_, env, tree, end);
     if (options_->solve) mark_solved(tree, end.node);

@@ -4,7 +4,6 @@
 #include <espalier/method/decouple/options.hpp>
 #include <espalier/rag/metrics.hpp>
 #include <espalier/rag/state.hpp>
-#include <espalier/search/budget.hpp>
 
 #include <array>
 #include <functional>
@@ -50,15 +49,6 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
   out.skips = std::move(tree.skips);
   static_cast<SearchFacts&>(out) = std::move(tree);
   return out;
-}
-
-/// A budget whose `watch` is shown the trees of this search as ordinary trees.
-inline Budget showing_rag_trees(Budget budget) {
-  if (budget.watch)
-    budget.watch = [watch = std::move(budget.watch)](const SearchFacts& tree) {
-      watch(to_rag_tree(DualTree(static_cast<const DualTree&>(tree))));
-    };
-  return budget;
 }
 
 /// Maps the text of a state to its two values: a value server, a head over an encoder, or your own function.
