@@ -5,12 +5,29 @@ include(cmake/programs.cmake)
 
 file(GLOB bindings CONFIGURE_DEPENDS bindings/*.cpp)
 
+# A few large files in place of thirty: a third of the work. Their includes are relative to the project, so that ccache
+# knows them in another folder. CMake has that of its own from 4.0 on, UNITY_BUILD_RELOCATABLE.
+function(espalier_units name sources)
+  while(sources)
+    list(LENGTH units number)
+    list(SUBLIST sources 0 7 batch)
+    list(REMOVE_ITEM sources ${batch})
+    list(TRANSFORM batch REPLACE "^${PROJECT_SOURCE_DIR}/(.*)" "#include \"\\1\"\n")
+    list(JOIN batch "" lines)
+    file(CONFIGURE OUTPUT units/${name}_${number}.cpp CONTENT "${lines}" @ONLY)
+    list(APPEND units ${CMAKE_CURRENT_BINARY_DIR}/units/${name}_${number}.cpp)
+  endwhile()
+  set(${name}_units ${units} PARENT_SCOPE)
+endfunction()
+
 # What grows trees, retrieves and reads replies is optimised fully. What runs once a run is not: that is a third less work.
 set(busy ${bindings})
 list(FILTER busy INCLUDE REGEX "/bind_(beam|dense|environment|http|index|local_backends|mcts|problem|problem_tree|ranking|search)[.]cpp$|/session[.]cpp$")
 list(REMOVE_ITEM bindings ${busy})
-pybind11_add_module(_core NO_EXTRAS ${busy} ${PROJECT_SOURCE_DIR}/cmake/methods.cpp)  # no link-time optimisation: g++ 12 warns about coroutine frames
-add_library(core_once OBJECT ${bindings})
+espalier_units(_core "${busy}")
+espalier_units(core_once "${bindings}")
+pybind11_add_module(_core NO_EXTRAS ${_core_units} ${PROJECT_SOURCE_DIR}/cmake/methods.cpp)  # no link-time optimisation: g++ 12 warns about coroutine frames
+add_library(core_once OBJECT ${core_once_units})
 target_compile_options(core_once PRIVATE $<$<CONFIG:Release>:-O1>)
 set_target_properties(core_once PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -21,12 +38,11 @@ target_sources(_core PRIVATE $<TARGET_OBJECTS:core_once>)  # the linker keeps th
 if(NOT TARGET espalier::fmt)
   message(FATAL_ERROR "The Python extension needs fmt (Debian: libfmt-dev)")
 endif()
-set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/methods.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 foreach(target _core core_once)
   espalier_program(${target})
-  # A few large files in place of thirty: a third of the work. As in tests/CMakeLists.txt, included files look like headers to g++.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  # As in tests/CMakeLists.txt, included files look like headers to g++.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   target_link_libraries(${target} PRIVATE fmt::fmt-header-only)
   foreach(component IN LISTS espalier_components)
