@@ -11,17 +11,11 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
-#include <espalier/method/baselines/auto_rag.hpp>
-#include <espalier/method/baselines/direct.hpp>
-#include <espalier/method/baselines/flare.hpp>
-#include <espalier/method/baselines/hiprag.hpp>
 #include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/iterative.hpp>
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 #include <espalier/method/baselines/search_o1.hpp>
 #include <espalier/method/baselines/search_r1.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
-#include <espalier/method/baselines/self_rag.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/decouple/search.hpp>

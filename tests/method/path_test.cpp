@@ -14,10 +14,9 @@ namespace {
 
 rag::PromptSet prompts() {
   return method::baselines::detail::prompt_set(
-      {"p",
-       {{"step", {"question", "history"}, {"search", "answer"}}, {"free", {"documents", "history"}, {"sub_answer"}}},
-       {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},
-      {{"step", "{question} {history}"}, {"free", "{documents} {history}"}});
+      {"p", {}, {{"search", "<s>", "</s>"}, {"answer", "<a>", "</a>"}, {"sub_answer", "", ""}}},
+      {{{"step", {"question", "history"}, {"search", "answer"}}, "{question} {history}"},
+       {{"free", {"documents", "history"}, {"sub_answer"}}, "{documents} {history}"}});
 }
 
 /// Runs a program over one path and gives the tree and what the model was shown.

@@ -2,7 +2,7 @@
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/bandit.hpp>
 #include <espalier/toy/corridor.hpp>
-#include <espalier/toy/tic_tac_toe.hpp>
+#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <doctest/doctest.h>
@@ -128,22 +128,19 @@ TEST_CASE("a corridor is walked to its end") {
   CHECK(prize);
 }
 
-TEST_CASE("tic-tac-toe against a perfect opponent: the most visited action is one of the best") {
-  toy::TicTacToe env;
-  const auto playout = [](const toy::TicTacToe& game, const toy::TicTacToe::State& s, const Context& context) {
-    return game.playout(s, Random(context.seed));
-  };
+TEST_CASE("tic-tac-toe between two players: the most visited action is one of the best") {
+  using toy::TwoPlayers;
   struct Position {
-    const char* cells;
-    char player;
+    TwoPlayers::State state;  // of the player to move, and of the other one
     std::vector<int> best;
   };
-  const Position positions[] = {{"o...x...x", 'o', {2, 6}}, {".x......o", 'x', {2}}, {"xo.......", 'x', {3, 4, 6}}};
+  const Position positions[] = {{{{0001, 0420}}, {2, 6}}, {{{0002, 0400}}, {2}}, {{{0001, 0002}}, {3, 4, 6}}};
   for (const auto expand : {Expand::all, Expand::one})
     for (const std::uint64_t seed : {1u, 2u, 3u})
       for (const Position& p : positions) {
-        Mcts engine({.simulations = 3000, .width = 9, .expand = expand}, playout);
-        const auto tree = engine.search(env, env.position(p.cells, p.player), Seed(seed));
+        TwoPlayers game;
+        Mcts engine({.simulations = 3000, .width = 9, .expand = expand}, TwoPlayers::Playout(), TwoPlayers::Uct());
+        const auto tree = engine.search(game, p.state, Seed(seed));
         CHECK(std::count(p.best.begin(), p.best.end(), int(favourite(tree))) == 1);
       }
 }

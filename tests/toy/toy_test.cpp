@@ -1,12 +1,10 @@
 #include <espalier/toy/bandit.hpp>
 #include <espalier/toy/corridor.hpp>
-#include <espalier/toy/tic_tac_toe.hpp>
+#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <doctest/doctest.h>
 
-#include <map>
-#include <string>
 #include <vector>
 
 namespace toy_test {
@@ -16,7 +14,7 @@ using namespace espalier::detail;
 using namespace espalier::toy;
 
 static_assert(espalier::detail::PlainEnvironment<UniformTree> && espalier::detail::PlainEnvironment<Bandit> &&
-              espalier::detail::PlainEnvironment<Corridor> && espalier::detail::PlainEnvironment<TicTacToe>);
+              espalier::detail::PlainEnvironment<Corridor> && espalier::detail::PlainEnvironment<TwoPlayers>);
 
 namespace {
 
@@ -29,15 +27,6 @@ std::vector<typename Env::Action> actions(const Env& env, const typename Env::St
   for (const auto& proposal : proposals) found.push_back(proposal.action);
   return found;
 }
-/// The exact value of every action of a position, by cell.
-std::map<int, int> values(const std::string& cells, char player) {
-  const TicTacToe game;
-  std::map<int, int> found;
-  const auto s = game.position(cells, player);
-  for (const auto cell : actions(game, s, 9)) found[cell] = game.solve(game.step(s, cell));
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("the uniform tree's hashes and values") {
@@ -76,31 +65,18 @@ TEST_CASE("a corridor pays for what was walked, unless it was left") {
   CHECK(actions(env, env.root(), 3, 1) == std::vector<Corridor::Action>{Corridor::Action::leave});
 }
 
-TEST_CASE("tic-tac-toe against a perfect opponent has its known values") {
-  // cells count 3 row + column
-  CHECK(values("o...x...x", 'o') == std::map<int, int>{{1, -1}, {2, 0}, {3, -1}, {5, -1}, {6, 0}, {7, -1}});
-  CHECK(values(".x......o", 'x') == std::map<int, int>{{0, -1}, {2, 1}, {3, -1}, {4, 0}, {5, -1}, {6, 0}, {7, -1}});
-  CHECK(values("xo.......", 'x') == std::map<int, int>{{2, 0}, {3, 1}, {4, 1}, {5, 0}, {6, 1}, {7, 0}, {8, 0}});
-  for (const auto& [cell, value] : values(".........", 'x')) CHECK(value == 0);
-}
-
 TEST_CASE("a game of tic-tac-toe ends with a line or a full board") {
-  const TicTacToe game;
-  const auto won = game.position("xxxoo....", 'x');
-  CHECK(game.kinds(won).empty());
-  CHECK(game.value(won) == 1);
-  CHECK(game.value(game.position("xxxoo....", 'o')) == -1);
-  CHECK(game.kinds(game.position("xoxxoooxx", 'x')).empty());
-  CHECK(game.value(game.position("xoxxoooxx", 'x')) == 0);
-  CHECK_THROWS_AS((void)game.position("xo", 'x'), std::invalid_argument);
-  CHECK(actions(game, game.position("x...o...x", 'o'), 2, 1) == std::vector<TicTacToe::Action>{2, 3});
+  const TwoPlayers game;
+  CHECK(actions(game, {{0401, 0020}, 1}, 2, 1) == std::vector<TwoPlayers::Action>{2, 3});  // cells 3 row + column
+  CHECK(game.step(game.step({}, 8), 4).marks == std::array<std::uint16_t, 2>{0400, 0020});
+  CHECK(game.kinds({{0007, 0030}, 1}).empty());
+  CHECK(game.value({{0007, 0030}, 1}) == 1);
+  CHECK(game.value({{0030, 0007}, 0}) == -1);
+  CHECK(game.kinds({{0615, 0162}, 1}).empty());
+  CHECK(game.value({{0615, 0162}, 1}) == 0);
   double sum = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const double v = game.playout(game.position(".........", 'x'), Random(Seed(seed)));
-    CHECK(v <= 0);  // a perfect opponent never loses
-    sum += v;
-  }
-  CHECK(sum < -100);  // and beats most random players
+  for (std::uint64_t seed = 0; seed < 200; ++seed) sum += game.playout({}, Random(Seed(seed)));
+  CHECK(sum > 20);  // who begins wins more often
 }
 
 }  // namespace toy_test

@@ -3,7 +3,6 @@
 #include <espalier/method/airrag/detail/examples.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
-#include <espalier/method/baselines/direct.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/detail/join.hpp>
@@ -98,7 +97,7 @@ class AirRagFace final : public RagMethod {
     if (!options_.blend) return;
     namespace others = baselines::detail;
     for (const auto& other : {others::standard_rag(), others::iterdrag(), others::direct()})
-      blend_.push_back({other, loop.with_prompts(other.prompts())});
+      blend_.push_back({other, loop.with_prompts(other.prompts)});
   }
 
   Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {

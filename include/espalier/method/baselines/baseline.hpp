@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// Worked examples of the baselines. Several publications put examples before the question, in their own form.
 namespace espalier::method::baselines::detail {
@@ -57,7 +58,7 @@ struct BaselineOptions {
 /// A published system as a program over one path.
 struct Baseline {
   std::string name;
-  rag::PromptSet (*prompts)();
+  rag::PromptSet prompts;
   Task<void> (*run)(Path* path, BaselineOptions options);
   BaselineOptions defaults = BaselineOptions();
   bool logprobs = false;                   ///< asks for log-probabilities
@@ -70,9 +71,17 @@ struct Baseline {
 
 namespace espalier::method::baselines::detail {
 
-/// A protocol and its texts.
-inline rag::PromptSet prompt_set(Protocol protocol, rag::PromptSet::Texts texts) {
-  return {std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)};
+/// Purposes of prompts, each with its text.
+using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
+
+/// Prompts in the marks of a protocol.
+inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
+  rag::PromptSet::Texts texts;
+  for (const auto& [purpose, text] : prompts) {
+    marks.purposes.push_back(purpose);
+    texts[purpose.name] = text;
+  }
+  return {std::make_shared<const Protocol>(std::move(marks)), std::move(texts)};
 }
 
 /// Shared pieces of the baselines' prompts.

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <espalier/method/baselines/auto_rag.hpp>
-#include <espalier/method/baselines/direct.hpp>
-#include <espalier/method/baselines/flare.hpp>
-#include <espalier/method/baselines/hiprag.hpp>
 #include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/iterative.hpp>
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 #include <espalier/method/baselines/search_o1.hpp>
 #include <espalier/method/baselines/search_r1.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
-#include <espalier/method/baselines/self_rag.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
@@ -40,7 +34,7 @@ namespace detail {
 class BaselineFace final : public RagMethod {
  public:
   explicit BaselineFace(baselines::Baseline baseline)
-      : RagMethod(baseline.prompts(), examples_of(baseline)),
+      : RagMethod(baseline.prompts, baselines::detail::examples(*baseline.prompts.protocol(), baseline.examples)),
         baseline_(std::move(baseline)),
         options_(baseline_.defaults) {
     if (options_.documents > 0) documents_ = options_.documents;
@@ -65,9 +59,6 @@ class BaselineFace final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
-  static Examples examples_of(const baselines::Baseline& baseline) {
-    return baselines::detail::examples(*baseline.prompts().protocol(), baseline.examples);
-  }
   [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
   [[nodiscard]] bool token_logprobs(const std::string&) const override { return !std::isnan(options_.mask); }
   void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }

@@ -1,39 +1,37 @@
 #pragma once
 
 #include <espalier/method/baselines/baseline.hpp>
+#include <espalier/rag/text.hpp>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
-/// A chain of thought with searches, and a router before it.
+/// A chain of thought with searches: after each sentence, behind a router, or where a sentence is unsure.
 namespace espalier::method::baselines::detail {
 
 // IRCoT (Trivedi et al. 2023): a chain of thought with one sentence per call. Each sentence is the next query, and the
 // prompt shows all documents so far. A sentence with the answer's marker ends it, otherwise a final call answers.
 
-inline void add_ircot(Protocol& protocol, rag::PromptSet::Texts& texts) {
-  protocol.purposes.push_back({"sentence", {"documents", "question", "history"}, {"answer", "sub_answer"}});
-  protocol.purposes.push_back({"forced_answer", {"documents", "question", "history"}, {"answer"}});
-  protocol.tags = {{"answer", "So the answer is:", "\n"}, {"sub_answer", "", ""}, {"thought", "", ""}};
-  protocol.hidden = {"search", "information"};
-  protocol.document = "Wikipedia Title: {title}\n{text}\n\n";
-  texts["sentence"] =
-      "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write the "
-      "next "
-      "sentence of your reasoning and nothing else. If the reasoning is complete, write the answer instead, on a line "
-      "after So the answer is:\n" +
-      words::brief + words::documents + words::question + "\n### Reasoning so far\n{history}\n### Next sentence\n";
-  texts["forced_answer"] =
-      "Answer the question from the documents and the reasoning below, on a line after So the answer is:\n" +
-      words::brief + words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n";
+inline Prompts ircot_asks() {
+  return {{{"sentence", {"documents", "question", "history"}, {"answer", "sub_answer"}},
+           "You reason towards the answer of a question, one sentence at a time, with the help of the documents. Write "
+           "the next sentence of your reasoning and nothing else. If the reasoning is complete, write the answer "
+           "instead, on a line after So the answer is:\n" +
+               words::brief + words::documents + words::question +
+               "\n### Reasoning so far\n{history}\n### Next sentence\n"},
+          {{"forced_answer", {"documents", "question", "history"}, {"answer"}},
+           "Answer the question from the documents and the reasoning below, on a line after So the answer is:\n" +
+               words::brief + words::documents + words::question + "\n### Reasoning\n{history}\n### Answer\n"}};
 }
-
-inline rag::PromptSet ircot_prompts() {
-  Protocol protocol{"ircot", {}, {}};
-  rag::PromptSet::Texts texts;
-  add_ircot(protocol, texts);
-  return prompt_set(std::move(protocol), std::move(texts));
+inline Protocol ircot_marks(std::string name) {
+  return {std::move(name),
+          {},
+          {{"answer", "So the answer is:", "\n"}, {"sub_answer", "", ""}, {"thought", "", ""}},
+          "Wikipedia Title: {title}\n{text}\n\n",
+          {"search", "information"}};
 }
 
 /// The first sentence of a text. A full stop ends it if white space and then no lower-case letter follow. It does not
@@ -83,7 +81,7 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
 template <class = void>
 Baseline ircot() {
   return {.name = "ircot",
-          .prompts = ircot_prompts,
+          .prompts = prompt_set(ircot_marks("ircot"), ircot_asks()),
           .run = run_ircot,
           .defaults = {.rounds = 5, .documents = 6},
           .examples = as_sentences};
@@ -91,22 +89,6 @@ Baseline ircot() {
 
 // Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B),
 // and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.
-
-inline rag::PromptSet adaptive_rag_prompts() {
-  Protocol protocol{"adaptive-rag", {}, {}};
-  rag::PromptSet::Texts texts;
-  add_ircot(protocol, texts);
-  protocol.tags.push_back({"choice", "Class:", "\n"});
-  protocol.purposes.push_back({"route", {"question"}, {"choice"}});
-  protocol.purposes.push_back({"direct", {"question"}, {"answer"}});
-  texts["route"] =
-      "How much must be looked up to answer this question? A: nothing, you know it for certain. B: one fact. C: "
-      "several facts that build on each other.\nWrite one of these letters on a line after Class:\n" +
-      words::question + "\n### Class\n";
-  texts["direct"] =
-      "Answer the question, on a line after So the answer is:\n" + words::brief + words::question + "\n### Answer\n";
-  return prompt_set(std::move(protocol), std::move(texts));
-}
 
 template <class = void>
 Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
@@ -125,11 +107,99 @@ Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
 
 template <class = void>
 Baseline adaptive_rag() {
+  Protocol marks = ircot_marks("adaptive-rag");
+  marks.tags.push_back({"choice", "Class:", "\n"});
+  Prompts prompts = ircot_asks();
+  prompts.push_back(
+      {{"route", {"question"}, {"choice"}},
+       "How much must be looked up to answer this question? A: nothing, you know it for certain. B: one fact. C: "
+       "several facts that build on each other.\nWrite one of these letters on a line after Class:\n" +
+           words::question + "\n### Class\n"});
+  prompts.push_back(
+      {{"direct", {"question"}, {"answer"}},
+       "Answer the question, on a line after So the answer is:\n" + words::brief + words::question + "\n### Answer\n"});
   return {.name = "adaptive-rag",
-          .prompts = adaptive_rag_prompts,
+          .prompts = prompt_set(std::move(marks), prompts),
           .run = run_adaptive_rag,
           .defaults = {.rounds = 5, .documents = 6},
           .examples = as_sentences};
+}
+
+// FLARE (Jiang et al. 2023) writes one sentence ahead. If the model is not sure of it, the sentence becomes a query
+// without the tokens it is least sure of, and is written again with what was found. It looks 64 tokens ahead. The
+// model is sure if each token of the sentence has at least the probability `threshold`. Where a server gives only the
+// sum of the log-probabilities, exp(mean log-probability) is compared, and the query is the whole sentence.
+
+/// The tokens of a reply that belong to a sentence. Empty if they are not given or do not spell it.
+inline std::vector<Completion::TokenLogprob> tokens_of(const std::string& sentence,
+                                                       const std::vector<Completion::TokenLogprob>& reply) {
+  std::string text;
+  for (const Completion::TokenLogprob& token : reply) text += token.text;
+  const std::size_t begin = text.find(sentence);
+  std::vector<Completion::TokenLogprob> own;
+  std::size_t at = 0;
+  for (const Completion::TokenLogprob& token : reply) {
+    if (begin != text.npos && at + token.text.size() > begin && at < begin + sentence.size()) own.push_back(token);
+    at += token.text.size();
+  }
+  return own;
+}
+
+/// A look-ahead sentence: how sure the model is of it, and the query that it makes.
+struct LookAhead {
+  double probability;  ///< of its least probable token, or of the mean one
+  std::string query;   ///< its tokens above `mask`, the whole sentence if none is
+};
+/// Throws Error if the model gave no log-probabilities.
+inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Action>& drawn, double mask) {
+  if (std::isnan(drawn.logprob) || drawn.tokens == 0)
+    throw Error(
+        "flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
+  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
+  if (tokens.empty()) return {std::exp(static_cast<double>(drawn.logprob) / drawn.tokens), sentence};
+  double least = 1;
+  std::string kept;
+  for (const Completion::TokenLogprob& token : tokens) {
+    const double p = std::exp(token.logprob);
+    least = std::min(least, p);
+    kept += p > mask ? token.text : " ";
+  }
+  kept = rag::detail::join_blanks(kept);
+  return {least, kept.empty() ? sentence : kept};
+}
+
+template <class = void>
+Task<void> run_flare(Path* path, BaselineOptions options) {
+  Passages documents;
+  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+    std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(documents));
+    LookAhead ahead{1, ""};
+    if (next) ahead = look_ahead(first_sentence(next->action.text), *next, options.mask);
+    if (ahead.probability < options.threshold) {
+      co_await path->search(ahead.query);
+      documents = path->documents();
+      next = co_await path->draw("sentence", path->showing(documents));
+    }
+    if (!next) co_return;
+    if (next->action.kind == rag::SegmentKind::answer) {
+      co_await path->take(next->action);
+      co_return;
+    }
+    path->add(rag::SegmentKind::thought, first_sentence(next->action.text));
+  }
+  co_await path->ask("forced_answer", path->showing(documents));
+}
+
+template <class = void>
+Baseline flare() {
+  return {.name = "flare",
+          .prompts = prompt_set(ircot_marks("flare"), ircot_asks()),
+          .run = run_flare,
+          .defaults = {.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4},
+          .logprobs = true,
+          .sampling = {.max_tokens = 64},
+          .examples = as_sentences,
+          .threshold = "a sentence with a token of less probability is searched for and written again"};
 }
 
 }  // namespace espalier::method::baselines::detail

@@ -2,35 +2,11 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
-/// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer in one prompt. After the
-/// last turn comes one more reply, whose search is not executed. The published results need trained weights.
+/// Agents that think and search in one prompt. Their published results need trained weights.
 namespace espalier::method::baselines::detail {
 
-inline rag::PromptSet search_r1_form(std::string name, const std::string& how) {
-  rag::PromptSet::Texts texts;
-  texts["step"] = how +
-                  "\nThink first, inside <think></think>. To search, put one query inside <search></search>; what is "
-                  "found stands inside <information></information>. To answer, put the answer inside "
-                  "<answer></answer>.\n" +
-                  words::brief + words::question + words::history + "\n### Next\n";
-  return prompt_set({std::move(name),
-                     {{"step", {"question", "history"}, {"search", "answer"}}},
-                     {{"thought", "<think>", "</think>"},
-                      {"search", "<search>", "</search>"},
-                      {"information", "<information>", "</information>"},
-                      {"answer", "<answer>", "</answer>"}},
-                     words::document},
-                    std::move(texts));
-}
-inline rag::PromptSet search_r1_prompts() {
-  return search_r1_form("search-r1",
-                        "Answer the question. Think whenever something new is known; if knowledge is missing, search "
-                        "as often as you like.");
-}
-inline rag::PromptSet ikea_prompts() {
-  return search_r1_form("ikea",
-                        "Answer the question. Use what you know yourself first; search only for what you do not know.");
-}
+// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer. After the last turn comes
+// one more reply, whose search is not executed.
 
 template <class = void>
 Task<void> run_search_r1(Path* path, BaselineOptions options) {
@@ -59,18 +35,143 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
 
 /// Replies and documents have at most 500 tokens each.
 template <class = void>
-Baseline search_r1_agent(std::string name, rag::PromptSet (*prompts)(), std::uint32_t turns) {
-  const BaselineOptions options{.rounds = turns, .documents = 3, .observation = 500};
-  return {std::move(name), prompts, run_search_r1, options, false, {.max_tokens = 500}};
+Baseline search_r1_agent(const std::string& name, const std::string& how, std::uint32_t turns) {
+  const std::string text = how +
+                           "\nThink first, inside <think></think>. To search, put one query inside <search></search>; "
+                           "what is found stands inside <information></information>. To answer, put the answer inside "
+                           "<answer></answer>.\n" +
+                           words::brief + words::question + words::history + "\n### Next\n";
+  return {.name = name,
+          .prompts = prompt_set({name,
+                                 {},
+                                 {{"thought", "<think>", "</think>"},
+                                  {"search", "<search>", "</search>"},
+                                  {"information", "<information>", "</information>"},
+                                  {"answer", "<answer>", "</answer>"}},
+                                 words::document},
+                                {{{"step", {"question", "history"}, {"search", "answer"}}, text}}),
+          .run = run_search_r1,
+          .defaults = {.rounds = turns, .documents = 3, .observation = 500},
+          .sampling = {.max_tokens = 500}};
 }
 
 template <class = void>
 Baseline search_r1() {
-  return search_r1_agent("search-r1", search_r1_prompts, 4);
+  return search_r1_agent("search-r1",
+                         "Answer the question. Think whenever something new is known; if knowledge is missing, search "
+                         "as often as you like.",
+                         4);
 }
 template <class = void>
 Baseline ikea() {
-  return search_r1_agent("ikea", ikea_prompts, 3);
+  return search_r1_agent(
+      "ikea", "Answer the question. Use what you know yourself first; search only for what you do not know.", 3);
+}
+
+// HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
+// two replies.
+
+template <class = void>
+Task<void> run_hiprag(Path* path, BaselineOptions options) {
+  std::uint32_t steps = 0;
+  for (bool searched = false; steps < options.rounds || searched;) {
+    const std::optional<rag::Action> next = co_await path->ask("step");
+    if (!next || next->kind == rag::SegmentKind::answer) co_return;
+    const bool concludes = searched && next->kind == rag::SegmentKind::sub_answer;
+    if (!concludes) ++steps;
+    searched = next->kind == rag::SegmentKind::query && steps <= options.rounds;
+  }
+  co_await path->ask("forced_answer");
+}
+
+template <class = void>
+Baseline hiprag() {
+  const Prompts prompts{
+      {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
+       "Answer the question in steps. In each step say first, inside <reasoning></reasoning>, what it settles.\n"
+       "If you know it, put what you conclude inside <conclusion></conclusion>.\n"
+       "Otherwise search: put one query inside <search></search>. What is found stands inside <context></context>; "
+       "conclude from it in the next reply.\n"
+       "When the conclusions settle the question, put the answer inside <answer></answer>.\n" +
+           words::brief + words::question + words::history + "\n### Next\n"},
+      {{"forced_answer", {"question", "history"}, {"answer"}},
+       "Give the answer that the conclusions below support best. Put it inside <answer></answer>.\n" + words::brief +
+           words::question + words::history + "\n### Answer\n"}};
+  return {.name = "hiprag",
+          .prompts = prompt_set({"hiprag",
+                                 {},
+                                 {{"thought", "<reasoning>", "</reasoning>"},
+                                  {"search", "<search>", "</search>"},
+                                  {"information", "<context>", "</context>"},
+                                  {"sub_answer", "<conclusion>", "</conclusion>"},
+                                  {"answer", "<answer>", "</answer>"}},
+                                 words::document},
+                                prompts),
+          .run = run_hiprag,
+          .defaults = {.rounds = 10, .documents = 3},
+          .sampling = {.max_tokens = 1024}};
+}
+
+// Auto-RAG (Yu et al. 2024): the model plans and searches in a dialogue. Passages it has seen are not shown again.
+// When its searches are used up, it writes passages itself.
+
+/// The thought before a query, without the word that makes it a "Refined Query:".
+inline std::string before_query(std::string thought) {
+  constexpr std::string_view refined = "Refined";
+  if (thought.ends_with(refined)) thought.erase(thought.size() - refined.size());
+  while (thought.ends_with('\n') || thought.ends_with(' ')) thought.pop_back();
+  return thought;
+}
+
+template <class = void>
+Task<void> run_auto_rag(Path* path, BaselineOptions options) {
+  constexpr std::uint32_t written = 5;  // passages that the model writes itself
+  for (std::uint32_t turn = 0; turn < options.rounds + written; ++turn) {
+    const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
+    if (!next) co_return;
+    if (next->action.kind == rag::SegmentKind::answer) {
+      co_await path->take(next->action);
+      co_return;
+    }
+    const std::string thought = before_query(next->action.thought);
+    if (!thought.empty()) path->add(rag::SegmentKind::thought, thought);
+    if (turn < options.rounds) {
+      co_await path->search_anew(next->action.text);
+      continue;
+    }
+    path->add(rag::SegmentKind::query, next->action.text);
+    co_await path->ask("pseudo_document", Path::with("query", next->action.text));
+  }
+  co_await path->ask("forced_answer");
+}
+
+template <class = void>
+Baseline auto_rag() {
+  const Prompts prompts{
+      {{"step", {"question", "history"}, {"search", "answer"}},
+       "Answer the question with the help of a search engine. Say what is known and what is missing; then write one "
+       "line.\n"
+       "To search, write one query on a line after Query:\nIf the last query did not help, word it anew after Refined "
+       "Query:\nWhen all is known, write the answer on a line after Final Answer:\n" +
+           words::brief + words::question + words::history + "\n### Next\n"},
+      {{"pseudo_document", {"query"}, {"sub_answer"}},
+       "Write a short encyclopaedia passage that answers the query, from what you know.\n\n### Query\n{query}\n\n### "
+       "Passage\n"},
+      {{"forced_answer", {"question", "history"}, {"answer"}},
+       "Give the best answer to the question, on a line after Final Answer:\n" + words::brief + words::question +
+           words::history + "\n### Answer\n"}};
+  return {.name = "auto-rag",
+          .prompts = prompt_set({"auto-rag",
+                                 {},
+                                 {{"search", "Query:", "\n"},
+                                  {"answer", "Final Answer:", "\n"},
+                                  {"sub_answer", "", ""},
+                                  {"history.sub_answer", "Generated Document:", "\n"}},
+                                 "Retrieved Document_{rank}: {title}\n{text}\n"},
+                                prompts),
+          .run = run_auto_rag,
+          .defaults = {.rounds = 10, .documents = 2},
+          .sampling = {.max_tokens = 200}};
 }
 
 }  // namespace espalier::method::baselines::detail

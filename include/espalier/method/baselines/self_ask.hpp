@@ -21,29 +21,22 @@ inline std::vector<Protocol::Tag> follow_up_tags() {
           {"answer", "So the final answer is:", "\n"}};
 }
 
-inline const std::string next_text =
-    "You answer a question by asking simpler follow-up questions. If something is still missing, write the next one "
-    "on a line after Follow up:\nOtherwise write the answer on a line after So the final answer is:\n" +
-    words::brief + words::question + words::history + "\n### Next\n";
-inline const std::string conclude_text =
-    "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, in one "
-    "sentence, on a line after Intermediate answer:\n" +
-    words::question + words::history + "\n### Intermediate answer\n";
-inline const std::string final_text =
-    "No more follow-up questions can be asked. Give the best answer to the question, on a line after So the "
-    "final answer is:\n" +
-    words::brief + words::question + words::history + "\n### Final answer\n";
-
+inline Prompts follow_up_asks() {
+  return {{{"next", {"question", "history"}, {"question", "answer"}},
+           "You answer a question by asking simpler follow-up questions. If something is still missing, write the next "
+           "one on a line after Follow up:\nOtherwise write the answer on a line after So the final answer is:\n" +
+               words::brief + words::question + words::history + "\n### Next\n"},
+          {{"conclude", {"question", "history"}, {"sub_answer"}},
+           "You answer a question by asking simpler follow-up questions. Answer the last follow-up from its context, "
+           "in one sentence, on a line after Intermediate answer:\n" +
+               words::question + words::history + "\n### Intermediate answer\n"},
+          {{"forced_answer", {"question", "history"}, {"answer"}},
+           "No more follow-up questions can be asked. Give the best answer to the question, on a line after So the "
+           "final answer is:\n" +
+               words::brief + words::question + words::history + "\n### Final answer\n"}};
+}
 inline rag::PromptSet self_ask_prompts() {
-  rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
-  Protocol protocol{"self-ask",
-                    {{"next", {"question", "history"}, {"question", "answer"}},
-                     {"conclude", {"question", "history"}, {"sub_answer"}},
-                     {"forced_answer", {"question", "history"}, {"answer"}}},
-                    follow_up_tags(),
-                    words::document,
-                    {"search"}};
-  return prompt_set(std::move(protocol), std::move(texts));
+  return prompt_set({"self-ask", {}, follow_up_tags(), words::document, {"search"}}, follow_up_asks());
 }
 
 /// Asks, searches and concludes until there is an answer.
@@ -61,7 +54,7 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
 template <class = void>
 Baseline self_ask() {
   return {.name = "self-ask",
-          .prompts = self_ask_prompts,
+          .prompts = self_ask_prompts(),
           .run = run_self_ask,
           .defaults = {.rounds = 5, .documents = 3},
           .examples = as_follow_ups};
@@ -80,7 +73,7 @@ Task<void> run_iterdrag(Path* path, BaselineOptions options) {
 template <class = void>
 Baseline iterdrag() {
   return {.name = "iterdrag",
-          .prompts = self_ask_prompts,
+          .prompts = self_ask_prompts(),
           .run = run_iterdrag,
           .defaults = {.rounds = 5, .documents = 3},
           .examples = as_follow_ups};
@@ -88,24 +81,6 @@ Baseline iterdrag() {
 
 // DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the
 // model marks that it does not know. The published results need trained weights.
-
-inline rag::PromptSet deeprag_prompts() {
-  rag::PromptSet::Texts texts{{"next", next_text}, {"conclude", conclude_text}, {"forced_answer", final_text}};
-  texts["settle"] =
-      "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for "
-      "certain, write it in "
-      "one sentence, on a line after Intermediate answer:\nOtherwise look it up: write one query on a line after Let's "
-      "search:\n" +
-      words::question + words::history + "\n### Intermediate answer or search\n";
-  Protocol protocol{"deeprag",
-                    {{"next", {"question", "history"}, {"question", "answer"}},
-                     {"settle", {"question", "history"}, {"sub_answer", "search"}},
-                     {"conclude", {"question", "history"}, {"sub_answer"}},
-                     {"forced_answer", {"question", "history"}, {"answer"}}},
-                    follow_up_tags(),
-                    words::document};
-  return prompt_set(std::move(protocol), std::move(texts));
-}
 
 template <class = void>
 Task<void> run_deeprag(Path* path, BaselineOptions options) {
@@ -121,8 +96,16 @@ Task<void> run_deeprag(Path* path, BaselineOptions options) {
 
 template <class = void>
 Baseline deeprag() {
+  Prompts prompts = follow_up_asks();
+  prompts.insert(
+      prompts.begin() + 1,
+      {{"settle", {"question", "history"}, {"sub_answer", "search"}},
+       "You answer a question by asking simpler follow-up questions. If you know the answer to the last follow-up for "
+       "certain, write it in one sentence, on a line after Intermediate answer:\nOtherwise look it up: write one query "
+       "on a line after Let's search:\n" +
+           words::question + words::history + "\n### Intermediate answer or search\n"});
   return {.name = "deeprag",
-          .prompts = deeprag_prompts,
+          .prompts = prompt_set({"deeprag", {}, follow_up_tags(), words::document}, prompts),
           .run = run_deeprag,
           .defaults = {.rounds = 6, .documents = 3},
           .examples = as_follow_ups};
