@@ -143,9 +143,9 @@ TEST_CASE("messages without affinity go where the load is least for the weight")
 TEST_CASE("a server out of reach rests at once, one that fails rests after three times in succession") {
   HttpFleet fleet = fleet_of({{"http://a"}, {"http://b"}});
   serve(fleet, 0, Served::unreachable);
-  CHECK(!fleet.up(0, after(1e6)));
+  CHECK(!fleet.up(0, start));
   for (std::uint64_t question = 1; question < 50; ++question) CHECK(fleet.choose(question, start) == 1U);
-  fleet.revive(0);
+  serve(fleet, 0, Served::good);
   CHECK(fleet.up(0, start));
   for (const Served first : {Served::good, Served::refused}) {
     serve(fleet, 0, Served::broken);
@@ -162,6 +162,26 @@ TEST_CASE("a server out of reach rests at once, one that fails rests after three
   CHECK(fleet.figures(0).failures == 9);
   serve(fleet, 1, Served::unreachable);
   for (std::uint64_t question = 1; question < 50; ++question) CHECK(fleet.choose(question, start));  // better than none
+}
+
+TEST_CASE("a rest ends with one message, is doubled if that fails too, and is over with a reply") {
+  HttpFleet fleet = fleet_of({{"http://a"}, {"http://b"}});          // rests of 0.5 s to 30 s
+  for (int i = 0; i < 3; ++i) serve(fleet, 0, Served::unreachable);  // they failed together: one rest
+  CHECK(!fleet.up(0, after(0.4)));
+  CHECK(fleet.up(0, after(0.5)));
+  const std::uint64_t number = fleet.begin(0);
+  CHECK(!fleet.up(0, after(0.6)));
+  fleet.end(0);
+  fleet.judge(0, number, Served::unreachable, 1, std::nullopt, after(0.6));
+  CHECK(!fleet.up(0, after(1.5)));
+  CHECK(fleet.up(0, after(1.6)));
+  for (int i = 0; i < 9; ++i) serve(fleet, 0, Served::stalled, 1, std::nullopt, after(100 * (i + 1)));
+  CHECK(!fleet.up(0, after(929)));
+  CHECK(fleet.up(0, after(930)));
+  CHECK(fleet.resting(0));
+  CHECK(fleet.figures(0).rests == 1);
+  serve(fleet, 0, Served::good, 1, std::nullopt, after(930));
+  CHECK(!fleet.resting(0));
 }
 
 TEST_CASE("a server alone never rests") {

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -357,10 +356,10 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
       ++replies;
       good += reply.outcome.ok() && reply.outcome.value().text == "good";
       const auto failure = test::failure_of(reply.outcome);
-      given_up +=
-          failure.kind == Kind::transport &&
-          failure.message.find("max_receiving_bytes together, and this was the longest (given up after attempt 2)") !=
-              std::string::npos;
+      given_up += failure.kind == Kind::transport &&
+                  failure.message.find(
+                      "max_receiving_bytes together, and this was one of the longest (given up after attempt 2)") !=
+                      std::string::npos;
     }
     most = std::max(most, held());
   }
@@ -422,38 +421,32 @@ TEST_CASE("the deadline ends the attempts where no limit does") {
   CHECK(model.accounts().requests > 1);
 }
 
-TEST_CASE("a wait that does not fit before the deadline is not begun") {
-  FaultServer server(
-      [](const Received&, std::size_t) { return Answer{.status = 429, .headers = "Retry-After: 3600\r\n"}; });
-  OpenAi model(options(server));
-  CHECK(test::failure_of(test::ask(model, {Prompt("q")})[0]).message.find("HTTP 429") != std::string::npos);
-  CHECK(model.accounts().requests == 1);
-}
-
-TEST_CASE("Retry-After is read as seconds, as a date, and in milliseconds, which go before") {
-  const std::time_t now = curl_getdate("Sun, 06 Nov 1994 08:49:37 GMT", nullptr);
-  const auto wait = [&](std::vector<std::string> lines) {
-    RetryAfter headers;
-    for (const auto& line : lines) headers.read(line, now);
-    return headers.seconds();
+TEST_CASE("a pause is asked for in seconds, as a date or in milliseconds, and none begins that passes the deadline") {
+  const auto requests = [](const std::string& headers) {
+    FaultServer server([&](const Received&, std::size_t) { return Answer{.status = 429, .headers = headers}; });
+    OpenAiOptions chosen = options(server);
+    chosen.http.max_attempts = 2;
+    OpenAi model(chosen);
+    CHECK(test::failure_of(test::ask(model, {Prompt("q")})[0]).message.find("HTTP 429") != std::string::npos);
+    return model.accounts().requests;
   };
-  CHECK(wait({"Retry-After: 120\r\n"}) == 120);
-  CHECK(wait({"retry-after:0.5\r\n"}) == 0.5);
-  CHECK(wait({"Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n"}) == 60);
-  CHECK(wait({"Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n"}) == 0);
-  CHECK(wait({"retry-after-ms: 250\r\n", "Retry-After: 9\r\n"}) == 0.25);
-  CHECK(wait({"Retry-After: 9\r\n", "Retry-After-Ms: 250\r\n"}) == 0.25);
-  CHECK(!wait({"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "Retry-After: inf\r\n",
-               "X-Retry-After: 4\r\n", "\r\n"}));
+  for (const char* longer :
+       {"Retry-After: 3600\r\n", "retry-after:3600\r\n", "Retry-After-Ms: 3600000\r\n",
+        "Retry-After: Sun, 07 Nov 2094 08:49:37 GMT\r\n", "retry-after-ms: 3600000\r\nRetry-After: 1\r\n"})
+    CHECK(requests(longer) == 1);
+  for (const char* none : {"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "retry-after-ms: x\r\n",
+                           "Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n", "X-Retry-After: 3600\r\n",
+                           "Retry-After: 3600\r\nRetry-After-Ms: 1\r\n"})
+    CHECK(requests(none) == 2);
 }
 
 TEST_CASE("the wait between attempts is uniform below a bound that doubles up to its limit") {
   const HttpOptions options{.backoff_s = 0.5, .backoff_limit_s = 3};
-  CHECK(backoff(options, 1, 0) == 0);
-  CHECK(backoff(options, 1, 0.5) == 0.25);
-  CHECK(backoff(options, 3, 0.5) == 1);
-  CHECK(backoff(options, 4, 0.5) == 1.5);
-  CHECK(backoff(options, 1'000'000, 0.5) == 1.5);
+  CHECK(options.backoff(1, 0) == 0);
+  CHECK(options.backoff(1, 0.5) == 0.25);
+  CHECK(options.backoff(3, 0.5) == 1);
+  CHECK(options.backoff(4, 0.5) == 1.5);
+  CHECK(options.backoff(1'000'000, 0.5) == 1.5);
 }
 
 TEST_CASE("a request that the server asked to wait is sent again after that, not before") {
@@ -946,8 +939,6 @@ TEST_CASE("bad options are named") {
   CHECK(message(with([](auto& o) { o.http.deadline_s = -1; })).find("'deadline_s'") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.max_attempts = -1; })).find("'max_attempts' is -1") != std::string::npos);
   CHECK(message(with([](auto& o) { o.http.backoff_limit_s = 0.1; })).find("'backoff_limit_s'") != std::string::npos);
-  CHECK(message(with([](auto& o) { o.http.ca_file = "no/such/file.pem"; })).find("no/such/file.pem") !=
-        std::string::npos);
 }
 
 TEST_CASE("an extra body with a credential is refused by the field's name, at any depth") {

@@ -1,18 +1,16 @@
 #pragma once
 
 #include <espalier/backend/detail/http/endpoint.hpp>
-#include <espalier/backend/detail/http/exchange.hpp>
 #include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/loop.hpp>
-#include <espalier/backend/detail/http/probes.hpp>
-#include <espalier/backend/detail/http/retry.hpp>
 #include <espalier/backend/detail/http/transfer.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/seed.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,6 +23,37 @@
 #include <vector>
 
 namespace espalier::backend {
+
+namespace detail {
+
+/// The sender of a request. It is called from inside HttpClient::run_once.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  /// An attempt begins.
+  virtual void attempt() = 0;
+  /// The body of a reply with a status of 2xx. Throws BackendError if the body is not usable (transport = try again).
+  virtual void reply(std::string& body) = 0;
+  /// No attempt succeeded. This is the last call.
+  virtual void failure(const BackendError& error) = 0;
+};
+
+/// A request with all its attempts.
+struct HttpExchange {
+  std::uint64_t id = 0;
+  std::shared_ptr<const HttpEndpoint> endpoint;
+  std::string body;
+  std::unique_ptr<HttpHandler> handler;
+  std::uint64_t affinity = 0;
+  std::optional<HttpLoop::Clock::time_point> deadline;  ///< counted from the first attempt
+  int attempts = 0;
+  std::size_t moves = 0;                ///< additional attempts that do not count, because their server was down
+  std::size_t avoid = HttpFleet::none;  ///< the server where it failed last
+  std::unique_ptr<HttpTransfer> under_way;
+  std::uint64_t number = 0;  ///< of the attempt under way, at its server
+};
+
+}  // namespace detail
 
 /// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread. The endpoint's options
 /// set limits and retries. Its fleet chooses the server of a message. Services may share it within one thread.
@@ -90,20 +119,11 @@ class HttpClient {
   Clock::time_point wake() {
     const auto now = Clock::now();
     while (!timers_.empty() && timers_.top().first <= now) {
-      const auto [time, id] = timers_.top();
+      const auto found = exchanges_.find(timers_.top().second);
       timers_.pop();
-      const auto found = exchanges_.find(id);
-      if (found == exchanges_.end() || found->second->due != time) continue;
-      detail::HttpExchange& exchange = *found->second;
-      exchange.due = detail::HttpExchange::never;
-      start(exchange);
+      if (found != exchanges_.end()) start(*found->second);
     }
-    const auto next = probes_.wake(now);
-    return timers_.empty() ? next : std::min(next, timers_.top().first);
-  }
-  void set_timer(detail::HttpExchange& exchange, double seconds) {
-    exchange.due = Clock::now() + span(seconds);
-    timers_.emplace(exchange.due, exchange.id);
+    return timers_.empty() ? Clock::time_point::max() : timers_.top().first;
   }
 
   /// Begins an attempt, or waits in line.
@@ -147,18 +167,13 @@ class HttpClient {
   /// Handles the end of an attempt: hands the reply over, plans the next attempt, or gives up.
   void settle(detail::HttpTransfer& ended, CURLcode code) {
     loop_.remove(ended.easy());
-    if (ended.exchange == 0) {
-      if (detail::HttpFleet* fleet = probes_.ended(ended, code)) advance(*fleet);
-      return;
-    }
     auto node = exchanges_.extract(ended.exchange);
     detail::HttpExchange& exchange = *node.mapped();
     std::unique_ptr<detail::HttpTransfer> attempt = std::move(exchange.under_way);
     detail::HttpFleet& fleet = exchange.endpoint->fleet();
     fleet.end(ended.server());
     const auto judge = [&](detail::Served served, const std::string& what) {
-      fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after().seconds(),
-                  Clock::now());
+      fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after(), Clock::now());
       exchange.endpoint->tell(served, what, Clock::now());
     };
     try {
@@ -168,13 +183,12 @@ class HttpClient {
       ++settled_;
     } catch (const BackendError& error) {
       const detail::Served served = ended.served(code, error.kind());
-      const bool was_resting = fleet.resting(ended.server());
       const std::string what = exchange.endpoint->described(ended.server(), exchange.body.empty(), error.what());
       judge(served, what);
-      if (!was_resting && fleet.resting(ended.server())) probes_.add(exchange.endpoint, ended.server());
       if (const auto wait = next_attempt(exchange, BackendError(what, error.kind()), ended, served)) {
         exchanges_.insert(std::move(node));
-        *wait > 0 ? set_timer(exchange, *wait) : start(exchange);
+        if (*wait > 0) timers_.emplace(Clock::now() + span(*wait), exchange.id);
+        else start(exchange);
       } else {
         ++settled_;
       }
@@ -193,7 +207,6 @@ class HttpClient {
     std::string what = error.what();
     const bool others = fleet.other_up(ended.server(), now);
     exchange.avoid = ended.server();
-    exchange.due = detail::HttpExchange::never;
     if (others && fleet.resting(ended.server()) && as != detail::Served::refused && exchange.moves < fleet.size()) {
       ++exchange.moves;
       --exchange.attempts;
@@ -201,8 +214,8 @@ class HttpClient {
       return 0;
     }
     if (error.kind() == BackendError::Kind::transport) {
-      const double jitter = detail::backoff(options, exchange.attempts, jitter_.uniform());
-      const double wait = others ? jitter : std::max(jitter, ended.retry_after().seconds().value_or(0));
+      const double jitter = options.backoff(exchange.attempts, jitter_.uniform());
+      const double wait = others ? jitter : std::max(jitter, ended.retry_after().value_or(0));
       const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
       const bool more = options.max_attempts == 0 || exchange.attempts < options.max_attempts;
       if (more && wait < left) return std::max(wait, 1e-9);
@@ -218,8 +231,7 @@ class HttpClient {
   std::unordered_map<Id, std::unique_ptr<detail::HttpExchange>> exchanges_;
   std::unordered_map<const detail::HttpFleet*, std::deque<Id>>
       lines_;  ///< requests that wait for room, in order of arrival
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-  detail::HttpProbes probes_{loop_, idle_};
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;  ///< when the next attempts begin
   std::shared_ptr<HttpWatch> watch_;
   Random jitter_{Seed(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()))};
   detail::JsonReader json_;

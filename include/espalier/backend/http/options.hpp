@@ -3,9 +3,10 @@
 #include <espalier/backend/http/watch.hpp>
 #include <espalier/core/error.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 namespace espalier::backend {
 
@@ -21,13 +22,14 @@ struct HttpOptions {
   double backoff_limit_s = 30;                             ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
   std::size_t max_receiving_bytes = std::size_t(256)
-                                    << 20;     ///< of all replies under way, >= 1. Above it, the longest fails
-  std::string ca_file = {};                    ///< PEM file of trusted authorities, "" = $SSL_CERT_FILE or the system's
-  bool verify_tls = true;                      ///< check the server's certificate and name
-  std::string proxy = {};                      ///< address of a proxy, "" = that of the environment
+                                    << 20;     ///< of all replies under way, >= 1. Above it, long ones fail
   std::shared_ptr<HttpWatch> watch = nullptr;  ///< watches replies, null = none. Services that share a client share it
 
-  /// Throws std::invalid_argument for a value out of range. The endpoint checks whether ca_file can be read.
+  /// Seconds to wait after failure number `failures` (from 1), with full jitter. `uniform` is in [0, 1).
+  [[nodiscard]] double backoff(int failures, double uniform) const {
+    return uniform * std::min(backoff_limit_s, std::ldexp(backoff_s, std::min(failures - 1, 60)));
+  }
+  /// Throws std::invalid_argument for a value out of range.
   void check() const {
     const auto positive = [](const char* name, double value) {
       if (!(value > 0 && value < 1e7)) bad_option(name, value, "seconds, > 0 and below 1e7");

@@ -99,14 +99,8 @@ class Url {
     while (!joined.empty() && joined.back() == '/') joined.pop_back();
     return with_path(joined.append(tail));
   }
-  /// The address for messages: without user, password, query and fragment.
-  [[nodiscard]] std::string shown() const {
-    Url copy(text());
-    for (CURLUPart secret :
-         {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
-      curl_url_set(copy.url_.get(), secret, nullptr, 0);
-    return copy.text();
-  }
+  /// The address for messages.
+  [[nodiscard]] std::string shown() const { return shown_address(text()); }
   /// The parts that a server may quote and no message may show: password and query, encoded and decoded.
   [[nodiscard]] std::array<std::string, 4> secrets() const {
     return {part(CURLUPART_PASSWORD), part(CURLUPART_PASSWORD, CURLU_URLDECODE), part(CURLUPART_QUERY),
@@ -161,23 +155,19 @@ class HttpEndpoint {
     name_ = fleet_->shown(0);
     secrets_.add(api_key);
     for (const Replica& replica : fleet_->replicas()) {
-      const Url base(replica.url), url = route(base);
+      const Url url = route(Url(replica.url));
       for (const std::string& secret : url.secrets()) secrets_.add(secret);
-      servers_.push_back({url.text(), url.shown(), {base.with_path("/health").text(), base.below("/models").text()}});
+      urls_.push_back(url.text());
     }
     options_.check();
-    if (options_.ca_file.empty()) options_.ca_file = authorities_file();
-    else if (!std::ifstream(options_.ca_file)) bad_option("ca_file", options_.ca_file, "a readable file");
     add_header("Content-Type: application/json");
     add_header("Expect:");  // never wait for "100 Continue"
     if (!api_key.empty()) add_header("Authorization: Bearer " + api_key);
   }
   [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
-  [[nodiscard]] const std::string& url(std::size_t server) const { return servers_[server].url; }
-  /// The address without secrets.
-  [[nodiscard]] const std::string& shown(std::size_t server) const { return servers_[server].shown; }
-  /// Addresses for a health check: /health, and the list of models for servers without it.
-  [[nodiscard]] const std::array<std::string, 2>& probes(std::size_t server) const { return servers_[server].probes; }
+  [[nodiscard]] const std::string& url(std::size_t server) const { return urls_[server]; }
+  /// PEM file of trusted authorities, "" = libcurl's own.
+  [[nodiscard]] const std::string& authorities() const { return authorities_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
@@ -192,7 +182,7 @@ class HttpEndpoint {
   }
   /// Describes a failure of a message, or of a question, to a server.
   [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
-    return (question ? "GET " : "POST ") + shown(server) + ": " + excerpt(what);
+    return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what);
   }
   /// A server's text for a message: cut to 200 bytes, one line, valid UTF-8, without secrets.
   [[nodiscard]] std::string excerpt(std::string_view said) const {
@@ -210,15 +200,12 @@ class HttpEndpoint {
 
  private:
   void add_header(const std::string& line) { headers_.reset(curl_slist_append(headers_.release(), line.c_str())); }
-  struct Server {
-    std::string url, shown;
-    std::array<std::string, 2> probes;
-  };
   std::shared_ptr<HttpFleet> fleet_;
-  std::vector<Server> servers_;
-  std::string name_;  ///< the first server's address, used as the fleet's name
+  std::vector<std::string> urls_;  ///< of the servers
+  std::string name_;               ///< the first server's address, used as the fleet's name
   Secrets secrets_;
   HttpOptions options_;
+  std::string authorities_ = authorities_file();
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
 };
 

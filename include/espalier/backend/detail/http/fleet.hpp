@@ -94,7 +94,9 @@ enum class Served : std::uint8_t {
 ///
 /// A message goes to the server with the highest rendezvous score for its affinity, so that the prompts of one question
 /// share a server's prefix cache. If that server has no room, the next one gets it. A server that cannot be reached, or
-/// that fails three times in a row, rests until it is revived. If all servers rest, they are treated as if none did.
+/// that fails three times in a row, rests. After HttpOptions::backoff_s it gets one message, and it is back once that
+/// does not fail. Each further rest is twice as long, up to backoff_limit_s. If all servers rest, they are treated as
+/// if none did.
 class HttpFleet {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -108,7 +110,8 @@ class HttpFleet {
   };
 
   /// Throws std::invalid_argument for a server that is named twice.
-  HttpFleet(std::vector<Replica> replicas, const HttpOptions& options) : replicas_(std::move(replicas)) {
+  HttpFleet(std::vector<Replica> replicas, const HttpOptions& options)
+      : replicas_(std::move(replicas)), rest_s_(options.backoff_s), rest_limit_s_(options.backoff_limit_s) {
     options.check();
     double sum = 0;
     for (const Replica& replica : replicas_) sum += replica.weight;
@@ -128,9 +131,10 @@ class HttpFleet {
   [[nodiscard]] const Figures& figures(std::size_t server) const { return servers_[server].figures; }
   [[nodiscard]] const HttpWindow& window(std::size_t server) const { return servers_[server].window; }
 
-  /// True if the server accepts messages.
+  /// True if the server accepts messages. One that rests accepts a single one after its rest.
   [[nodiscard]] bool up(std::size_t server, Time now) const {
-    return !servers_[server].resting && servers_[server].busy_until <= now;
+    const Server& s = servers_[server];
+    return s.busy_until <= now && (!s.resting || s.window.under_way() == 0);
   }
 
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -185,25 +189,23 @@ class HttpFleet {
       s.window.narrow(number);
     }
     if (served == Served::good || served == Served::refused) {
-      s.failures = 0;
+      s.failures = s.rests = 0;
+      if (std::exchange(s.resting, false)) s.busy_until = now;
       return;
     }
     ++s.figures.failures;
     if (served != Served::busy) ++s.failures;
+    const bool rests = size() > 1 && (served == Served::unreachable || s.failures >= 3);
+    if (rests && (!s.resting || s.busy_until <= now)) {
+      s.figures.rests += !s.resting;
+      s.resting = true;
+      pause = std::max(pause.value_or(0), std::min(rest_limit_s_, std::ldexp(rest_s_, std::min(s.rests++, 60))));
+    }
     if (pause)
       s.busy_until = std::max(s.busy_until, now + std::chrono::duration_cast<Time::duration>(
                                                       std::chrono::duration<double>(std::min(*pause, 3600.0))));
-    if (size() > 1 && !s.resting && (served == Served::unreachable || s.failures >= 3)) {
-      s.resting = true;
-      ++s.figures.rests;
-    }
   }
   [[nodiscard]] bool resting(std::size_t server) const { return servers_[server].resting; }
-  /// Records that a resting server is healthy again.
-  void revive(std::size_t server) {
-    servers_[server].resting = false;
-    servers_[server].failures = 0;
-  }
 
  private:
   struct Server {
@@ -217,7 +219,7 @@ class HttpFleet {
     Figures figures{};
     Time busy_until{};
     bool resting = false;
-    int failures = 0;                                       ///< failures in a row
+    int failures = 0, rests = 0;                            ///< failures, and rests, in a row
     std::uint64_t replies = 0;                              ///< good replies
     double best = std::numeric_limits<double>::infinity();  ///< lowest mean latency so far
   };
@@ -233,6 +235,7 @@ class HttpFleet {
   }
 
   std::vector<Replica> replicas_;
+  double rest_s_, rest_limit_s_;
   std::vector<Server> servers_;
 };
 

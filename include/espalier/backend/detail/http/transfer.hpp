@@ -3,8 +3,6 @@
 #include <espalier/backend/detail/http/endpoint.hpp>
 #include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
-#include <espalier/backend/detail/http/received.hpp>
-#include <espalier/backend/detail/http/retry.hpp>
 #include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/core/error.hpp>
 
@@ -14,7 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,14 +22,20 @@
 
 namespace espalier::backend::detail {
 
+/// The replies that one client is receiving.
+struct HttpReceiving {
+  std::size_t replies = 0;
+  std::size_t bytes = 0;
+};
+
 /// One message to one server, and its reply. It is reused, and settings that all messages of a server share are set
 /// once.
 class HttpTransfer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Its body is one of `all`, which must outlive it.
-  explicit HttpTransfer(HttpReceived& all) : easy_(curl_easy_init(), &curl_easy_cleanup), all_(&all) {
+  /// Its reply is one of `all`, which must outlive it.
+  explicit HttpTransfer(HttpReceiving& all) : easy_(curl_easy_init(), &curl_easy_cleanup), all_(&all) {
     if (!easy_) throw Error("cannot set up the HTTP client: no libcurl");
   }
   HttpTransfer(const HttpTransfer&) = delete;
@@ -45,11 +49,17 @@ class HttpTransfer {
   }
   [[nodiscard]] CURL* easy() const { return easy_.get(); }
   [[nodiscard]] std::size_t server() const { return server_; }
-  [[nodiscard]] std::string& received() { return body_.bytes; }
-  [[nodiscard]] const RetryAfter& retry_after() const { return retry_after_; }
+  [[nodiscard]] std::string& received() { return body_; }
+  /// The seconds that the server asks for: retry-after-ms, or else Retry-After (seconds or an HTTP date).
+  [[nodiscard]] std::optional<double> retry_after() const {
+    if (pause_ms_ > 0) return pause_ms_ / 1000;
+    curl_off_t seconds = 0;
+    curl_easy_getinfo(easy(), CURLINFO_RETRY_AFTER, &seconds);
+    return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
+  }
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
 
-  std::uint64_t exchange = 0;  ///< of this exchange, 0 = a probe
+  std::uint64_t exchange = 0;  ///< of this exchange
 
   /// Prepares to send `body`, which must live until the transfer has ended. An empty body means a GET.
   void prepare(const std::shared_ptr<const HttpEndpoint>& endpoint, std::size_t server, const std::string& body,
@@ -67,20 +77,19 @@ class HttpTransfer {
       set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     }
     question_ = body.empty();
-    begin(timeout_s);
+    set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(1000 * timeout_s)));
+    pause_ms_ = 0;
+    detail_[0] = '\0';
+    began_ = Clock::now();
   }
-  /// Prepares to ask about a server's health.
-  void probe(const std::shared_ptr<const HttpEndpoint>& endpoint, std::size_t server, const std::string& url) {
-    configure(endpoint);
-    server_ = server;
-    set(CURLOPT_URL, url.c_str());
-    set(CURLOPT_HTTPGET, 1L);
-    begin(endpoint->options().connect_timeout_s);
-    endpoint_.reset();  // not set for messages
-    exchange = 0;
+  /// Frees the received body. A small buffer is kept for the next one.
+  void forget() {
+    all_->replies -= held_ > 0;
+    all_->bytes -= held_;
+    held_ = 0;
+    body_.clear();
+    if (body_.capacity() > (std::size_t(1) << 16)) body_.shrink_to_fit();
   }
-  /// Frees the received body.
-  void forget() { all_->forget(body_); }
 
   [[nodiscard]] long status() const {
     long status = 0;
@@ -89,9 +98,11 @@ class HttpTransfer {
   }
   /// The error of a transfer that has ended, if its status is not good.
   [[nodiscard]] std::optional<BackendError> error(CURLcode code, JsonReader& json) {
-    if (body_.sacrificed)
-      return BackendError(
-          "the replies under way are longer than max_receiving_bytes together, and this was the longest");
+    if (code == CURLE_WRITE_ERROR)
+      return BackendError(held_ > endpoint_->options().max_response_bytes
+                              ? "the reply is longer than max_response_bytes"
+                              : "the replies under way are longer than max_receiving_bytes together, and this was one "
+                                "of the longest");
     if (code != CURLE_OK) return transport_error(code);
     if (status() / 100 != 2) return status_error(json);
     return std::nullopt;
@@ -132,23 +143,11 @@ class HttpTransfer {
     set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_HTTPHEADER, endpoint->headers());
     set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(1000 * options.connect_timeout_s)));
-    set(CURLOPT_SSL_VERIFYPEER, options.verify_tls ? 1L : 0L);
-    set(CURLOPT_SSL_VERIFYHOST, options.verify_tls ? 2L : 0L);
-    if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
-    set(CURLOPT_PROXY, options.proxy.empty() ? nullptr : options.proxy.c_str());
+    if (!endpoint->authorities().empty()) set(CURLOPT_CAINFO, endpoint->authorities().c_str());
     endpoint_ = endpoint;
-  }
-  void begin(double timeout_s) {
-    set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(1000 * timeout_s)));
-    retry_after_ = RetryAfter();
-    detail_[0] = '\0';
-    limit_ = endpoint_->options().max_response_bytes;
-    limit_of_all_ = endpoint_->options().max_receiving_bytes;
-    began_ = Clock::now();
   }
 
   [[nodiscard]] BackendError transport_error(CURLcode code) const {
-    if (body_.bytes.size() > limit_) return BackendError("the reply is longer than max_response_bytes");
     const bool trust = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
     const std::string detail =
         (trust || code == CURLE_SSL_CONNECT_ERROR) && detail_[0] ? ": " + std::string(detail_) : "";
@@ -157,9 +156,9 @@ class HttpTransfer {
   }
   [[nodiscard]] BackendError status_error(JsonReader& json) {
     ServerError error;
-    std::string said = body_.bytes;
+    std::string said = body_;
     try {
-      const simdjson::dom::element root = json.read(body_.bytes);
+      const simdjson::dom::element root = json.read(body_);
       error = find_error(root, true).value_or(ServerError());
       said = error.message.empty() ? simdjson::minify(root) : error.message;  // plain escapes, so keys are found
     } catch (const BackendError&) {  // not JSON: the text itself is the message
@@ -171,23 +170,34 @@ class HttpTransfer {
   }
 
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {
-    HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
-    const bool kept = transfer.all_->append(transfer.body_, data, size, transfer.limit_of_all_);
-    return kept && transfer.body_.bytes.size() <= transfer.limit_ ? size : 0;
+    return static_cast<HttpTransfer*>(self)->receive({data, size}) ? size : 0;
+  }
+  /// False if the reply is too long, or if all replies are and it has more than its share.
+  bool receive(std::string_view data) {
+    const HttpOptions& options = endpoint_->options();
+    all_->replies += held_ == 0 && !data.empty();
+    all_->bytes += data.size();
+    held_ += data.size();
+    const std::size_t most = options.max_receiving_bytes;
+    if (held_ > options.max_response_bytes || (all_->bytes > most && held_ > most / all_->replies)) return false;
+    body_ += data;
+    return true;
   }
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
-    static_cast<HttpTransfer*>(self)->retry_after_.read(std::string_view(data, size), std::time(nullptr));
+    constexpr std::string_view name = "retry-after-ms:";
+    if (size > name.size() && curl_strnequal(data, name.data(), name.size()))
+      static_cast<HttpTransfer*>(self)->pause_ms_ = std::strtod(std::string(data, size).c_str() + name.size(), nullptr);
     return size;
   }
 
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
   std::shared_ptr<const HttpEndpoint> endpoint_;  ///< the endpoint that the handle is configured for, null = none
   std::size_t server_ = 0;
-  std::size_t limit_ = 0, limit_of_all_ = 0;  ///< bytes of one reply, and of all replies together
-  bool question_ = false;                     ///< a GET: any answer is accepted
-  HttpReceived* all_;
-  HttpReceived::Body body_;
-  RetryAfter retry_after_;
+  bool question_ = false;  ///< a GET: any answer is accepted
+  HttpReceiving* all_;
+  std::string body_;
+  std::size_t held_ = 0;  ///< bytes of the body that came
+  double pause_ms_ = 0;   ///< of the header retry-after-ms, 0 = none
   Clock::time_point began_{};
   char detail_[CURL_ERROR_SIZE] = {};
 };
@@ -196,7 +206,7 @@ class HttpTransfer {
 class HttpTransfers {
  public:
   std::unique_ptr<HttpTransfer> take() {
-    if (idle_.empty()) return std::make_unique<HttpTransfer>(received_);
+    if (idle_.empty()) return std::make_unique<HttpTransfer>(receiving_);
     auto transfer = std::move(idle_.back());
     idle_.pop_back();
     return transfer;
@@ -207,7 +217,7 @@ class HttpTransfers {
   }
 
  private:
-  HttpReceived received_;
+  HttpReceiving receiving_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
 };
 
