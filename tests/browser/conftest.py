@@ -38,8 +38,7 @@ def page(chromium):
 
 @pytest.fixture(scope="session")
 def plain():
-    trees, answers, summary = report_fixture.run(12)
-    return trees, answers, summary, report_fixture.pairs(trees)
+    return report_fixture.run()
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +52,9 @@ def reports(tmp_path_factory, plain):
         "long": report_fixture.long_run(),
         "large": report_fixture.large(10_000),
     }
-    trees = [tree | {"method": "prorag", "options": {"c": 2.5, "grow": "search"}} for tree in report_fixture.run(2)[0]]
-    runs["puct"] = (trees, *report_fixture.run(2)[1:])
+    trees, *rest = report_fixture.run(2)
+    puct = {"method": "prorag", "options": {"c": 2.5, "grow": "search"}}
+    runs["puct"] = ([tree | puct for tree in trees], *rest)
     addresses = {}
     for name, run in runs.items():
         report_fixture.write(folder / name, *run)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -21,12 +22,16 @@ PIXELS = """(colour) => {
 
 
 def open_question(page, address, number=1, more=""):
-    page.goto(address + f"#q=toy_{number - 1}{more}")
+    page.goto(address + f"#q=wq-{number - 1:07}{more}")
     page.wait_for_selector(".work, .empty")
 
 
 def hash_of(page, part):
     until(page, f"location.hash.includes({json.dumps(part)})")
+
+
+def words_of(node):
+    return set(re.findall(r"\w+", f"{node.get('text', '')} {node.get('thought', '')}".lower()))
 
 
 def right(answer):
@@ -76,9 +81,10 @@ def test_a_node_shows_documents_with_gold_marked_and_rollouts(page, reports, pla
 
 
 def test_siblings_are_compared_word_by_word_beside_the_exported_pair(page, reports, plain):
-    tree, pair = plain[0][0], plain[3][0]
+    tree = plain[0][7]
+    [pair] = [pair for pair in plain[3] if pair["id"] == f"{tree['id']}#2>1"]  # whose prompt holds the gold answer
     chosen, rejected = pair["provenance"]["chosen_node"], pair["provenance"]["rejected_node"]
-    open_question(page, reports["plain"], more=f"&node={rejected}")
+    open_question(page, reports["plain"], 8, more=f"&node={rejected}")
     assert "in an exported pair" in page.text_content(".node-head")
     assert f"#{chosen} " in page.eval_on_selector(".panel select", "select => select.selectedOptions[0].textContent")
     left, right = page.locator(".beside .two .full").all_text_contents()
@@ -88,13 +94,13 @@ def test_siblings_are_compared_word_by_word_beside_the_exported_pair(page, repor
         [...text.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join(''))"""
     assert len(set(page.evaluate(same))) == 1
     page.click(".exported summary")
-    assert page.text_content(".exported mark") == tree["golden_answers"][0]
+    assert page.text_content(".exported mark >> nth=0") in tree["golden_answers"]
     assert f"margin {pair['provenance']['margin']:.3f}" in page.text_content(".exported .facts")
     page.select_option(".narrow", "pairs")
     ids = {
         pair["provenance"][side]
         for pair in plain[3]
-        if pair["provenance"]["tree"] == "toy_0"
+        if pair["provenance"]["tree"] == tree["id"]
         for side in ("chosen_node", "rejected_node")
     }
     assert page.text_content(".hits") == f"{len(ids)} found"
@@ -161,15 +167,15 @@ def test_the_tree_is_walked_by_keyboard(page, reports):
     assert page.evaluate("document.activeElement.className") == "find"
     page.keyboard.press("Escape")
     page.keyboard.press("n")
-    hash_of(page, "q=toy_1")
+    hash_of(page, "q=wq-0000001")
 
 
 def test_nodes_are_found_by_words_and_bounds(page, reports, plain):
     nodes = plain[0][0]["nodes"]
     open_question(page, reports["plain"])
     for query, holds in (
-        ("printing house", lambda node: "printing" in node.get("text", "") + node.get("thought", "")),
-        ("value>0.5", lambda node: (node["reward"] if node["reward"] is not None else 0) > 0.5),
+        ("spouse please", lambda node: {"spouse", "please"} <= words_of(node)),
+        ("value>0.5", lambda node: (node["value"] if node["reward"] is None else node["reward"]) > 0.5),
         (
             "visits>=4 prior<=0.5",
             lambda node: node["visits"] >= 4 and node["prior"] <= 0.5 and node["parent"] is not None,
@@ -203,9 +209,9 @@ def test_a_permalink_opens_the_same_view(page, reports):
     )
     assert "node 4" in page.text_content(".node-head")
     page.click(".walk button:text('next')")
-    hash_of(page, "q=toy_2")
+    hash_of(page, "q=wq-0000002")
     page.go_back()
-    hash_of(page, "q=toy_1")
+    hash_of(page, "q=wq-0000001")
     assert "node 4" in page.text_content(".node-head")
 
 
@@ -216,7 +222,7 @@ def test_the_tree_is_saved_as_svg_png_and_json(page, reports, plain):
     def saved(name):
         with page.expect_download() as download:
             page.click(f".saves button:text('{name}')")
-        assert download.value.suggested_filename == f"tree-toy_0.{name.lower()}"
+        assert download.value.suggested_filename == f"tree-wq-0000000.{name.lower()}"
         return download.value.path().read_bytes()
 
     assert json.loads(saved("JSON")) == tree
@@ -231,7 +237,7 @@ def test_the_tree_is_saved_as_svg_png_and_json(page, reports, plain):
 
 
 def test_two_runs_stand_side_by_side(page, reports, plain):
-    trees, answers, _ = report_fixture.run(10, seed=2)
+    trees, answers, *_ = report_fixture.run(10, seed=2)
     page.goto(reports["both"])
     assert "The head is of A plain;" in page.text_content(".top")
     shared = [(a, b) for a, b in zip(plain[1], answers, strict=False)]

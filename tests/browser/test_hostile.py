@@ -54,7 +54,7 @@ def test_an_address_is_only_data(page, reports):
     )
     assert "Choose a question" in page.text_content(".detail")
     page.goto("about:blank")
-    page.goto(reports["plain"] + "#q=toy_1&node=99999&at=-4&by=constructor&show=__proto__&view=none")
+    page.goto(reports["plain"] + "#q=wq-0000001&node=99999&at=-4&by=constructor&show=__proto__&view=none")
     assert page.locator(".outline .row").count() == 1
     assert page.input_value(".measure") == "value"
 

@@ -113,9 +113,10 @@ def test_on_a_phone_a_chosen_node_lies_over_the_foot_of_the_screen(page, reports
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_all_numbers_and_notes_of_the_run_are_read_in_full(page, tmp_path, screen):
-    trees, answers, summary = report_fixture.run(3)
+    trees, answers, summary, _ = report_fixture.run(3)
     remark = "513 steps of right paths were left out: they have no process reward (annotate with prm)"
-    report_fixture.write(tmp_path, trees, answers, summary | {"notes": {"rft.jsonl": remark}})
+    summary |= {"notes": {"rft.jsonl": remark}, "by_purpose": {"rollout": {"calls": 1006}}, "first_unread": {}}
+    report_fixture.write(tmp_path, trees, answers, summary)
     write_report(tmp_path, tmp_path / "report.html")
     page.set_viewport_size(SCREENS[screen])
     page.goto((tmp_path / "report.html").as_uri())
@@ -129,7 +130,7 @@ def test_all_numbers_and_notes_of_the_run_are_read_in_full(page, tmp_path, scree
 @pytest.mark.parametrize("name", ["plain", "hostile", "bushy"])
 def test_labels_in_the_map_never_lie_on_marks_or_on_each_other(watched, reports, bushy, screen, name):
     watched.set_viewport_size(SCREENS[screen])
-    question = report_fixture.hostile_run()[1][0]["id"] if name == "hostile" else "toy_0"
+    question = report_fixture.hostile_run()[1][0]["id"] if name == "hostile" else "wq-0000000"
     watched.goto(f"{bushy[1] if name == 'bushy' else reports[name]}#{urlencode({'q': question})}")
     for zoom in ("fit", "zoom in", "zoom out", "zoom out", "expand all"):
         if zoom == "fit":
@@ -146,7 +147,7 @@ def test_labels_in_the_map_never_lie_on_marks_or_on_each_other(watched, reports,
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_answers_chain_reads_in_full_in_the_map(watched, reports, plain, screen):
     watched.set_viewport_size(SCREENS[screen])
-    watched.goto(reports["plain"] + "#q=toy_0")
+    watched.goto(reports["plain"] + "#q=wq-0000000")
     chain = watched.locator(".row.chosen > .text").all_text_contents()
     watched.click("[data-view=map]")
     picture = drawn(watched)
@@ -162,7 +163,7 @@ def test_the_answers_chain_reads_in_full_in_the_map(watched, reports, plain, scr
 def test_a_folded_subtree_says_how_many_nodes_it_holds(watched, reports, plain, bushy):
     size = len(plain[0][0]["nodes"])
     watched.set_viewport_size(SCREENS["wide"])
-    watched.goto(reports["plain"] + "#q=toy_0")
+    watched.goto(reports["plain"] + "#q=wq-0000000")
     watched.focus(".outline")
     watched.keyboard.press("Home")
     watched.keyboard.press("ArrowLeft")
@@ -173,7 +174,7 @@ def test_a_folded_subtree_says_how_many_nodes_it_holds(watched, reports, plain, 
     held = {node["id"]: 0 for node in tree["nodes"]}
     for node in reversed(tree["nodes"][1:]):
         held[node["parent"]] += 1 + held[node["id"]]
-    watched.goto(address + "#q=toy_0")
+    watched.goto(address + "#q=wq-0000000")
     watched.evaluate("document.querySelector('.outline').scrollTop = 1e6")
     painted(watched)
     tags = {
@@ -187,7 +188,7 @@ def test_a_folded_subtree_says_how_many_nodes_it_holds(watched, reports, plain, 
 
 def test_a_click_on_the_count_unfolds_and_a_double_click_folds(watched, reports, plain):
     size = len(plain[0][0]["nodes"]) + len(plain[0][0]["skips"])
-    watched.goto(reports["plain"] + "#q=toy_0")
+    watched.goto(reports["plain"] + "#q=wq-0000000")
     watched.click("[data-view=map]")
     assert len(drawn(watched)["marks"]) == size
     watched.dblclick(".map canvas", position={"x": 24, "y": 24})
@@ -199,7 +200,7 @@ def test_a_click_on_the_count_unfolds_and_a_double_click_folds(watched, reports,
 
 
 def test_scrubbing_says_which_values_are_final(page, reports):
-    page.goto(reports["plain"] + "#q=toy_0")
+    page.goto(reports["plain"] + "#q=wq-0000000")
     assert "finished tree" in page.text_content(".moment")
     page.locator(".growth input").fill("3")
     until(page, "document.querySelector('.moment').textContent.includes('final')")
