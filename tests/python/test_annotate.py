@@ -9,7 +9,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, rows, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible
 
 pytestmark = needs_journal
 
@@ -45,7 +45,6 @@ def test_a_judge_and_process_rewards_are_added_and_the_data_follows(finished: Pa
     assert again.summary["questions"] == 5
 
 
-@needs_http
 def test_replies_that_can_never_be_read_are_told_by_the_options_name(finished: Path, tmp_path: Path):
     with ModelServer(lambda request: completion("hm")) as server:
         done = espalier("annotate", finished, "--with", f"prm={server.url},m", "--out", tmp_path / "out")
@@ -53,7 +52,6 @@ def test_replies_that_can_never_be_read_are_told_by_the_options_name(finished: P
     assert "replies for --with prm could be read, so nothing was added" in done.stderr
 
 
-@needs_http
 def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Path):
     def judge(_: object) -> str:
         return "The second is needed. <preference> 2 over 1 </preference>"
@@ -69,7 +67,6 @@ def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Pa
     assert rows(finished / "prm.jsonl") == []
 
 
-@needs_http
 @pytest.mark.parametrize("journal", [True, False])
 def test_a_server_that_fails_on_the_way_leaves_the_run_as_it_was(finished: Path, tmp_path: Path, journal: bool):
     run = Path(shutil.copytree(finished, tmp_path / "run"))
@@ -93,7 +90,6 @@ def test_a_server_that_fails_on_the_way_leaves_the_run_as_it_was(finished: Path,
     assert rows(run / "prm.jsonl") and not (run / "run.part").exists()
 
 
-@needs_http
 def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice(finished: Path, tmp_path: Path):
     run = Path(shutil.copytree(finished, tmp_path / "run"))
 
@@ -142,7 +138,6 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
         esp.annotate(run, {"embedding": None})
 
 
-@needs_http
 def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, Any], tmp_path: Path):
     small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none"}}
     with ModelServer(lambda request: completion(sensible(request)), owner="vllm") as server:
@@ -159,7 +154,6 @@ def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, An
     assert sum(asked) > 0 and record["model"]["thinking"] == "off"
 
 
-@needs_http
 @pytest.mark.parametrize(
     ("given", "grammars"), [({"constrain": "always"}, True), ({"constrain": "off"}, False), ({}, False)]
 )

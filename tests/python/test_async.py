@@ -12,7 +12,7 @@ import traceback
 
 import espalier as esp
 import pytest
-from conftest import completion, contents, needs_http, needs_journal, sensible
+from conftest import completion, contents, needs_journal, sensible
 from espalier import problem
 from espalier.bridge import tasks as _tasks
 from espalier.bridge.awaited import awaited
@@ -388,7 +388,6 @@ def test_cancelling_stops_batches_too(world, simulated, bm25, batches):
     assert asyncio.run(main()) == (batches == "sync")
 
 
-@needs_http
 @needs_journal
 def test_a_cancelled_expand_goes_on_where_it_was_stopped(data, server, tmp_path):
     settings = {**data, "model": server.url, "model_name": "m", "limit": 4, "in_flight": 2}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, refused, rows
+from conftest import ModelServer, completion, espalier, inputs, refused, rows
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
@@ -50,7 +50,6 @@ def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-@needs_http
 @pytest.mark.parametrize("text", ["<step>another method</step><conclude>42</conclude>", ""])
 def test_a_completion_without_its_tags_is_a_recorded_failure(files: Path, tmp_path: Path, text: str):
     with ModelServer(lambda request: completion(text)) as server:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ModelServer, inputs, needs_http
+from conftest import ModelServer, inputs
 from espalier import cli
 from espalier.runs.estimate import Estimate, usd_of
 
@@ -61,7 +61,6 @@ def test_what_cannot_be_simulated_has_no_estimate(capsys, files: Path, tmp_path:
     assert said["estimate"]["by_purpose"] is None and "cannot be simulated" in said["estimate"]["source"]
 
 
-@needs_http
 def test_no_connection_is_opened(capsys, server: ModelServer, files: Path, tmp_path: Path):
     words = ["--model", server.url, "--model-name", "m", "--encoder", f"{server.url}?name=e"]
     words += ["--retriever", server.url, "--out", str(tmp_path / "out"), "--dry-run"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, sensible
 from espalier import _core, parts
 
 llguidance = pytest.importorskip("llguidance")
@@ -94,7 +94,6 @@ def test_a_prompt_shows_its_grammar_and_its_key_depends_on_it():
     assert plain.key != yes.key
 
 
-@needs_http
 @needs_journal
 def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
     def reply(request):

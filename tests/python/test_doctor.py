@@ -66,7 +66,6 @@ def test_another_distribution_under_our_name_is_a_problem(doctor, files: Path, m
     assert "espalier-rag" in found["package"][0]["advice"]
 
 
-@needs_http
 def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     code, found, requests = asked(doctor, "an answer", *inputs(files), "--out", tmp_path / "out")
@@ -79,7 +78,6 @@ def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: 
     assert len(requests) == 1 + 2 * len(prompts) and {request["model"] for request in requests} == {"m"}
 
 
-@needs_http
 def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
     code, found, _ = asked(doctor, "an answer", owner="")
     (sort,) = found["model's server"]
@@ -87,7 +85,6 @@ def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
     assert found["key"][0]["state"] == "warning" and found["passages"][0]["state"] == "warning"
 
 
-@needs_http
 def test_an_unknown_model_name_is_a_problem(doctor):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
         return 404, json.dumps({"error": {"message": "The model `n` does not exist."}}).encode()
@@ -98,7 +95,6 @@ def test_an_unknown_model_name_is_a_problem(doctor):
     assert found["model for rollout"][0]["state"] == "problem"
 
 
-@needs_http
 def test_further_servers_are_asked_by_the_name_of_the_model_that_they_serve(doctor):
     with ModelServer(lambda request: completion("an answer"), owner="vllm") as server:
         words = ["--model", NOBODY, "--model-name", "m", "--model-for", f"rollout={NOBODY},o"]
@@ -172,7 +168,6 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
     assert "none.jsonl" in lines[where] and lines[where + 1].strip().startswith("mend the file")
 
 
-@needs_http
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
     """With tools and without thoughts."""
     more = (*inputs(files), "--method", "search-r1", "--protocol", "tools", "--thinking", "off")
@@ -181,7 +176,6 @@ def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
     assert with_tools and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in with_tools)
 
 
-@needs_http
 def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: Path):
     more = (*inputs(files), "--protocol", "tools", "--method", "search-r1")
     _, found, _ = asked(doctor, "I do not know.", *more)
@@ -190,7 +184,6 @@ def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: 
     assert any("could not be read" in text for text in said), said
 
 
-@needs_http
 def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files: Path):
     def answered(request: dict[str, Any]) -> Any:
         return completion("<answer>Cervantes</answer>" if "structured_outputs" in str(request) else "I do not know.")
@@ -203,7 +196,6 @@ def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files:
     assert not any("grammar" in findings[0]["found"] for findings in free.values())
 
 
-@needs_http
 @pytest.mark.parametrize("option", [("--constrain", "draft"), ("--set", "constrain=draft"), ("--set", "repair=true")])
 def test_prompts_are_asked_with_the_second_chance_of_a_run(option: tuple[str, str], doctor, files: Path):
     def answered(request: dict[str, Any]) -> Any:

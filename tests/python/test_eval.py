@@ -15,19 +15,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import (
-    ModelServer,
-    completion,
-    espalier,
-    good,
-    inputs,
-    needs_http,
-    needs_journal,
-    refused,
-    rows,
-    sensible,
-    start,
-)
+from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible, start
 from espalier import _core
 from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score
 from espalier.eval.budget import budget_report
@@ -211,7 +199,6 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(finished: Path, fil
     assert {name: (finished / name).read_bytes() for name in FILES} == before
 
 
-@needs_http
 def test_an_evaluation_that_was_killed_ends_with_the_same_scores(files: Path, server: ModelServer, tmp_path: Path):
     numbers = itertools.count()
 
@@ -269,7 +256,6 @@ def test_an_error_of_every_method_is_the_error(files: Path, tmp_path: Path):
     assert done.returncode == 3 and "none" in done.stderr.splitlines()[-1]
 
 
-@needs_http
 @needs_journal
 def test_methods_share_a_journal_and_questions_left_open_are_gone_on_with(files: Path, tmp_path: Path):
     def until(limit: int) -> Callable[[dict[str, Any]], tuple[int, bytes]]:

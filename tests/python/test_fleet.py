@@ -13,7 +13,6 @@ def answers(request: dict) -> tuple[int, bytes]:
     return completion(sensible(request))
 
 
-@needs_http
 @needs_journal
 def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp_path: Path):
     esp.write_world(tmp_path / "world", passages=300, questions=40, seed=5)  # so many that each server has some
@@ -32,7 +31,6 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp
     assert contents(tmp_path / "three") == contents(tmp_path / "one")
 
 
-@needs_http
 @needs_journal
 def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
     run = ["expand", *inputs(files), "--model-name", "m"]

@@ -16,19 +16,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import (
-    ModelServer,
-    completion,
-    contents,
-    espalier,
-    good,
-    inputs,
-    needs_http,
-    needs_journal,
-    refused,
-    sensible,
-    start,
-)
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, refused, sensible, start
 from espalier.cli import main
 
 pytestmark = needs_journal
@@ -63,7 +51,6 @@ def working(server: ModelServer, *command: object) -> Iterator[int]:
         process.communicate()
 
 
-@needs_http
 def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp_path: Path):
     out = tmp_path / "out"
     command = [*inputs(files), *SMALL, "--model-name", "m", "--out", out]
@@ -122,7 +109,6 @@ def test_commands_that_read_a_folder_finish_what_a_killed_process_began(run: Pat
         }
 
 
-@needs_http
 def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: Path, files: Path):
     method = ["--method", "prorag", "--set", "simulations=8", "--set", "samples=3", "--set", "annotate=none", *SMALL]
     good("expand", *inputs(files), *method, "--out", tmp_path / "run")

@@ -132,7 +132,6 @@ def encoded(url: str, name: str = "letters", profile: str = "e5") -> list[str]:
     return ["--encoder", f"{url}?name={name}&profile={profile}"]
 
 
-@needs_http
 def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: Path, world: esp.World, tmp_path: Path):
     folder = tmp_path / "index"
     with embeddings_server() as server:
@@ -173,7 +172,6 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
         assert answers[0] != answers[1]  # the vectors are an input of the one, not of the other
 
 
-@needs_http
 def test_another_file_of_vectors_under_the_same_name_is_refused(files: Path, world: esp.World, tmp_path: Path):
     vectors = tmp_path / "vectors"
     with embeddings_server() as server:
@@ -189,7 +187,6 @@ def test_another_file_of_vectors_under_the_same_name_is_refused(files: Path, wor
     assert done.returncode == 2 and "another inputs.retriever" in done.stderr
 
 
-@needs_http
 def test_a_file_of_vectors_is_encoded_over_one_connection(world: esp.World, tmp_path: Path):
     with embeddings_server() as server:
         encoder = esp.HttpEncoder(server.url, "letters", in_flight=1)
@@ -198,7 +195,6 @@ def test_a_file_of_vectors_is_encoded_over_one_connection(world: esp.World, tmp_
     assert len(server.callers) == 1
 
 
-@needs_http
 @needs_journal
 def test_what_a_journal_holds_is_not_encoded_again(files: Path, tmp_path: Path):
     with embeddings_server() as server:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, contents, espalier, inputs, needs_http, needs_journal, start
+from conftest import ModelServer, contents, espalier, inputs, needs_journal, start
 from killing import everything
 
 pytestmark = needs_journal
@@ -114,7 +114,6 @@ VALUES = ["--value-server", "URL/value?name=v", "--set", "values=server"]
 ENCODER = ["--encoder", "URL/v1?name=e", "--set", "terminal_reward=embedding"]
 
 
-@needs_http
 @pytest.mark.parametrize(
     ("command", "asks"),
     [

@@ -9,7 +9,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, rows, sensible
+from conftest import ModelServer, completion, espalier, inputs, rows, sensible
 from espalier import cli
 from espalier.runs import summary as _summary
 
@@ -35,7 +35,6 @@ def model(server: ModelServer) -> list[str]:
     return ["--model", server.url, "--model-name", "m", "--no-journal"]
 
 
-@needs_http
 @pytest.mark.parametrize("command", ["expand", "answer"])
 def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
     command: str, silent: ModelServer, files: Path, tmp_path: Path
@@ -68,7 +67,6 @@ def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
     assert again.returncode == 4 and SHOWN in again.stderr
 
 
-@needs_http
 def test_the_console_and_the_report_show_what_could_be_read(silent: ModelServer, files: Path, tmp_path: Path):
     done = espalier("expand", *inputs(files), *model(silent), "--limit", "3", "--out", tmp_path)
     lines = done.stdout.splitlines()
@@ -84,7 +82,6 @@ def test_the_console_and_the_report_show_what_could_be_read(silent: ModelServer,
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
 
-@needs_http
 def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Path):
     with ModelServer(lambda request: cut("<think> so long")) as server:
         words = ["--method", "search-r1", *model(server), "--set", "sampling.step.max_tokens=17", "--limit", "3"]
@@ -100,7 +97,6 @@ def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Pa
     assert "--set sampling.step.max_tokens=N" in _summary.readable(summary)
 
 
-@needs_http
 def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(
     silent: ModelServer, files: Path, tmp_path: Path
 ):
@@ -121,7 +117,6 @@ def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(
     }
 
 
-@needs_http
 def test_open_questions_go_before_failed_ones(files: Path, tmp_path: Path):
     replies = iter([completion(SAID)] * 3)
     refused = (401, b'{"error": {"message": "no such key"}}')
@@ -150,7 +145,6 @@ def test_a_share_is_rounded_down_and_unknown_in_summaries_of_earlier_versions():
     assert _summary.percent(_summary.readable_share([{"calls": 3}])) == ""
 
 
-@needs_http
 def test_doctor_asks_each_prompt_of_the_method_once(capsys, server: ModelServer, tmp_path: Path):
     told = ["--model", server.url, "--model-name", "m", "--set", "sampling.rollout.max_tokens=33"]
     assert cli.main(["doctor", "--json", *told]) == 0
@@ -171,7 +165,6 @@ def test_doctor_asks_each_prompt_of_the_method_once(capsys, server: ModelServer,
     assert sorted(request["max_tokens"] for request in asked) == [33, *[512] * 6]
 
 
-@needs_http
 def test_doctor_asks_on_where_a_model_thinks_for_longer_than_the_first_question_allows(capsys):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
         return cut("<think> so long") if request["max_tokens"] == 8 else completion(sensible(request))
@@ -182,7 +175,6 @@ def test_doctor_asks_on_where_a_model_thinks_for_longer_than_the_first_question_
     assert found["model"]["state"] == "ok" and found["prompt rollout"]["state"] == "ok"
 
 
-@needs_http
 def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
         stops = request.get("stop") or []
@@ -204,14 +196,12 @@ def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
     assert empty["found"].endswith("it is empty")
 
 
-@needs_http
 def test_doctor_finds_a_model_of_which_no_reply_can_be_read_a_problem(capsys, silent: ModelServer):
     assert cli.main(["doctor", "--json", "--method", "search-r1", "--model", silent.url, "--model-name", "m"]) == 1
     found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert found["prompt step"]["state"] == "problem" and SHOWN in found["prompt step"]["found"]
 
 
-@needs_http
 @pytest.mark.parametrize("method", esp._core.method_names())
 def test_doctor_can_fill_every_prompt_of_every_method(capsys, server: ModelServer, method: str):
     cli.main(["doctor", "--json", "--method", method, "--model", server.url, "--model-name", "m"])
@@ -222,7 +212,6 @@ def test_doctor_can_fill_every_prompt_of_every_method(capsys, server: ModelServe
     assert not any(slot.search(str(request["messages"])) for request in server.requests if "messages" in request)
 
 
-@needs_http
 def test_a_repair_shows_the_model_its_reply_and_is_counted_and_told(files: Path, tmp_path: Path):
     asked: list[list[dict[str, str]]] = []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, good, inputs, needs_http, needs_journal, refused, rows, sensible
+from conftest import ModelServer, completion, good, inputs, needs_journal, refused, rows, sensible
 
 pytestmark = needs_journal
 
@@ -78,7 +78,6 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, files: Path,
         esp.rescore(older, {}, out=tmp_path / "none")
 
 
-@needs_http
 def test_a_server_that_is_gone_is_not_missed(files: Path, tmp_path: Path):
     with ModelServer(lambda request: completion(sensible(request))) as server:
         model = ["--model", server.url, "--model-name", "m"]

@@ -39,7 +39,6 @@ def kept(folder: Path) -> int:
         return 0
 
 
-@needs_http
 def test_a_killed_run_ends_in_the_same_bytes_and_pays_again_only_for_what_was_in_flight(files: Path, tmp_path: Path):
     with ModelServer(everything) as server:
         retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
@@ -55,7 +54,6 @@ def test_a_killed_run_ends_in_the_same_bytes_and_pays_again_only_for_what_was_in
         assert journal.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-@needs_http
 def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: Path):
     numbers = itertools.count()
 
@@ -94,7 +92,6 @@ def test_ctrl_c_ends_a_computing_run(tmp_path: Path):
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-@needs_http
 @pytest.mark.parametrize(
     "bad",
     [
@@ -158,7 +155,6 @@ def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path:
     assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["open"] * 3
 
 
-@needs_http
 def test_the_key_goes_to_the_server_and_nowhere_else(files: Path, tmp_path: Path, server: ModelServer, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     done = good("expand", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m", "--out", tmp_path)

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import espalier as esp
 import pytest
-from conftest import JOURNAL, ModelServer, completion, needs_http, needs_journal, rows, sensible, start
+from conftest import JOURNAL, ModelServer, completion, needs_journal, rows, sensible, start
 from espalier.serve import answers, searches
 from espalier.serve.answers import Offer
 from serving import Client, Test, against, door, refused, until
@@ -233,7 +233,6 @@ def test_the_last_message_is_the_question_and_what_has_no_effect_is_said(files: 
     check(test, simulated(files))
 
 
-@needs_http
 def test_too_many_searches_are_refused_and_a_client_that_goes_ends_its_own(held: ModelServer, files: Path):
     async def test(client: Client) -> None:
         asked = [asyncio.ensure_future(client.post(COMPLETIONS, chat(f"What is {i}?"))) for i in range(2)]
@@ -256,7 +255,6 @@ async def open_searches(client: Client, number: int) -> bool:
     return await client.metric("espalier_open_searches") == number
 
 
-@needs_http
 def test_a_search_that_takes_too_long_ends(held: ModelServer, files: Path):
     async def test(client: Client) -> None:
         status, reply, _ = await client.post(COMPLETIONS, chat("Why?"))
@@ -285,7 +283,6 @@ def test_a_budget_gives_the_best_answer_so_far_or_says_that_there_is_none(files:
     check(unanswered, simulated(files, set={"max_calls": 1}))
 
 
-@needs_http
 def test_a_failing_model_is_the_servers_failure_and_no_key_is_shown(
     files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ):
@@ -307,7 +304,6 @@ def test_a_failing_model_is_the_servers_failure_and_no_key_is_shown(
     assert "sesame" not in shown and "sk-upstream" not in shown and "ERROR fake" not in shown
 
 
-@needs_http
 def test_a_model_that_may_recover_is_worth_another_try(files: Path):
     body = json.dumps({"error": {"message": "busy, see https://me:secret@10.0.0.7:8000/queue"}}).encode()
     with ModelServer(lambda request: (503, body)) as server:
@@ -323,7 +319,6 @@ def test_a_model_that_may_recover_is_worth_another_try(files: Path):
         check(test, remote(server, files, attempts=1))
 
 
-@needs_http
 def test_a_hostile_question_stays_a_question(files: Path):
     with ModelServer(lambda request: completion(sensible(request))) as server:
 
@@ -338,7 +333,6 @@ def test_a_hostile_question_stays_a_question(files: Path):
         check(test, remote(server, files))
 
 
-@needs_http
 @needs_journal
 def test_what_the_journal_holds_is_not_paid_for_again(server: ModelServer, files: Path, tmp_path: Path):
     replies = []
@@ -384,7 +378,6 @@ def test_searches_that_cannot_go_on_end_the_server_with_their_error(files: Path,
         check(test, simulated(files))
 
 
-@needs_http
 def test_a_signal_lets_open_searches_finish(held: ModelServer, files: Path):
     async def test(client: Client) -> None:
         accepted = asyncio.ensure_future(client.post(COMPLETIONS, chat("Why?")))

@@ -13,7 +13,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, espalier, expanded, inputs, needs_http, needs_journal, rows
+from conftest import ModelServer, espalier, expanded, inputs, needs_journal, rows
 from espalier import _core
 from espalier.eval.plan import make_plan
 from espalier.runs import merge
@@ -90,7 +90,6 @@ def test_more_shards_than_questions(files: Path, tmp_path: Path):
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
 
 
-@needs_http
 def test_a_shard_does_not_decide_what_a_grammar_constrains(files: Path, tmp_path: Path):
     with ModelServer(everything, owner="vllm") as server:
         settings = {"limit": 4, "set": {"n": 1}, "model": server.url, "model_name": "m"}
@@ -113,7 +112,6 @@ def test_answers_of_shards(files: Path, tmp_path: Path):
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
 
 
-@needs_http
 def test_a_shard_that_was_killed_changes_nothing_and_the_journals_become_one(files: Path, tmp_path: Path):
     with ModelServer(everything) as server:
         retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]

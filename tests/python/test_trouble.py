@@ -57,7 +57,6 @@ def test_the_command_names_a_dead_server_once_and_again_at_its_end(
     assert re.search(r"The reason of the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
 
 
-@needs_http
 def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path, tmp_path: Path, strict: ModelServer):
     job = [*inputs(files), "--limit", 3, "--model", strict.url, "--model-name", "m"]
     done = espalier("expand", *job, "--out", tmp_path / "run")
@@ -69,7 +68,6 @@ def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path
     assert done.returncode == 1 and "not finished: direct, cot" in last and "HTTP 401: Incorrect API key" in last
 
 
-@needs_http
 def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
     data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")} | {"limit": 3, "model_name": "m"}
     left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4)
@@ -87,7 +85,6 @@ def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, 
     assert warnings(caplog) == []
 
 
-@needs_http
 def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
     ready = False
 
@@ -110,7 +107,6 @@ def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
     assert seen[1] == f"no reply for 0.2 s: POST {server.url}/chat/completions: HTTP 503: Loading model"
 
 
-@needs_http
 def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, strict: ModelServer, caplog: Any):
     search = esp.Method("direct")
     with pytest.raises(esp.errors.BackendError):
@@ -133,7 +129,6 @@ def test_a_warning_needs_no_set_up_to_be_read(dead: str):
     assert logging.getLogger("espalier").propagate
 
 
-@needs_http
 def test_a_usage_that_cannot_be_is_said_and_noted(files: Path, tmp_path: Path, world: esp.World, caplog: Any):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
         reply = json.loads(completion(sensible(request))[1])

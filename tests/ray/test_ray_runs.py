@@ -16,7 +16,6 @@ from cluster import IN_FLIGHT, Counted, command, made, workers
 from conftest import contents, expanded, in_own_process, inputs, start
 from espalier.runs import ray_run
 from ray.cluster_utils import Cluster
-from striking import strike
 
 NODES = 2
 """With a place for a task each. One more is lost in the last test."""
@@ -105,30 +104,20 @@ def test_workers_that_are_killed_change_nothing(
     assert counted.again <= kills * IN_FLIGHT
 
 
-def test_kills_at_random_moments_change_nothing(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
-    kills = {"worker": 4, "driver": 1}
-    line = [*command(files, counted.server), *spread(cluster, tmp_path / "out")]
-    every = whole[1] * 2 // (3 * sum(kills.values()))
-    struck = strike(cluster, line, counted, kills, every=every, seed=17)
-    assert struck.returncode == 0, struck.err
-    assert struck.kills == kills
-    assert same(tmp_path / "out") == whole[0]
-    assert counted.again <= struck.lost(NODES, IN_FLIGHT)
-    asked = sum(counted.asked.values())
-    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
-
-
 def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
 ):
     out, kept = tmp_path / "out", tmp_path / "kept"
     line = [*command(files, counted.server), *spread(cluster, out, "--shards-to", kept.as_uri())]
-    kills = {"worker": 2, "driver": 1}
-    struck = strike(cluster, line, counted, kills, every=whole[1] // 5, seed=5)
-    assert struck.returncode == 0, struck.err
-    assert struck.kills == kills and same(out) == whole[0]
+    for number in (1, 2):
+        counted.at(number * whole[1] // 5, killed)
+    with start(*line) as driver:
+        counted.at(3 * whole[1] // 5, driver.kill)
+        driver.communicate(timeout=120)
+    assert driver.returncode == -signal.SIGKILL
+    done = in_own_process(*line)
+    assert done.returncode == 0 and same(out) == whole[0], done.stderr
+    assert counted.again <= (2 + NODES) * IN_FLIGHT
     copies = [copy.name.rpartition("-")[0] for copy in kept.glob("*.whole")]
     assert set(copies) == {f"shard-{part}" for part in range(1, 4 * NODES + 1)}
     asked = sum(counted.asked.values())
@@ -141,8 +130,8 @@ def test_an_evaluation_is_that_of_one_machine(cluster: Cluster, files: Path, cou
     line = ["eval", "--methods", "direct,decex", *command(files, counted.server)[1:]]
     line[line.index("n=2")] = "decex.n=2"
     many = [*line, "--out", tmp_path / "many", "--ray", cluster.address]
-    struck = strike(cluster, many, counted, {"worker": 1}, every=10, seed=1)
-    assert struck.returncode == 0 and struck.kills["worker"] == 1, struck.err
+    counted.at(10, killed)
+    assert in_own_process(*many).returncode == 0
     assert counted.again <= IN_FLIGHT
     assert in_own_process(*line, "--out", tmp_path / "one").returncode == 0
     results = [json.loads((tmp_path / out / "eval.json").read_text()) for out in ("one", "many")]
