@@ -159,24 +159,6 @@ def test_problems_too():
         assert [(n.state, n.visits, n.value) for n in a.nodes] == [(n.state, n.visits, n.value) for n in b.nodes]
 
 
-@pytest.mark.parametrize(
-    ("part", "reply", "message"),
-    [
-        ("model", None, "the model must return a str, a Completion or a BackendError, but it returned NoneType$"),
-        ("model", ["text"], "a BackendError, but it returned list$"),
-        ("reward", float("nan"), "the reward must return a finite float"),
-    ],
-)
-def test_a_wrong_reply_is_named(world, simulated, bm25, part, reply, message):
-    async def ask(request):
-        return reply
-
-    parts = {"model": simulated, part: esp.aio.PerRequest(ask)}
-    with pytest.raises(esp.errors.BackendError, match=message) as caught:
-        esp.run(SEARCH, world.questions, retriever=bm25, **parts)
-    assert caught.value.permanent and caught.value.trees[0] is None
-
-
 def test_a_function_that_is_not_async_is_named(world, bm25):
     with pytest.raises(esp.errors.BackendError, match="the model must be an async function, but it returned str"):
         esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(lambda prompt: "text"), retriever=bm25)
@@ -184,6 +166,15 @@ def test_a_function_that_is_not_async_is_named(world, bm25):
         esp.aio.PerRequest("text")
     with pytest.raises(ValueError, match="option 'deadline': 0 is not allowed"):
         esp.aio.PerRequest(lambda prompt: "text", deadline=0)
+
+
+def test_a_wrong_reply_is_named(world, bm25):
+    async def listed(prompt):
+        return ["text"]
+
+    with pytest.raises(esp.errors.BackendError, match=r"a BackendError, but it returned list$") as caught:
+        esp.run(SEARCH, world.questions, model=esp.aio.PerRequest(listed), retriever=bm25)
+    assert caught.value.permanent and caught.value.trees[0] is None
 
 
 def test_what_never_returns_is_cancelled_and_leaves_its_question_open(world, simulated, bm25, expected):
@@ -258,15 +249,6 @@ def test_what_is_no_exception_ends_the_run_but_not_the_loop(world, simulated, bm
     assert texts(esp.run(SEARCH, world.questions[:1], model=model.ask, retriever=bm25)) == texts(expected[:1])
 
 
-@needs_journal
-def test_replies_go_through_the_journal(world, simulated, bm25, expected, tmp_path):
-    kept = {"journal": tmp_path / "journal.sqlite", "fingerprint": "simulated"}
-    first, second = Model(simulated), Model(simulated)
-    esp.run(SEARCH, world.questions, model=first.ask, retriever=bm25, **kept)
-    assert texts(esp.run(SEARCH, world.questions, model=second.ask, retriever=bm25, **kept)) == texts(expected)
-    assert first.asked > 100 and second.asked == 0
-
-
 def test_a_run_can_be_awaited(world, simulated, bm25, expected):
     name = contextvars.ContextVar("name")
     seen = set()
@@ -304,15 +286,6 @@ def test_a_run_blocks_a_loop_that_does_not_await_it_but_ends(world, simulated, b
     assert texts(asyncio.run(awaited)) == texts(expected[1:2])
 
 
-def test_an_awaited_run_keeps_the_traceback(world, bm25):
-    def innermost():
-        raise KeyError("no such model")
-
-    with pytest.raises(KeyError) as caught:
-        asyncio.run(esp.aio.run(SEARCH, world.questions, model=lambda prompts: innermost(), retriever=bm25))
-    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "innermost"
-
-
 def test_waiting_for_replies_ends_when_the_time_is_over():
     """The first wait of a run might not: SimpleQueue.get of Python 3.10 to 3.12 takes an elapsed limit for none."""
 
@@ -326,38 +299,6 @@ def test_waiting_for_replies_ends_when_the_time_is_over():
     waiting.start()
     waiting.join(60)
     assert ended
-
-
-@needs_journal
-def test_cancelling_stops_a_run_that_can_be_gone_on_with(world, simulated, bm25, expected, tmp_path):
-    kept = {"journal": tmp_path / "journal.sqlite", "fingerprint": "simulated"}
-    stuck = asyncio.Event()
-
-    async def answer_some(number):
-        if number >= 50:
-            stuck.set()
-            await asyncio.Event().wait()
-
-    model = Model(simulated, answer_some)
-
-    async def main():
-        awaited = esp.aio.run(SEARCH, world.questions, model=model.ask, retriever=bm25, in_flight=8, **kept)
-        run = asyncio.create_task(awaited)
-        await stuck.wait()
-        while model.asked < 58:  # all 50 replies have been taken
-            await asyncio.sleep(0.001)
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-
-    asyncio.run(main())
-    assert model.cancelled == 8
-    rest, whole = Model(simulated), Model(simulated)
-    assert texts(esp.run(SEARCH, world.questions, model=rest.ask, retriever=bm25, **kept)) == texts(expected)
-    esp.run(
-        SEARCH, world.questions, model=whole.ask, retriever=bm25, journal=tmp_path / "other", fingerprint="simulated"
-    )
-    assert rest.asked == whole.asked - 50
 
 
 @pytest.mark.parametrize("batches", ["sync", "async"])

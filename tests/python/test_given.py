@@ -112,14 +112,6 @@ def test_retrievers_and_models_of_purposes_are_functions_too(data: dict[str, Pat
     assert record["noted"]["given"] == "model:judge, retriever"
 
 
-def test_an_async_function_is_awaited(data: dict[str, Path], tmp_path: Path):
-    async def model(prompt: esp.Prompt) -> str:
-        return "Rome"
-
-    esp.answer(**asked(data, tmp_path / "out", model=esp.aio.PerRequest(model), model_name="async"))
-    assert set(answers(tmp_path / "out")) == {"Rome"}
-
-
 def test_failures_are_those_of_the_function(data: dict[str, Path], tmp_path: Path):
     def refusing(prompts: Sequence[esp.Prompt]) -> list[str | BackendError]:
         return [BackendError("no more", permanent=True)] * len(prompts)

@@ -380,17 +380,6 @@ def test_a_tree_depends_on_its_seed_and_on_nothing_that_runs_beside_it(search):
     assert shape(together[0]) != shape(together[1])
 
 
-def test_coroutines_give_the_same_tree():
-    class Awaited(Bandit):
-        async def propose(self, states, kinds, counts):
-            return super().propose(states, kinds, counts)
-
-    plain, awaited = Bandit([0.1, 0.2]), Awaited([0.1, 0.2])
-    [expected] = mcts(plain, [None], plain.value)
-    [tree] = mcts(awaited, [None], awaited.value)
-    assert shape(tree) == shape(expected)
-
-
 def with_part(name, function):
     """A bandit with one part replaced, and its value."""
     bandit = Bandit([0.1, 0.2])
@@ -515,19 +504,6 @@ def test_a_signal_ends_a_search_that_calls_no_python():
             mcts(bandit, [None], bandit.value, simulations=2**32 - 1)
     finally:
         signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_what_is_no_exception_ends_a_search_at_once(stop):
-    calls = []
-
-    def value(states):
-        calls.append(1)
-        raise stop
-
-    with pytest.raises(stop):
-        mcts(Bandit([0.1, 0.2]), [None] * 3, value, window=4)
-    assert len(calls) == 1
 
 
 def test_no_roots_give_no_trees():
