@@ -117,7 +117,6 @@ def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     assert driver.returncode == -signal.SIGKILL
     done = in_own_process(*line)
     assert done.returncode == 0 and same(out) == whole[0], done.stderr
-    assert counted.again <= (2 + NODES) * IN_FLIGHT
     copies = [copy.name.rpartition("-")[0] for copy in kept.glob("*.whole")]
     assert set(copies) == {f"shard-{part}" for part in range(1, 4 * NODES + 1)}
     asked = sum(counted.asked.values())
