@@ -13,197 +13,92 @@ FOLDERS = ("include", "examples", "tests", "bindings", "benchmarks")
 
 TOKEN = re.compile(
     r"""
-    (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?\*/ | (?<![^\n])[ \t]*\#(?:\\\n|[^\n])* )
-  | (?P<raw>  (?:u8|[uUL])?R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)" )
-  | (?P<text> (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" | (?:u8|[uUL])?'(?:\\.|[^'\\\n])+' )
-  | (?P<number> \.?\d(?:[eEpP][+-]|'\w|[\w.])* )
-  | (?P<word> [A-Za-z_]\w* )
-  | (?P<mark2> ::|->|&&|\[\[|\]\]|. )
+    (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?\*/ | (?<![^\n])[ \t]*\#(?:\\\n|[^\n])* | \[\[[^\[\]]*\]\] )
+  | (?:u8|[uUL])?R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"
+  | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" | (?:u8|[uUL])?'(?:\\.|[^'\\\n])+'
+  | \.?\d(?:[eEpP][+-]|'\w|[\w.])* | [A-Za-z_]\w* | ::|->|&& | .
     """,
     re.VERBOSE | re.DOTALL,
 )
-CLOSING = {"(": ")", "[": "]", "{": "}"}
 HEADS = {"if", "for", "while", "switch", "catch"}
 AWAITS = {"co_await", "co_yield"}
+VALUES = {"return", "co_return", "case", "else", "do"} | AWAITS
+"""Words before which `[` opens a lambda, as behind a mark. Behind another word it is a subscript."""
+TYPES = {"struct", "class", "union", "enum", "namespace"}
+BEFORE_BODY = {")", "}", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"}
 
 
-class Token(str):
-    line: int
+class Statement:
+    """Its words so far, where it awaits, and what g++ 12 miscompiles beside that."""
 
-
-class Group(list):
-    """A bracketed list of tokens and groups; `open` is its bracket."""
-
-    open: str
-
-
-def tokens(text: str) -> list[Token]:
-    found, line, position = [], 1, 0
-    while position < len(text):
-        match = TOKEN.match(text, position)
-        if not match["skip"]:
-            token = Token('""' if match["raw"] or match["text"] else match[0])
-            token.line = line
-            if token in ("[[", "]]"):  # an attribute, or two brackets: the same to us
-                other = Token(token[0])
-                other.line = line
-                found.append(other)
-                token = other
-            found.append(token)
-        line += match[0].count("\n")
-        position = match.end()
-    return found
-
-
-def grouped(stream: list[Token]) -> Group:
-    """The tokens as a tree of brackets. A bracket that does not fit ends its group: half-written files still parse."""
-    top = Group()
-    top.open = ""
-    stack = [top]
-    for token in stream:
-        if token in CLOSING:
-            group = Group()
-            group.open = token
-            stack[-1].append(group)
-            stack.append(group)
-        elif token in CLOSING.values() and len(stack) > 1:
-            stack.pop()
-        else:
-            stack[-1].append(token)
-    return top
-
-
-def is_group(item: object, bracket: str) -> bool:
-    return isinstance(item, Group) and item.open == bracket
-
-
-def is_attribute(item: object) -> bool:
-    return is_group(item, "[") and len(item) == 1 and is_group(item[0], "[")
-
-
-def opens_lambda(before: list, item: object) -> bool:
-    """Whether `item` is a lambda's capture list, seen from what stands before it."""
-    if not is_group(item, "[") or is_attribute(item):
-        return False
-    if not before:
-        return True
-    last = before[-1]
-    if isinstance(last, Group):
-        return False  # subscript of a call, a subscript, or an initialiser
-    if last in ("&", "&&") and len(before) > 1 and before[-2] == "auto":
-        return False  # auto& [a, b]
-    words = {"return", "co_return", "co_await", "co_yield", "case", "else", "do"}
-    return last in words or not re.match(r'[\w"\'>]', last)
-
-
-def is_block(body: Group) -> bool:
-    """Whether braces hold statements and not an initialiser: they hold a `;`, a block, or nothing a list could hold."""
-    after_lambda = False
-    for i, item in enumerate(body):
-        if item == ";" or (isinstance(item, Token) and item in HEADS | {"do", "try"}):
-            return True
-        if opens_lambda(body[:i], item):
-            after_lambda = True
-        elif is_group(item, "{"):
-            if not after_lambda and is_block(item):
-                return True
-            after_lambda = False
-    return False
-
-
-class Linter:
     def __init__(self) -> None:
-        self.found: list[tuple[int, str]] = []
+        self.words: list[str] = []
+        self.line = 0
+        self.marks: dict[str, None] = {}
+        self.in_lambda = False
+        """A lambda has begun, and its body has not."""
 
-    def statements(self, body: Group) -> None:
-        """Cuts a block into statements and checks each."""
-        statement: list = []
-        position = 0
-        while position < len(body):
-            item = body[position]
-            position += 1
-            if isinstance(item, Token) and item in HEADS and not statement:  # its parentheses are a statement
-                while position < len(body) and not is_group(body[position], "("):
-                    position += 1
-                if position < len(body):
-                    head = body[position]
-                    position += 1
-                    part: list = []
-                    for inner in head:  # for (init; condition; step)
-                        if inner == ";":
-                            self.check(part)
-                            part = []
-                        else:
-                            part.append(inner)
-                    self.check(part)
-            elif isinstance(item, Token) and item in ("else", "do", "try") and not statement:
-                continue
-            elif item == ";" or (item == ":" and statement and statement[0] in ("case", "default")):
-                self.check(statement)
-                statement = []
-            elif is_group(item, "{") and self.ends_statement(statement, item):
-                self.check(statement)
-                self.statements(item)
-                statement = []
-            else:
-                statement.append(item)
-        self.check(statement)
-
-    @staticmethod
-    def ends_statement(before: list, braces: Group) -> bool:
-        """Whether the braces are the body of what stands before: a function, a class, a namespace, a bare block."""
-        if any(opens_lambda(before[:i], item) for i, item in enumerate(before)):
-            return False  # a lambda's body, or an initialiser beside one
-        if not before or is_block(braces):
+    def has_body(self) -> bool:
+        """Whether a brace that comes now opens a body, of a function, a class or a block, and not an initialiser."""
+        words = self.words
+        if not words or words[-1] in BEFORE_BODY or TYPES & set(words):
             return True
-        opening = {"struct", "class", "union", "enum", "namespace"}
-        if any(isinstance(item, Token) and item in opening for item in before):
+        return "->" in words and not self.line and not {"=", "return", "co_return"} & set(words)
+
+    def opens_lambda(self) -> bool:
+        """Whether a bracket that comes now opens a lambda: not a subscript, and not `auto& [a, b]`."""
+        if not self.words or self.words[-1] in VALUES:
             return True
-        # An empty body: `void f() {}`, `f() const {}`, `f() noexcept {}`, `while (x) {}` (whose head is gone).
-        return (
-            not braces
-            and (is_group(before[-1], "(") or before[-1] in ("const", "noexcept", "override", "final"))
-            and not any(isinstance(item, Token) and item in AWAITS | {"=", "return", "co_return"} for item in before)
-        )
-
-    def check(self, statement: list) -> None:
-        """Reports the statement if it awaits and has a mark that g++ 12 miscompiles. Checks bodies inside it."""
-        line = 0
-        marks: list[str] = []
-
-        def walk(items: list) -> None:
-            nonlocal line
-            in_lambda = False
-            for i, item in enumerate(items):
-                if opens_lambda(items[:i], item):
-                    marks.append("a lambda")
-                    in_lambda = True
-                elif is_group(item, "{"):
-                    if in_lambda or is_block(item):
-                        self.statements(item)
-                        in_lambda = False
-                    else:
-                        marks.append("`{`")
-                        walk(item)
-                elif isinstance(item, Group):
-                    if not is_attribute(item):
-                        walk(item)
-                elif item in AWAITS and not (i and items[i - 1] == "operator"):
-                    line = line or item.line
-                elif item == "?":
-                    marks.append("`?`")
-                elif item == "new" and not (i and items[i - 1] == "operator"):
-                    marks.append("`new`")
-
-        walk(statement)
-        if line and marks:
-            self.found.append((line, ", ".join(dict.fromkeys(marks))))
+        if self.words[-1] in ("&", "&&") and self.words[-2:-1] == ["auto"]:
+            return False
+        return not re.match(r"[\w\"'>)\]}]", self.words[-1])
 
 
 def lint(text: str) -> list[tuple[int, str]]:
-    linter = Linter()
-    linter.statements(grouped(tokens(text)))
-    return sorted(linter.found)
+    """(line, marks) of each statement that awaits and has a mark."""
+    found, line = [], 1
+    statement, stack = Statement(), list[tuple[str, Statement]]()  # opened brackets, and the statements around them
+
+    def ended() -> Statement:
+        if statement.line and statement.marks:
+            found.append((statement.line, ", ".join(statement.marks)))
+        return Statement()
+
+    for match in TOKEN.finditer(text):
+        word, last = match[0], statement.words[-1] if statement.words else ""
+        here, line = line, line + word.count("\n")
+        if match["skip"]:
+            continue
+        if word == "{" and (statement.in_lambda or statement.has_body()):
+            inside = statement.in_lambda
+            statement.in_lambda = False
+            stack.append(("lambda" if inside else "body", statement if inside else ended()))
+            statement = Statement()
+            continue
+        if word in "([{":
+            if word == "[" and statement.opens_lambda():
+                statement.in_lambda = True
+                statement.marks["a lambda"] = None
+            elif word == "{":
+                statement.marks["`{`"] = None
+            stack.append(("head" if word == "(" and last in HEADS | {"constexpr"} else word, statement))
+        elif word in ")]}" and stack:
+            kind, around = stack.pop()
+            if kind in ("lambda", "body", "head"):
+                statement = ended()
+                statement = around if kind == "lambda" else statement
+                if kind != "lambda":
+                    continue
+        elif word == ";" or (word == ":" and {"case", "default"} & set(statement.words[:1])):
+            statement = ended()
+            continue
+        elif word in AWAITS and last != "operator":
+            statement.line = statement.line or here
+        elif word == "?" or (word == "new" and last != "operator"):
+            statement.marks[f"`{word}`"] = None
+        statement.words.append(word)
+    ended()
+    return sorted(found)
 
 
 BAD = """
