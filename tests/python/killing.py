@@ -1,4 +1,4 @@
-"""A job over loopback servers that is killed again and again, and what it cost."""
+"""A server that counts what it is asked, and a job over it that is killed again and again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import json
 import random
 import signal
 import threading
-import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conftest import ModelServer, completion, sensible, start
@@ -37,17 +34,6 @@ def everything(request: dict[str, Any]) -> tuple[int, bytes]:
     return 200, json.dumps({"data": data}).encode()
 
 
-@dataclass
-class Tally:
-    """What a killed run cost."""
-
-    kills: int = 0
-    twice_in_one_life: int = 0
-    """Requests that one process sent more than once."""
-    most_again: int = 0
-    """The most requests of one killed process that were sent again: at most what it had in flight."""
-
-
 def items(request: dict[str, Any]) -> list[str]:
     """What a message asks for: messages to a retriever join whatever queries wait, so each counts for itself."""
     if "queries" in request:
@@ -55,51 +41,46 @@ def items(request: dict[str, Any]) -> list[str]:
     return [json.dumps(request, sort_keys=True)]
 
 
-def kill_until_done(
-    command: Sequence[object], out: Path, server: ModelServer, *, kills: int, every: int, seed: int, in_flight: int
-) -> Tally:
-    """Runs the command into `out`, killed after about `every` requests so many times; then lets it finish."""
-    moments = random.Random(seed)
-    tally = Tally()
-    lives: list[list[str]] = []
-    finished = False
-    answer, enough, over = server.respond, None, threading.Event()
+class Counted:
+    """A server that counts what it is asked, and does something at a number of requests: all wait meanwhile.
 
-    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
-        if enough is not None and len(server.requests) > enough + in_flight:
-            over.wait()  # whoever is to be killed does not come much further, however late that is
-        return answer(request)
+    A prompt names its question, so no two shards ask the same. Queries to the retriever may be those of another shard,
+    and do not count where the model alone does.
+    """
 
-    server.respond = respond
-    while not finished:
-        server.requests.clear()
-        over.clear()
-        enough = moments.randrange(1, 2 * every) if tally.kills < kills else None
-        with start(*command, "--model", server.url, "--in-flight", in_flight, "--out", out) as process:
-            while process.poll() is None and (enough is None or len(server.requests) < enough):
-                time.sleep(0.001)
-            if process.poll() is None:
-                time.sleep(moments.random() * 0.01)
-                process.send_signal(signal.SIGKILL)
-            _, err = process.communicate()
-            tally.kills += process.returncode == -signal.SIGKILL
-            finished = process.returncode == 0
-            assert finished or process.returncode == -signal.SIGKILL, err
-        over.set()
-        server.settle()
-        lives.append([item for request in server.requests for item in items(request)])
-    count_costs(tally, lives)
-    return tally
+    def __init__(self, *, model_alone: bool = False) -> None:
+        self.server = ModelServer(self.respond)
+        self.asked: Counter[str] = Counter()
+        self._model_alone = model_alone
+        self._at: list[tuple[int, Callable[[], object]]] = []
+        self._lock = threading.Lock()
+
+    def respond(self, request: dict[str, Any]) -> tuple[int, bytes]:
+        if "messages" in request or not self._model_alone:
+            with self._lock:
+                self.asked.update(items(request))
+                while self._at and self._at[0][0] <= self.asked.total():
+                    self._at.pop(0)[1]()
+        return everything(request)
+
+    def at(self, number: int, do: Callable[[], object]) -> None:
+        """Calls `do` once so many more requests have come."""
+        self._at.append((self.asked.total() + number, do))
+
+    @property
+    def again(self) -> int:
+        """Requests that came although they had come before."""
+        return self.asked.total() - len(self.asked)
 
 
-def count_costs(tally: Tally, lives: Sequence[Sequence[str]]) -> None:
-    last: dict[str, int] = {}  # the life that asked last
-    again: Counter[int] = Counter()
-    for life, asked in enumerate(lives):
-        once = set(asked)
-        tally.twice_in_one_life += len(asked) - len(once)
-        for item in once:
-            if item in last:
-                again[last[item]] += 1
-            last[item] = life
-    tally.most_again = max(again.values(), default=0)
+def kill_until_done(command: Sequence[object], counted: Counted, *, kills: int, every: int) -> None:
+    """Runs the command, killed after about `every` requests so many times; then lets it finish."""
+    moments = random.Random(3)
+    line = [*command, "--model", counted.server.url]
+    for kill in range(kills + 1):
+        with start(*line) as process:
+            if kill < kills:
+                counted.at(moments.randrange(1, 2 * every), process.kill)
+            _, err = process.communicate(timeout=120)
+        counted.server.settle()
+        assert process.returncode == (-signal.SIGKILL if kill < kills else 0), err

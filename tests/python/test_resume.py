@@ -25,7 +25,7 @@ from conftest import (
     sensible,
     start,
 )
-from killing import everything, kill_until_done
+from killing import Counted, kill_until_done
 
 pytestmark = needs_journal
 
@@ -40,16 +40,19 @@ def kept(folder: Path) -> int:
 
 
 def test_a_killed_run_ends_in_the_same_bytes_and_pays_again_only_for_what_was_in_flight(files: Path, tmp_path: Path):
-    with ModelServer(everything) as server:
-        retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
-        command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", *retriever]
-        good(*command, "--model", server.url, "--out", tmp_path / "whole")
-        asked = len(server.requests)
-        tally = kill_until_done(command, tmp_path / "killed", server, kills=10, every=asked // 14, seed=3, in_flight=8)
+    whole, counted = Counted(), Counted()
+    with whole.server, counted.server:
+        command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", "--in-flight", 8]
+
+        def into(out: str, server: ModelServer) -> list[object]:
+            retriever = server.url.replace("/v1", "/retrieve?name=canned")
+            return [*command, "--retriever", retriever, "--out", tmp_path / out]
+
+        good(*into("whole", whole.server), "--model", whole.server.url)
+        every = whole.asked.total() // 14
+        kill_until_done(into("killed", counted.server), counted, kills=8, every=every)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
-    assert tally.kills >= 8
-    assert tally.twice_in_one_life == 0
-    assert tally.most_again <= 2 * 8  # eight at the model, eight at the retriever
+    assert whole.again == 0 and counted.again <= 8 * 2 * 8  # eight at the model, eight at the retriever
     with closing(sqlite3.connect(tmp_path / "killed" / "journal.sqlite")) as journal:
         assert journal.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, espalier, expanded, inputs, needs_journal, rows
+from conftest import ModelServer, espalier, expanded, good, inputs, needs_journal, rows
 from espalier import _core
 from espalier.eval.plan import make_plan
 from espalier.runs import merge
 from espalier.runs.shards import Shard
 from hypothesis import given
 from hypothesis import strategies as st
-from killing import everything, kill_until_done
+from killing import Counted, everything, kill_until_done
 
 pytestmark = needs_journal
 FREE = ("costs.jsonl", "accounts.json", "run.json", "config.json", "servers.json")
@@ -113,15 +113,13 @@ def test_answers_of_shards(files: Path, tmp_path: Path):
 
 
 def test_a_shard_that_was_killed_changes_nothing_and_the_journals_become_one(files: Path, tmp_path: Path):
-    with ModelServer(everything) as server:
+    counted = Counted()
+    with counted.server as server:
         retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
         command = ["expand", *inputs(files)[:2], "--limit", 6, "--model-name", "m", *retriever, "--constrain", "off"]
         for out, part in (("whole", []), ("first", ["--shard", "1/2"])):
-            done = espalier(*command, *part, "--model", server.url, "--out", tmp_path / out)
-            assert done.returncode == 0, done.stderr
-        killed = [*command, "--shard", "2/2"]
-        tally = kill_until_done(killed, tmp_path / "second", server, kills=4, every=30, seed=3, in_flight=8)
-        assert tally.kills >= 3
+            good(*command, *part, "--model", server.url, "--out", tmp_path / out)
+        kill_until_done([*command, "--shard", "2/2", "--out", tmp_path / "second"], counted, kills=4, every=25)
         esp.merge([tmp_path / "second", tmp_path / "first"], out=tmp_path / "merged")
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
     parts = [records(tmp_path / out) for out in ("first", "second")]

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_agent_register_timeout_ms": "100000"}
 
 from conftest import ModelServer, inputs
-from killing import everything, items
 from ray.cluster_utils import Cluster
 
 IN_FLIGHT = 4
@@ -36,38 +31,6 @@ def command(files: Path, server: ModelServer, limit: int = 8) -> list[object]:
     retriever = ["--retriever", server.url.replace("/v1", "/retrieve?name=canned")]
     model = ["--model", server.url, "--model-name", "m", "--constrain", "off", "--in-flight", IN_FLIGHT]
     return ["expand", *inputs(files)[:2], "--limit", limit, "--set", "n=2", *model, *retriever]
-
-
-class Counted:
-    """A server that counts what its model is asked, and does something at a number of requests: all wait meanwhile.
-
-    A prompt names its question, so no two shards ask the same. Queries to the retriever may be those of another shard.
-    """
-
-    def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, bytes]] = everything) -> None:
-        self._answer = answer
-        self.server = ModelServer(self.respond)
-        self.asked: Counter[str] = Counter()
-        self._at: dict[int, Callable[[], object]] = {}
-        self._lock = threading.Lock()
-
-    def respond(self, request: dict[str, Any]) -> tuple[int, bytes]:
-        if "messages" not in request:
-            return self._answer(request)
-        with self._lock:
-            self.asked.update(items(request))
-            if do := self._at.pop(sum(self.asked.values()), None):
-                do()
-        return self._answer(request)
-
-    def at(self, number: int, do: Callable[[], object]) -> None:
-        """Calls `do` once so many more requests have come."""
-        self._at[sum(self.asked.values()) + number] = do
-
-    @property
-    def again(self) -> int:
-        """Requests that came although they had come before."""
-        return sum(self.asked.values()) - len(self.asked)
 
 
 def workers() -> list[int]:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from cluster import IN_FLIGHT, Counted, command, made, workers
+from cluster import IN_FLIGHT, command, made, workers
 from conftest import contents, expanded, in_own_process, inputs, start
 from espalier.runs import ray_run
+from killing import Counted
 from ray.cluster_utils import Cluster
 
 NODES = 2
@@ -48,7 +49,7 @@ def cluster(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 
 @pytest.fixture
 def counted() -> Iterator[Counted]:
-    made = Counted()
+    made = Counted(model_alone=True)
     with made.server:
         yield made
 
@@ -56,11 +57,11 @@ def counted() -> Iterator[Counted]:
 @pytest.fixture(scope="session")
 def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], int]:
     """The files of the run that one process does, and its number of requests."""
-    one, out = Counted(), tmp_path_factory.mktemp("whole")
+    one, out = Counted(model_alone=True), tmp_path_factory.mktemp("whole")
     with one.server:
         done = in_own_process(*command(files, one.server), "--out", out)
     assert done.returncode == 0, done.stderr
-    return same(out), sum(one.asked.values())
+    return same(out), one.asked.total()
 
 
 def same(folder: Path) -> dict[str, bytes]:
@@ -119,9 +120,9 @@ def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     assert done.returncode == 0 and same(out) == whole[0], done.stderr
     copies = [copy.name.rpartition("-")[0] for copy in kept.glob("*.whole")]
     assert set(copies) == {f"shard-{part}" for part in range(1, 4 * NODES + 1)}
-    asked = sum(counted.asked.values())
+    asked = counted.asked.total()
     shutil.rmtree(out)
-    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    assert in_own_process(*line).returncode == 0 and counted.asked.total() == asked
     assert same(out) == whole[0]
 
 
@@ -152,8 +153,8 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(
     assert done.returncode == 0, done.stderr
     assert same(tmp_path / "out") == whole[0]
     assert counted.again <= 2 * NODES * IN_FLIGHT
-    asked = sum(counted.asked.values())
-    assert in_own_process(*line).returncode == 0 and sum(counted.asked.values()) == asked
+    asked = counted.asked.total()
+    assert in_own_process(*line).returncode == 0 and counted.asked.total() == asked
 
 
 def test_a_second_driver_and_another_number_of_shards_are_refused(
@@ -173,9 +174,9 @@ def test_a_second_driver_and_another_number_of_shards_are_refused(
         (out / name).unlink()
     other = in_own_process(*line, *spread(cluster, out, "--shards", 4))
     assert other.returncode == 3 and f"{out}/shards: holds a run in 3 shards, not 4" in other.stderr
-    asked = sum(counted.asked.values())
+    asked = counted.asked.total()
     assert in_own_process(*line, *spread(cluster, out)).returncode == 0
-    assert same(out) == whole[0] and sum(counted.asked.values()) == asked
+    assert same(out) == whole[0] and counted.asked.total() == asked
 
 
 def test_a_folder_that_is_no_shard_leaves_the_others_finished(
@@ -210,10 +211,10 @@ def test_other_options_are_refused_before_anything_is_paid(
         counted.at(whole[1] // 2, driver.kill)
         driver.communicate(timeout=120)
     counted.server.settle()
-    asked = sum(counted.asked.values())
+    asked = counted.asked.total()
     other = in_own_process(*line, "--seed", 7)
     assert other.returncode in (1, 2) and "another seed (1, now 7)" in other.stderr, other.stderr
-    assert sum(counted.asked.values()) == asked
+    assert counted.asked.total() == asked
     assert in_own_process(*line).returncode == 0 and contents(out)["trees.jsonl"] == whole[0]["trees.jsonl"]
 
 
