@@ -8,7 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, refused, rows
+from conftest import espalier, inputs, refused
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
@@ -48,19 +48,3 @@ def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
         assert str(out) in refused(3, "expand", *inputs(files), "--out", out)
         assert str(out) in refused(3, "world", "--out", out, "--passages", 50, "--questions", 1)
     assert (tmp_path / "file").read_text() == "in the way"
-
-
-@pytest.mark.parametrize("text", ["<step>another method</step><conclude>42</conclude>", ""])
-def test_a_completion_without_its_tags_is_a_recorded_failure(files: Path, tmp_path: Path, text: str):
-    with ModelServer(lambda request: completion(text)) as server:
-        done = espalier(
-            "expand", *inputs(files), "--limit", 2, "--model", server.url, "--model-name", "m", "--out", tmp_path
-        )
-    assert done.returncode == 4 and "could not be read" in done.stderr.splitlines()[-1], done.stderr
-    answers = rows(tmp_path / "answers.jsonl")
-    assert [(row["status"], row["answer"], row["em"]) for row in answers] == [("failed", None, 0)] * 2
-    assert answers[0]["completions"] == 9  # k = 3 samples, each drawn again twice
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["null_predictions"] == 2 and summary["pruned"]["malformed"] > 0
-    for tree in rows(tmp_path / "trees.jsonl"):
-        assert {node["text"] for node in tree["nodes"][1:]} == {text}

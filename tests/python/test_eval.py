@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import shutil
-import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible, start
+from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible
 from espalier import _core
 from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score
 from espalier.eval.budget import budget_report
@@ -197,36 +194,6 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(finished: Path, fil
     good("eval", "--methods", METHODS, *inputs(files), "--out", finished, *again)
     assert {path: path.stat().st_mtime_ns for path in (finished / "runs").rglob("*.jsonl")} == stamps
     assert {name: (finished / name).read_bytes() for name in FILES} == before
-
-
-def test_an_evaluation_that_was_killed_ends_with_the_same_scores(files: Path, server: ModelServer, tmp_path: Path):
-    numbers = itertools.count()
-
-    def hangs_after_20(request: dict[str, Any]) -> tuple[int, bytes]:
-        if next(numbers) >= 20:
-            hanging.released.wait(300)
-        return completion(sensible(request))
-
-    command = ["eval", "--methods", "direct,decex,ircot", *inputs(files), "--model-name", "m"]
-    whole = espalier(*command, "--model", server.url, "--out", tmp_path / "whole")
-    assert whole.returncode == 4, whole.stderr  # what this server says is no answer of ircot's
-    with (
-        ModelServer(hangs_after_20) as hanging,
-        start(*command, "--model", hanging.url, "--out", tmp_path / "killed") as process,
-    ):
-        while process.poll() is None and len(hanging.requests) <= 20:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert process.returncode == -signal.SIGKILL and not (tmp_path / "killed" / "eval.json").exists()
-    assert (tmp_path / "killed" / "runs" / "decex" / "run.json").exists()  # after 12 requests of the first method
-    assert espalier(*command, "--model", server.url, "--out", tmp_path / "killed").returncode == 4
-
-    def answers(out: Path) -> list[bytes]:
-        return [(out / "runs" / name / "answers.jsonl").read_bytes() for name in ("direct", "decex", "ircot")]
-
-    assert answers(tmp_path / "killed") == answers(tmp_path / "whole")
-    assert (tmp_path / "killed" / "hops.csv").read_bytes() == (tmp_path / "whole" / "hops.csv").read_bytes()
 
 
 def test_a_method_that_fails_does_not_lose_the_others(files: Path, tmp_path: Path):

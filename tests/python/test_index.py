@@ -20,7 +20,6 @@ from conftest import (
     needs_http,
     needs_journal,
     refused,
-    rows,
     start,
 )
 
@@ -158,6 +157,7 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
             hybrid = esp.Hybrid([index, memory])
             assert [p.id for p in remote(queries[:1])[0]] == [p.id for p in hybrid(queries[:1])[0]]
             process.send_signal(signal.SIGTERM)
+            assert (process.communicate(timeout=60), process.returncode) == (("", ""), 0)
         for other in (encoded(url, "digits"), encoded(url, profile="bge")):
             search = ["index", "search", "--index", folder, "--retriever", "dense", *other]
             assert '"letters" with profile "e5"' in refused(2, *search, "x")
@@ -293,11 +293,3 @@ def test_options_must_be_those_of_the_index(files: Path, index: Path, tmp_path: 
     for chosen in ([], ["--preset", "paper"], ["--set", "bm25.k1=0.9"]):
         arguments = [*with_index(files, tmp_path / "paper"), "--out", tmp_path / "out", "--dry-run"]
         good("expand", *arguments, *chosen)
-
-
-def test_methods_are_compared_over_one_index(files: Path, index: Path, tmp_path: Path):
-    scores = []
-    for name, arguments in (("corpus", inputs(files)), ("index", with_index(files, index))):
-        good("eval", "--methods", "direct,standard-rag", *arguments, "--out", tmp_path / name)
-        scores.append([row | {"seconds": None} for row in rows(tmp_path / name / "scores.jsonl")])
-    assert scores[0] == scores[1]

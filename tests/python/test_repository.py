@@ -20,12 +20,6 @@ def read(name: str) -> Any:
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_the_citation_has_what_its_format_asks_for():
-    citation = read("CITATION.cff")
-    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
-    assert citation["license"] == "Apache-2.0" and citation["type"] == "software"
-
-
 def test_hooks_before_a_commit_are_our_own_and_exist():
     (repository,) = read(".pre-commit-config.yaml")["repos"]
     assert repository["repo"] == "local"
@@ -43,15 +37,6 @@ def test_the_subject_of_a_commit_has_at_most_72_characters(length: int, code: in
     message = tmp_path / "COMMIT_EDITMSG"
     message.write_text("x" * length + "\n\n" + "y" * 100 + "\n", encoding="utf-8")
     assert subprocess.run([*shlex.split(hook["entry"]), str(message)], check=False).returncode == code
-
-
-@pytest.mark.parametrize("name", ["bug", "idea"])
-def test_an_issue_form_asks_with_unique_names(name: str):
-    form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
-    assert form["name"] and form["description"]
-    assert all(field["type"] == "textarea" and field["attributes"]["label"] for field in form["body"])
-    ids = [field["id"] for field in form["body"]]
-    assert len(set(ids)) == len(ids) and any(field.get("validations") for field in form["body"])
 
 
 def test_the_workflow_runs_what_ci_runs():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import socket
 import sqlite3
 import time
 from contextlib import closing
@@ -19,7 +18,6 @@ from conftest import (
     espalier,
     good,
     inputs,
-    needs_http,
     needs_journal,
     rows,
     sensible,
@@ -134,28 +132,6 @@ def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: 
         second = espalier(*command, "--model", server.url)
     assert second.returncode == 0, second.stderr
     assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["done"] * 4
-
-
-@needs_http
-def test_an_unreachable_server_leaves_every_question_open(files: Path, tmp_path: Path):
-    command = [
-        "expand",
-        *inputs(files),
-        "--limit",
-        3,
-        "--model-name",
-        "m",
-        "--attempts",
-        1,
-        "--out",
-        tmp_path,
-        "--json",
-    ]
-    with socket.socket() as deaf:  # bound, so that nobody else listens there
-        deaf.bind(("127.0.0.1", 0))
-        done = espalier(*command, "--model", f"http://127.0.0.1:{deaf.getsockname()[1]}/v1")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["open"] * 3
 
 
 def test_the_key_goes_to_the_server_and_nowhere_else(files: Path, tmp_path: Path, server: ModelServer, monkeypatch):

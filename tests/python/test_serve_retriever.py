@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import signal
 import threading
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import needs_http, start
+from conftest import needs_http
 from espalier.serve import retriever
 from espalier.serve.batcher import Ask, Batcher
 from espalier.serve.retriever import Limits
@@ -313,16 +312,6 @@ def test_without_a_key_no_page_of_another_site_may_come_in(header: dict[str, str
         assert (await client.post("/retrieve", {"queries": ["a"]}, headers={"Origin": client.url}))[0] == 200
 
     check(test)
-
-
-def test_the_command_serves_and_stops(files: Any):
-    with start("serve", "retriever", "--corpus", files / "corpus.jsonl", "--port", 0, "--json") as process:
-        assert process.stdout is not None
-        line = json.loads(process.stdout.readline())
-        assert line["event"] == "listening" and line["passages"] == 300 and line["url"].endswith(str(line["port"]))
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (0, "", "")
 
 
 @pytest.mark.parametrize(
