@@ -130,10 +130,11 @@ Figures with_bare_loop(const std::string& url, std::size_t requests, const std::
         Bare& bare = *reinterpret_cast<Bare*>(self);
         loop.remove(ended->first);
         const auto asked = std::span(prompts).subspan(bare.prompt, 1);
-        backend::detail::UsageReader counts(
-            backend::detail::most_usage(asked, asked.front().sampling().max_tokens, ""));
-        const auto answers = backend::detail::read_completions(
-            json.read(bare.received), asked, backend::detail::dialect_of(backend::Server::other), counts);
+        auto reply = backend::detail::ChatReply::whole(json.read(bare.received),
+                                                       backend::detail::dialect_of(backend::Server::other));
+        std::string doubt;
+        const auto answers = reply.completions(
+            asked, backend::detail::most_usage(asked, asked.front().sampling().max_tokens, ""), doubt);
         done += answers[0].has_value();
         if (sent < count) send(bare, sent++);
       }

@@ -75,7 +75,7 @@ void bind_http(py::module_& m) {
   const auto attempts_arg = py::arg("attempts") = 0;
   openai.def(
       py::init([](std::string url, std::string model, const std::vector<std::string>& endpoints, std::string revision,
-                  const std::string& api, const std::string& server, bool native_n, bool stream, std::string extra_body,
+                  const std::string& api, const std::string& server, bool stream, std::string extra_body,
                   std::string thinking, std::string api_key_env, std::string api_key_file, bool in_process,
                   std::size_t in_flight, double timeout, double deadline, int attempts) -> OpenAi {
         if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
@@ -85,7 +85,6 @@ void bind_http(py::module_& m) {
         options.endpoints = endpoints;
         options.revision = std::move(revision);
         options.chat = api == "chat";
-        options.native_n = native_n;
         options.stream = stream;
         options.extra_body = std::move(extra_body);
         options.thinking = std::move(thinking);
@@ -104,14 +103,14 @@ void bind_http(py::module_& m) {
             fingerprint);
       }),
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = std::vector<std::string>(),
-      py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto", py::arg("native_n") = false,
-      py::arg("stream") = false, py::arg("extra_body") = "", py::arg("thinking") = "",
-      py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", py::arg("in_process") = false,
-      in_flight_arg, timeout_arg, deadline_arg, attempts_arg,
+      py::arg("revision") = "", py::arg("api") = "chat", py::arg("server") = "auto", py::arg("stream") = false,
+      py::arg("extra_body") = "", py::arg("thinking") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
+      py::arg("api_key_file") = "", py::arg("in_process") = false, in_flight_arg, timeout_arg, deadline_arg,
+      attempts_arg,
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
-      "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, other, or auto: "
-      "the "
-      "first is asked. `deadline` is in seconds, over all attempts of a request; after a twentieth of it without a "
+      "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, ollama, openai, other, or auto: the first is "
+      "asked. "
+      "`deadline` is in seconds, over all attempts of a request; after a twentieth of it without a "
       "reply the logger 'espalier' warns. `in_process`: the server is llama.cpp in this process, and a prompt that is "
       "longer than its "
       "context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought.");

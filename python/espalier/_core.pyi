@@ -232,7 +232,6 @@ class OpenAi(Model):
         revision: str = ...,
         api: str = ...,
         server: str = ...,
-        native_n: bool = ...,
         stream: bool = ...,
         extra_body: str = ...,
         thinking: str = ...,

@@ -70,9 +70,8 @@ TEST_CASE("every sort of server gets its filters and penalties in full, by its o
   CHECK(sent(Server::sglang) == head + R"("max_tokens")" + rest + full + R"(,"seed":7})");
   const std::string llama = R"(,"top_k":0,"min_p":0,"repeat_penalty":1,"seed":7})";
   CHECK(sent(Server::llamacpp) == head + R"("max_tokens")" + rest + llama);
-  CHECK(sent(Server::llamacpp_python) == head + R"("max_tokens")" + rest + llama);
   const Sampling filtered{.temperature = 1, .top_k = 5, .min_p = 0.1};
-  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::llamacpp_python, Server::ollama})
+  for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::ollama})
     CHECK(chat_request(sort, filtered).body.find(R"("top_k":5,"min_p":0.1)") != std::string::npos);
 }
 
@@ -173,8 +172,7 @@ TEST_CASE("chunks are asked for where they tell usage at their end") {
     const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1",
                                             std::vector{Prompt("q")}, chat_reply("a"));
     CHECK(got.outcome().value().text == "a");
-    const bool asked = got.request.body.find(R"("stream":true)") != std::string::npos;
-    CHECK(asked == (dialect.server != Server::llamacpp_python));
+    CHECK(got.request.body.find(R"("stream":true)") != std::string::npos);
   }
 }
 
@@ -330,8 +328,7 @@ TEST_CASE("a grammar goes into the field of each sort of server, and is refused 
   const auto holds = [](const std::string& body, const std::string& field) { return body.find(field) != body.npos; };
   CHECK(holds(sent(Server::vllm), R"("structured_outputs":{"grammar":)" + gbnf + "}"));
   CHECK(holds(sent(Server::sglang), R"("ebnf":)" + gbnf));
-  for (const Server sort : {Server::llamacpp, Server::llamacpp_python})
-    CHECK(holds(sent(sort), R"(,"grammar":)" + gbnf));
+  for (const Server sort : {Server::llamacpp}) CHECK(holds(sent(sort), R"(,"grammar":)" + gbnf));
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp})
     CHECK(holds(sent(sort), R"("stop":["</a>"])"));
   const std::string schema = Grammar(*asked->protocol, asked->protocol->purposes[0], 512).json_schema();
@@ -408,7 +405,7 @@ TEST_CASE("log-probabilities are asked for where their meaning is known, and ref
   const auto chat = [](double temperature) {
     return body({{"user", "q"}}, {.temperature = temperature, .logprobs = true});
   };
-  for (const Server sort : {Server::vllm, Server::llamacpp, Server::llamacpp_python}) {
+  for (const Server sort : {Server::vllm, Server::llamacpp}) {
     const Exchange got = exchange(sort, Prompt(chat(0.7), 0, 0), chat_reply("a"));
     CHECK(got.request.body.find(R"("logprobs":true,"top_logprobs":1)") != std::string::npos);
   }
@@ -495,7 +492,7 @@ TEST_CASE("a last message of the assistant's is continued, and is not part of th
   }
   CHECK(got(Server::llamacpp, "<answer>Paris").outcome().value().text == "ris</answer>");
   CHECK(got(Server::vllm, "<answer>Paris").outcome().value().text == "<answer>Paris</answer>");  // that is what it said
-  for (const Server sort : {Server::other, Server::openai, Server::ollama, Server::llamacpp_python})
+  for (const Server sort : {Server::other, Server::openai, Server::ollama})
     CHECK(why_not(sort, begun)
               .find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") !=
           std::string::npos);
@@ -526,7 +523,7 @@ TEST_CASE("token ids are sent as they are, where a server takes them, and are pa
     CHECK(request.path == "/v1/completions");
     CHECK(request.body.find(R"("prompt":[1,15043,29871],)") != std::string::npos);
   }
-  for (const Server sort : {Server::other, Server::ollama, Server::llamacpp_python})
+  for (const Server sort : {Server::other, Server::ollama})
     CHECK(why_not(sort, shared).find("a prompt of token ids") != std::string::npos);
 }
 
@@ -560,10 +557,9 @@ TEST_CASE("a server is known by its name alone") {
     CHECK(dialect_of(dialect.server).name == dialect.name);
   }
   CHECK(server_named("auto") == std::nullopt);
-  CHECK_THROWS_WITH_AS(
-      server_named("vLLM"),
-      "option 'server' is vLLM, allowed: auto, other, gateway, vllm, sglang, llamacpp, llamacpp-python, ollama, openai",
-      std::invalid_argument);
+  CHECK_THROWS_WITH_AS(server_named("vLLM"),
+                       "option 'server' is vLLM, allowed: auto, other, vllm, sglang, llamacpp, ollama, openai",
+                       std::invalid_argument);
 }
 
 namespace {
@@ -751,7 +747,6 @@ TEST_CASE("thinking is asked for by each server's own field, or refused by name"
   CHECK(why(Server::ollama, "200").find("'ollama' cannot be asked for a number of thinking tokens") !=
         std::string::npos);
   CHECK(why(Server::openai, "200").find("a number of thinking tokens") != std::string::npos);
-  CHECK(why(Server::llamacpp_python, "off").find("cannot be asked for thinking") != std::string::npos);
   CHECK(why(Server::other, "on").find("'extra_body'") != std::string::npos);
   for (const char* bad : {"yes", "0", "-1", "12a", " 5", "99999999999999"})
     CHECK_THROWS_AS(OpenAi(OpenAiOptions{.model = "m", .thinking = bad}), std::invalid_argument);
@@ -775,73 +770,6 @@ TEST_CASE("the tokens of a thought are counted apart where the server says them"
   CHECK(thought(R"(,"completion_tokens_details":{"reasoning_tokens":70})") == 9);  // no more than there are
   CHECK(thought(R"(,"completion_tokens_details":null)") == 0);
   CHECK(thought("") == 0);
-}
-
-TEST_CASE("a gateway that wants max_completion_tokens is told the limit under that name, from then on") {
-  std::size_t refused = 0;
-  FaultServer server([&](const Received& got, std::size_t) {
-    if (got.body.find(R"("max_tokens")") == std::string::npos) return Answer{.body = chat_reply("a")};
-    ++refused;
-    return Answer{.body = R"({"error":{"message":"'max_tokens' is not supported: use 'max_completion_tokens'"}})",
-                  .status = 400};
-  });
-  std::vector<Server> found;
-  OpenAiOptions chosen = options(server, Server::other);
-  chosen.on_server = [&](Server kind) { found.push_back(kind); };
-  OpenAi model(chosen);
-  const auto prompts = [](const char* text) { return Prompt(std::string(text)); };
-  for (const auto& outcome : test::ask(model, {prompts("a"), prompts("b"), prompts("c")}))
-    CHECK(outcome.value().text == "a");
-  const std::size_t first = refused;
-  CHECK(first >= 1);
-  CHECK(test::ask(model, {prompts("d")})[0].value().text == "a");
-  CHECK(refused == first);
-  CHECK(found == std::vector{Server::gateway});
-  OpenAi told(options(server, found.at(0)));
-  CHECK(test::ask(told, {prompts("e")})[0].value().text == "a");
-  CHECK(refused == first);
-  FaultServer always([&](const Received&, std::size_t) {
-    return Answer{.body = R"({"error":{"message":"max_tokens is not supported"}})", .status = 400};
-  });
-  OpenAi never(options(always, Server::other));
-  CHECK(test::failure_of(test::ask(never, {prompts("a")})[0]).kind == Kind::permanent);
-  CHECK(always.received().size() == 2);
-}
-
-TEST_CASE("a gateway's refusal of max_tokens is known in every wording, and one of its value is none") {
-  // How often a gateway is asked that always refuses with these words: once more if it refused the name.
-  const auto asked = [](const std::string& body, int status = 400) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body, .status = status}; });
-    OpenAi model(options(server, Server::other));
-    CHECK(test::failure_of(test::ask(model, {Prompt("a")})[0]).kind == Kind::permanent);
-    return server.received().size();
-  };
-  const auto said = [](const std::string& words) { return R"({"error":{"message":")" + words + R"("}})"; };
-  for (const char* words :
-       {"Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-        "'max_completion_tokens' instead.",
-        "Unsupported parameter: 'max_tokens'.", "Unrecognized request argument supplied: max_tokens",
-        "Unknown parameter: 'max_tokens'.", "`max_tokens` is deprecated for this model.",
-        "litellm.UnsupportedParamsError: openai does not support parameters: ['max_tokens'], for "
-        "model=o1. To drop these, set `litellm.drop_params=True`",
-        "AsyncCompletions.create() got an unexpected keyword argument 'max_tokens'"}) {
-    CAPTURE(words);
-    CHECK(asked(said(words)) == 2);
-  }
-  CHECK(asked(R"({"detail":[{"type":"extra_forbidden","loc":["body","max_tokens"],"msg":"Extra inputs are not )"
-              R"(permitted","input":512}]})",
-              422) == 2);
-  CHECK(asked(R"({"error":{"message":"Unsupported parameter","param":"max_tokens","code":"unsupported_parameter"}})") ==
-        2);
-  for (const char* words :
-       {"'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context "
-        "length is 4096 tokens",
-        "max_tokens is too large: 9000. This model supports at most 4096 completion tokens",
-        "max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens",
-        "max_tokens must be at least 1, got 0", "Unknown parameter: 'top_p'.", "max_completion_tokens is too large"}) {
-    CAPTURE(words);
-    CHECK(asked(said(words)) == 1);
-  }
 }
 
 namespace {
@@ -889,7 +817,7 @@ TEST_CASE("tags are asked for as tools, one function each, where the server has 
   CHECK(ollama.find(tools) != std::string::npos);
   CHECK(ollama.find("tool_choice") == std::string::npos);
   CHECK(exchange(Server::vllm, calling({}), chat_reply("a")).request.body.find("tool") == std::string::npos);
-  for (const Server sort : {Server::other, Server::llamacpp_python})
+  for (const Server sort : {Server::other})
     CHECK(why_not(sort, calling().shared_body()).find("cannot be asked for calls of tools") != std::string::npos);
   const auto plain = test::exchange<OpenAi>(OpenAiOptions{.chat = false, .server = Server::vllm}, "/v1",
                                             std::vector{calling()}, chat_reply("a"));

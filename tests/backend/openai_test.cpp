@@ -194,12 +194,14 @@ TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null,
         R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
 }
 
-TEST_CASE("with native n, neighbouring samples of one prompt share a message and are told apart by index") {
+TEST_CASE(
+    "where the server draws n samples, neighbouring samples of one prompt share a message and are told apart by "
+    "index") {
   FaultServer server([](const Received&, std::size_t) {
     return Answer{.body = choices({2, 0, 1}, R"({"prompt_tokens":10,"completion_tokens":8})")};
   });
   OpenAiOptions chosen = options(server);
-  chosen.native_n = true;
+  chosen.server = Server::openai;
   OpenAi model(chosen);
   const auto outcomes = test::ask(model, samples(3));
   CHECK(server.received().size() == 1);
@@ -213,10 +215,10 @@ TEST_CASE("with native n, neighbouring samples of one prompt share a message and
   CHECK(model.accounts().paid_applied == 3);
 }
 
-TEST_CASE("with native n, other prompts, other seeds, gaps and greedy prompts stay alone") {
+TEST_CASE("where the server draws n samples, other prompts, other seeds, gaps and greedy prompts stay alone") {
   FaultServer server([](const Received&, std::size_t) { return Answer{.body = choices({0})}; });
   OpenAiOptions chosen = options(server);
-  chosen.native_n = true;
+  chosen.server = Server::openai;
   OpenAi model(chosen);
   const auto one = samples(4), other = samples(2, 7);
   test::ask(model, {one[0], one[2], other[0], Prompt(one[0].shared_body(), 8, 1), Prompt("g", Sampling(), 1, 0),
@@ -230,16 +232,17 @@ TEST_CASE("a short reply has only the missing samples asked again, under their o
     return Answer{.body = choices(number == 0 ? std::vector{0, 2} : std::vector{0})};
   });
   OpenAiOptions chosen = options(server);
-  chosen.native_n = true;
+  chosen.server = Server::openai;
   OpenAi model(chosen);
   const auto outcomes = test::ask(model, samples(4));
   const auto requests = server.received();
   REQUIRE(requests.size() == 3);
   CHECK(requests[0].body.find(R"("n":4,"seed":100})") != std::string::npos);
-  std::vector<std::string> tails{requests[1].body.substr(requests[1].body.find(",\"max_tokens\"")),
-                                 requests[2].body.substr(requests[2].body.find(",\"max_tokens\""))};
+  std::vector<std::string> tails{requests[1].body.substr(requests[1].body.find(",\"max_completion_tokens\"")),
+                                 requests[2].body.substr(requests[2].body.find(",\"max_completion_tokens\""))};
   std::sort(tails.begin(), tails.end());
-  CHECK(tails == std::vector<std::string>{R"(,"max_tokens":512,"seed":101})", R"(,"max_tokens":512,"seed":103})"});
+  CHECK(tails == std::vector<std::string>{R"(,"max_completion_tokens":512,"seed":101})",
+                                          R"(,"max_completion_tokens":512,"seed":103})"});
   CHECK(outcomes[2].value().text == "c2");
   CHECK(outcomes[3].value().text == "c0");
 }
@@ -762,7 +765,7 @@ TEST_CASE("one cancelled sample does not disturb the others of its message") {
     return Answer{.body = choices({0, 2})};
   });
   OpenAiOptions chosen = options(server);
-  chosen.native_n = true;
+  chosen.server = Server::openai;
   OpenAi model(chosen);
   const auto prompts = samples(3);
   for (std::size_t i = 0; i < 3; ++i) model.submit(i, prompts[i]);
@@ -982,7 +985,7 @@ TEST_CASE("the fingerprint is of the model, not of the address") {
   CHECK(changed([](auto& o) { o.chat = false; }));
   CHECK(changed([](auto& o) { o.extra_body = R"({"a":1})"; }));
   CHECK(!changed([](auto& o) { o.url = "https://elsewhere/v1"; }));
-  CHECK(!changed([](auto& o) { o.native_n = true; }));
+  CHECK(!changed([](auto& o) { o.server = Server::vllm; }));
   CHECK(!changed([](auto& o) { o.http.max_in_flight = 3; }));
 }
 

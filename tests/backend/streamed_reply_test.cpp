@@ -1,6 +1,4 @@
-#include <espalier/backend/detail/chat/ollama.hpp>
-#include <espalier/backend/detail/chat/openai_reply.hpp>
-#include <espalier/backend/detail/chat/streamed_reply.hpp>
+#include <espalier/backend/detail/chat/reply.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,39 +8,31 @@
 namespace streamed_reply_test {
 
 using namespace espalier;
-using backend::detail::for_each_event;
-using backend::detail::StreamedReply;
+using backend::Server;
+using backend::detail::ChatReply;
 
 namespace {
 
-std::vector<std::string> events(std::string_view text) {
-  std::vector<std::string> all;
-  for_each_event(text, [&](std::string_view data) { all.emplace_back(data); });
-  return all;
-}
-std::vector<std::optional<Completion>> completions(const std::string& stream, std::uint32_t samples) {
+std::vector<std::optional<Completion>> completions(const std::string& stream, std::uint32_t samples,
+                                                   Server server = Server::vllm) {
   backend::detail::JsonReader json;
   Sampling sampling;
   sampling.stop = {"</answer>"};
   sampling.logprobs = sampling.token_logprobs = true;
   std::vector<Prompt> prompts;
   for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
-  std::string whole = StreamedReply::whole(stream, json);
-  backend::detail::UsageReader counts(backend::detail::most_usage(prompts, prompts.front().sampling().max_tokens, ""));
-  return backend::detail::read_completions(json.read(whole), prompts,
-                                           backend::detail::dialect_of(backend::Server::vllm), counts);
+  ChatReply reply = ChatReply::streamed(stream, backend::detail::dialect_of(server), json);
+  std::string doubt;
+  return reply.completions(prompts, backend::detail::most_usage(prompts, 512, ""), doubt);
 }
 
 }  // namespace
 
-TEST_CASE("events end with an empty line, whatever their lines end in") {
-  using All = std::vector<std::string>;
-  CHECK(events("data: a\n\ndata:b\r\n\r\ndata: c\r\rdata: cut\n") == All{"a", "b", "c"});
-  CHECK(events(": comment\nevent: x\ndata: one\ndata:  two\nid: 7\n\n\n\n") == All{"one\n two"});
-  CHECK(events("\xEF\xBB\xBF"
-               "data\n\n") == All{""});
-  CHECK(events("database: no\n\n").empty());
-  CHECK(events("").empty());
+TEST_CASE("lines of an event that are no data are skipped, whatever its lines end in") {
+  const std::string chunk = "data:{\"choices\":[{\"text\":\"x\"}]}";
+  for (const std::string& stream : {chunk + "\n\ndata: [DONE]\n\n", chunk + "\r\n\r\ndata:  [DONE]\r\n\r\n",
+                                    ": comment\nevent: x\n" + chunk + "\nid: 7\n\ndatabase: no\n\ndata:[DONE]\n"})
+    CHECK(completions(stream, 1)[0]->text == "x");
 }
 
 TEST_CASE("chunks add up to the reply that would have come whole") {
@@ -92,17 +82,20 @@ TEST_CASE("token ids add up too, and count each sample's tokens") {
 }
 
 TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
-  backend::detail::JsonReader json;
-  const auto whole = [&](const std::string& lines) { return backend::detail::whole_ollama(lines, json); };
-  CHECK(
-      whole("{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
-            "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
-            "{\"message\":{\"content\":\"b\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_"
-            "count\":2,\"logprobs\":[{\"logprob\":-2}]}") ==
-      R"({"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2,"logprobs":[{"logprob":-1},{"logprob":-2}],)"
-      R"("message":{"content":"a b","thinking":"hm"}})");
-  CHECK(whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n") ==
-        R"({"done":true,"done_reason":"","response":"xy","thinking":""})");
+  const auto whole = [](const std::string& lines) { return *completions(lines, 1, Server::ollama)[0]; };
+  const Completion chat = whole(
+      "{\"message\":{\"content\":\"\",\"thinking\":\"h\"},\"done\":false}\r\n\n"
+      "{\"message\":{\"content\":\"a \",\"thinking\":\"m\"},\"done\":false,\"logprobs\":[{\"logprob\":-1}]}\n"
+      "{\"message\":{\"content\":\"b\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_"
+      "count\":2,\"logprobs\":[{\"logprob\":-2}]}");
+  CHECK(chat.text == "<think>\nhm\n</think>\na b");
+  CHECK(chat.finish == Completion::Finish::stop);
+  CHECK(chat.prompt_tokens == 3);
+  CHECK(chat.completion_tokens == 2);
+  CHECK(chat.logprob == -3);
+  const Completion plain = whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n");
+  CHECK(plain.text == "xy");
+  CHECK(plain.finish == Completion::Finish::other);
   const std::string begun = "{\"response\":\"x\",\"done\":false}\n";
   for (const std::string& bad : {std::string(), begun, begun + "{\"response\":\"y\",\"do", begun + "<html>\n",
                                  begun + "{\"error\":\"out of memory\"}\n"}) {
@@ -116,7 +109,7 @@ TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") 
   const std::string chunk = "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n";
   const auto kind = [&](const std::string& stream) {
     try {
-      StreamedReply::whole(stream, json);
+      ChatReply::streamed(stream, backend::detail::dialect_of(Server::vllm), json);
     } catch (const BackendError& error) {
       return error.kind() == BackendError::Kind::permanent ? "permanent" : "transport";
     }

@@ -30,7 +30,7 @@ def test_a_declared_server_is_not_asked():
         esp.OpenAi(server.url, model="m", server="llamacpp")([esp.Prompt("q")])
     assert server.questions == []
     assert server.requests[0]["repeat_penalty"] == 1
-    with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, gateway, vllm"):
+    with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, vllm"):
         esp.OpenAi("http://127.0.0.1:9/v1", model="m", server="tgi")
 
 
@@ -65,28 +65,10 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
     assert server.questions == ["/v1/models"]
 
 
-@needs_journal
-def test_a_run_keeps_which_limit_its_gateway_wants(files: Path, tmp_path: Path):
-    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
-        if "max_tokens" in request:
-            return 400, b'{"error": {"message": "use max_completion_tokens"}}'
-        return completion(sensible(request))
-
-    with ModelServer(respond) as server:
-        model = ["--model", server.url, "--model-name", "m"]
-        command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
-        good(*command)
-        assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "gateway"}
-        assert any("max_tokens" in request for request in server.requests)
-        server.requests.clear()
-        good(*command, "--overwrite", "--seed", 5)
-    assert server.requests and not any("max_tokens" in request for request in server.requests)
-
-
 def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
     result = espalier("answer", *inputs(files), "--server", "tgi", "--out", tmp_path)
     assert result.returncode == 2
-    assert "option 'server' is tgi, allowed: auto, other, gateway, vllm" in result.stderr
+    assert "option 'server' is tgi, allowed: auto, other, vllm" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -95,10 +77,10 @@ def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
         (["--thinking", 50, "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
         (["--constrain", "always", "--server", "other"], "'other' cannot be asked for a grammar"),
         (
-            ["--set", "sampling.rollout.constrain=draft", "--server", "gateway"],
+            ["--set", "sampling.rollout.constrain=draft", "--server", "other"],
             "prompt 'rollout': a server of the sort",
         ),
-        (["--protocol", "tools", "--server", "llamacpp-python"], "cannot be asked for calls of tools"),
+        (["--protocol", "tools", "--server", "other"], "cannot be asked for calls of tools"),
     ],
 )
 def test_what_a_server_cannot_be_asked_is_refused_at_the_start(

@@ -16,12 +16,11 @@ TEST_CASE("what servers are is kept by address, and the last word holds") {
   CHECK(!known.at("http://a.b:8000/v1"));
   known.keep("http://a.b:8000/v1", Server::vllm);
   known.keep("http://c/v1", Server::vllm);
-  known.keep("http://c/v1", Server::llamacpp_python);
+  known.keep("http://c/v1", Server::sglang);
   known.keep("http://d/v1", Server::other);  // says nothing
-  CHECK(test::read_bytes(folder / "servers.json") ==
-        "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"llamacpp-python\"}\n");
+  CHECK(test::read_bytes(folder / "servers.json") == "{\"http://a.b:8000/v1\":\"vllm\",\"http://c/v1\":\"sglang\"}\n");
   CHECK(known.at("http://a.b:8000/v1") == Server::vllm);
-  CHECK(KnownServers(folder / "servers.json").at("http://c/v1") == Server::llamacpp_python);
+  CHECK(KnownServers(folder / "servers.json").at("http://c/v1") == Server::sglang);
 }
 
 TEST_CASE("a damaged file is named") {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <espalier/backend/detail/http/read_embedding.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/service.hpp>
-#include <espalier/backend/detail/http/tokenizer.hpp>
 #include <espalier/backend/encoder_profile.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/core/error.hpp>
@@ -14,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,17 +43,42 @@ struct HttpEncoderOptions {
 
 namespace detail {
 
-/// The input of an embedding: a text or token ids.
-class EmbeddingInput {
+/// Asks llama.cpp's /tokenize for the tokens of a text, including special ones, and cuts them. Its results are inputs
+/// of HttpEmbeddings.
+class HttpTokenizer final : public HttpService<std::string, std::string> {
  public:
-  explicit EmbeddingInput(std::string t) : text(std::move(t)) {}
-  explicit EmbeddingInput(TokenIds t) : ids(std::move(t)) {}
-  std::string text;
-  TokenIds ids;  ///< empty = the text
+  HttpTokenizer(std::shared_ptr<const HttpEndpoint> endpoint, std::size_t most, std::shared_ptr<HttpClient> client)
+      : HttpService(std::move(client), endpoint->options().max_in_flight),
+        endpoint_(std::move(endpoint)),
+        most_(most) {}
+
+ private:
+  std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
+    JsonWriter(body).begin_object().field("content", group.front()).field("add_special", true).end_object();
+    return endpoint_;
+  }
+  /// Keeps the first tokens and the last one, which is the separator.
+  std::vector<std::optional<std::string>> read(std::span<const std::string>, std::string& body) override {
+    const simdjson::dom::element root = json_.read(body);
+    throw_if_error(root);
+    simdjson::dom::array tokens;
+    if (root["tokens"].get(tokens)) throw BackendError("a reply without tokens");
+    std::vector<std::int64_t> ids;
+    for (const auto token : tokens)
+      if (token.get(ids.emplace_back())) throw BackendError("a token that is no number");
+    if (ids.size() > most_) ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most_ - 1), ids.end() - 1);
+    std::string input;
+    JsonWriter(input).array(ids);
+    return {std::move(input)};
+  }
+
+  std::shared_ptr<const HttpEndpoint> endpoint_;
+  std::size_t most_;
+  JsonReader json_;
 };
 
-/// A client of OpenAI's /embeddings.
-class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
+/// A client of OpenAI's /embeddings. An input is JSON: a text or a list of token ids.
+class HttpEmbeddings final : public HttpService<std::string, Embedding> {
  public:
   HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, const HttpEncoderOptions& options,
                  std::shared_ptr<HttpClient> client)
@@ -63,19 +88,16 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
         truncate_(options.llamacpp ? 0 : options.profile.max_tokens) {}
 
  private:
-  std::shared_ptr<const HttpEndpoint> write(std::span<const EmbeddingInput> group, std::string& body) override {
+  std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
     JsonWriter json(body);
     json.begin_object().field("model", model_).key("input").begin_array();
-    for (const EmbeddingInput& input : group) {
-      if (input.ids.empty()) json.value(input.text);
-      else json.array(input.ids);
-    }
+    for (const std::string& input : group) json.raw(input);
     json.end_array().field("encoding_format", "float");
     if (truncate_) json.field("truncate_prompt_tokens", truncate_);
     json.end_object();
     return endpoint_;
   }
-  std::vector<std::optional<Embedding>> read(std::span<const EmbeddingInput> group, std::string& body) override {
+  std::vector<std::optional<Embedding>> read(std::span<const std::string> group, std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     throw_if_error(root);
     if (nested(root))
@@ -115,6 +137,15 @@ class HttpEmbeddings final : public HttpService<EmbeddingInput, Embedding> {
   JsonReader json_;
 };
 
+/// Scales to length 1, with a sum in order and in double. Zero stays zero.
+inline void normalise(Embedding& embedding) {
+  double sum = 0;
+  for (const float x : embedding) sum += double(x) * double(x);
+  if (sum == 0) return;
+  const double scale = 1 / std::sqrt(sum);
+  for (float& x : embedding) x = static_cast<float>(double(x) * scale);
+}
+
 }  // namespace detail
 
 /// The encoder as an asynchronous service. Throws std::invalid_argument for bad options.
@@ -125,7 +156,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
       : options_(std::move(options)),
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         embeddings_(endpoint(detail::Url(options_.url).below("/embeddings")), options_, client_),
-        tokenizer_(endpoint(detail::Url(options_.url).with_path("/tokenize")), client_) {
+        tokenizer_(endpoint(detail::Url(options_.url).with_path("/tokenize")), options_.profile.max_tokens, client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (const std::size_t most = options_.profile.max_tokens; most == 1 || most == 2)
@@ -136,14 +167,15 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     std::string text = detail::prefixed(request, options_.profile);
     // A token has at least one byte, so a text of few bytes needs no cut. Two tokens are special.
     const std::size_t most = options_.llamacpp ? options_.profile.max_tokens : 0;
-    if (most > 0 && text.size() > most - 2) tokenizer_.submit(ticket, text);
-    else embeddings_.submit(ticket, detail::EmbeddingInput(std::move(text)));
+    if (most > 0 && text.size() > most - 2) return tokenizer_.submit(ticket, text);
+    std::string input;
+    JsonWriter(input).value(text);
+    embeddings_.submit(ticket, input);
   }
   std::vector<Reply<Embedding>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Embedding>> replies;
     for (auto& reply : tokenizer_.poll(std::chrono::milliseconds(0))) {
-      if (reply.outcome.ok())
-        embeddings_.submit(reply.ticket, detail::EmbeddingInput(cut(std::move(reply.outcome).value())));
+      if (reply.outcome.ok()) embeddings_.submit(reply.ticket, reply.outcome.value());
       else replies.emplace_back(reply.ticket, reply.outcome.error());
     }
     for (auto& reply : embeddings_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
@@ -186,12 +218,6 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> endpoint(const detail::Url& url) const {
     return std::make_shared<const detail::HttpEndpoint>(
         url, detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
-  }
-  /// The first tokens and the last one, which is the separator.
-  [[nodiscard]] detail::TokenIds cut(detail::TokenIds ids) const {
-    const std::size_t most = options_.profile.max_tokens;
-    if (ids.size() > most) ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most - 1), ids.end() - 1);
-    return ids;
   }
 
   HttpEncoderOptions options_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/backend/detail/http/json_reader.hpp>
-#include <espalier/backend/detail/http/read_embedding.hpp>
 #include <espalier/backend/detail/http/service.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/core/error.hpp>

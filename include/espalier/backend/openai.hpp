@@ -1,12 +1,10 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/detail/chat/ollama.hpp>
-#include <espalier/backend/detail/chat/openai_reply.hpp>
 #include <espalier/backend/detail/chat/openai_request.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
+#include <espalier/backend/detail/chat/reply.hpp>
 #include <espalier/backend/detail/chat/server_dialect.hpp>
-#include <espalier/backend/detail/chat/streamed_reply.hpp>
 #include <espalier/backend/detail/chat/usage.hpp>
 #include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
@@ -36,21 +34,21 @@ struct OpenAiOptions {
   std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
   bool chat = true;                              ///< use /chat/completions. Raw prompts always go to /completions
   std::optional<Server> server = Server::other;  ///< its kind. Nothing = ask the server before the first request
-  std::function<void(Server)> on_server = {};    ///< called with the kind that was found or learned
-  bool native_n = false;        ///< an `other` server supports `n`, so samples of one prompt can share a message
-  bool stream = false;          ///< replies come in chunks, for gateways that cut silent connections
-  std::string extra_body = {};  ///< a JSON object merged into each body (openai_request.hpp)
-  std::string thinking = {};    ///< "on", "off" or the tokens of a thought, "" = the model's default (thinking.hpp)
-  bool in_process = false;      ///< llama.cpp in this process: nobody can give it another context while it runs
+  std::function<void(Server)> on_server = {};    ///< called with the kind that was found
+  bool stream = false;                           ///< replies come in chunks, for gateways that cut silent connections
+  std::string extra_body = {};                   ///< a JSON object merged into each body (openai_request.hpp)
+  std::string thinking = {};  ///< "on", "off" or the tokens of a thought, "" = the model's default (thinking.hpp)
+  bool in_process = false;    ///< llama.cpp in this process: nobody can give it another context while it runs
   HttpOptions http = {};
 };
 
 namespace detail {
 
-/// The servers of the options, `url` first.
+/// The servers of the options, `url` first. Throws std::invalid_argument for a bad address.
 inline std::shared_ptr<HttpFleet> fleet_of(const OpenAiOptions& options) {
   std::vector<Replica> servers{{options.url}};
   for (const std::string& endpoint : options.endpoints) servers.push_back(read_replica(endpoint));
+  for (const Replica& server : servers) (void)Url(server.url);
   return std::make_shared<HttpFleet>(std::move(servers), options.http);
 }
 
@@ -67,9 +65,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
         request_(options_.model, options_.chat, options_.extra_body, options_.stream, options_.thinking),
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server),
-        fleet_(detail::fleet_of(options_)),
-        chat_(at("/chat/completions")),
-        plain_(at("/completions")) {
+        fleet_(detail::fleet_of(options_)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
   /// The servers behind it.
@@ -84,54 +80,42 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at(const char* route) const {
-    return std::make_shared<const detail::HttpEndpoint>(
-        fleet_, [=](const detail::Url& base) { return base.below(route); }, key_, options_.http);
-  }
-  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at_root(const char* route) const {
-    return std::make_shared<const detail::HttpEndpoint>(
-        fleet_, [=](const detail::Url& base) { return base.with_path(route); }, key_, options_.http);
-  }
   [[nodiscard]] bool ollama() const { return server_.dialect().server == Server::ollama; }
+  /// A route below the URL, or Ollama's own.
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at(const char* route, const char* native) const {
+    const auto address = [&](const detail::Url& base) { return ollama() ? base.with_path(native) : base.below(route); };
+    return std::make_shared<const detail::HttpEndpoint>(fleet_, address, key_, options_.http);
+  }
   bool prepared() override {
     if (!server_.known(client())) return false;
-    if (ollama() && !native_) {
-      native_ = true;
-      chat_ = at_root("/api/chat");
-      plain_ = at_root("/api/generate");
+    if (!chat_) {
+      chat_ = at("/chat/completions", "/api/chat");
+      plain_ = at("/completions", "/api/generate");
     }
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    const detail::Dialect& dialect = server_.dialect();
-    const std::size_t most = detail::is_unknown(dialect.server) && options_.native_n ? 128 : dialect.max_n;
-    return group.size() < most && !next.greedy() && next.shared_body() == group.back().shared_body() &&
-           next.seed() == group.back().seed() && next.sample() == group.back().sample() + 1;
+    return group.size() < server_.dialect().max_n && !next.greedy() &&
+           next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
+           next.sample() == group.back().sample() + 1;
   }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
     body = request_.write(group, server_.dialect());
     return request_.chat(group.front().body()) ? chat_ : plain_;
-  }
-  /// A gateway of an unknown kind may want the newer name of the token limit.
-  bool learned(const BackendError& refused) override {
-    if (server_.dialect().server != Server::other || !detail::refuses_limit_name(refused.what())) return false;
-    server_.learn(Server::gateway);
-    return true;
   }
   /// A prompt that is too long for a model of this process stays so, however often the run is started.
   std::optional<Completion> understood(const BackendError& refused) override {
     return options_.in_process ? detail::too_long(refused.what()) : std::nullopt;
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
-    if (options_.stream && ollama()) body = detail::whole_ollama(body, json_);
-    else if (options_.stream && !body.starts_with('{'))
-      body = detail::StreamedReply::whole(body, json_);  // "{": not streamed
-    const auto root = json_.read(body);
-    detail::UsageReader counts(detail::most_usage(group, request_.limit(group.front().body()), options_.extra_body));
-    std::vector<std::optional<Completion>> completions;
-    if (ollama()) completions.emplace_back(detail::read_ollama(root, group.front(), counts));
-    else completions = detail::read_completions(root, group, server_.dialect(), counts);
-    if (!counts.doubt().empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), counts.doubt());
+    const detail::Dialect& dialect = server_.dialect();
+    const bool chunks = options_.stream && (ollama() || !body.starts_with('{'));  // "{": the server has no chunks
+    auto reply = chunks ? detail::ChatReply::streamed(body, dialect, json_)
+                        : detail::ChatReply::whole(json_.read(body), dialect);
+    const auto most = detail::most_usage(group, request_.limit(group.front().body()), options_.extra_body);
+    std::string doubt;
+    auto completions = reply.completions(group, most, doubt);
+    if (!doubt.empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), doubt);
     return completions;
   }
 
@@ -141,8 +125,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   std::string key_;
   detail::ServerDialect server_;
   std::shared_ptr<detail::HttpFleet> fleet_;
-  std::shared_ptr<const detail::HttpEndpoint> chat_, plain_;
-  bool native_ = false;  ///< both are Ollama's own routes
+  std::shared_ptr<const detail::HttpEndpoint> chat_, plain_;  ///< once the server's kind is known
 };
 
 }  // namespace espalier::backend

@@ -12,7 +12,7 @@
 namespace espalier::backend {
 
 /// Kinds of language-model servers.
-enum class Server : std::uint8_t { other, gateway, vllm, sglang, llamacpp, llamacpp_python, ollama, openai };
+enum class Server : std::uint8_t { other, vllm, sglang, llamacpp, ollama, openai };
 
 namespace detail {
 
@@ -46,15 +46,12 @@ struct Dialect {
   bool token_ids = false;         ///< accepts return_token_ids (counts per sample)
   bool ids = false;               ///< accepts a raw prompt as token ids
   bool tools = false;             ///< its chats offer tools and return calls of them
-  bool streams = true;            ///< its streams end with the usage. Others are not streamed
   std::string_view grammar = {};  ///< name of the field that constrains a reply, "" = none
   bool schemas = false;           ///< that field takes JSON schemas alone. Then the text is the member `reply`
 };
 
-inline constexpr std::array<Dialect, 8> dialects = {{
+inline constexpr std::array<Dialect, 6> dialects = {{
     {.server = Server::other, .name = "other", .owner = ""},
-    // One of an unknown kind that wants the newer name of the limit.
-    {.server = Server::gateway, .name = "gateway", .owner = "", .chat_limit = "max_completion_tokens"},
     {.server = Server::vllm,
      .name = "vllm",
      .owner = "vllm",
@@ -91,18 +88,11 @@ inline constexpr std::array<Dialect, 8> dialects = {{
      .ids = true,
      .tools = true,
      .grammar = "grammar"},
-    {.server = Server::llamacpp_python,
-     .name = "llamacpp-python",
-     .owner = "me",
-     .top_k_off = 0,
-     .penalty = "repeat_penalty",
-     .logprobs = Dialect::Logprobs::raw,
-     .streams = false,
-     .grammar = "grammar"},
     // Uses its native routes (openai_request.hpp). "library" owns models that were not renamed.
     {.server = Server::ollama,
      .name = "ollama",
      .owner = "library",
+     .chat_limit = "num_predict",
      .top_k_off = 0,
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,
@@ -123,9 +113,6 @@ inline constexpr std::array<Dialect, 8> dialects = {{
 }};
 
 inline const Dialect& dialect_of(Server server) { return dialects[static_cast<std::size_t>(server)]; }
-
-/// True for a kind of which only the portable core is known.
-inline bool is_unknown(Server server) { return server == Server::other || server == Server::gateway; }
 
 /// The server with this name. Nothing for "auto". Throws std::invalid_argument for any other name.
 inline std::optional<Server> server_named(std::string_view name) {

@@ -95,9 +95,9 @@ class HttpClient {
   /// Requests that have neither succeeded nor failed.
   [[nodiscard]] std::size_t in_flight() const { return exchanges_.size(); }
 
-  /// Works until a request of any service has succeeded or failed, at most `wait`. Returns how many have. Returns early
-  /// if nothing is in flight or a signal came.
-  std::size_t run_once(std::chrono::milliseconds wait) {
+  /// Works until a request of any service has succeeded or failed, at most `wait`. Returns early if nothing is in
+  /// flight or a signal came.
+  void run_once(std::chrono::milliseconds wait) {
     const auto until = Clock::now() + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(1));
     const std::size_t before = settled_;
     bool go_on = true;
@@ -108,7 +108,6 @@ class HttpClient {
       if (watch_) watch_->look(now);
       go_on = go_on && now < until;
     }
-    return settled_ - before;
   }
 
  private:

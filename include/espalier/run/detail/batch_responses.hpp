@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/chat/openai_reply.hpp>
+#include <espalier/backend/detail/chat/reply.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/output/detail/json_line.hpp>
@@ -58,9 +58,10 @@ class SentRequest {
 
  private:
   static backend::detail::Usage allowed(const output::detail::JsonLine& body) {
-    const std::string text = simdjson::minify(body.element());
-    const std::uint64_t limit = backend::detail::limit_with(0, text);
-    return backend::detail::most_usage(text.size(), limit == 0 ? backend::detail::Usage::any : limit, 1);
+    auto limit = backend::detail::field<std::uint64_t>(body.element(), "max_tokens");
+    if (!limit) limit = backend::detail::field<std::uint64_t>(body.element(), "max_completion_tokens");
+    const std::uint64_t bytes = simdjson::minify(body.element()).size();
+    return backend::detail::most_usage(bytes, limit.value_or(backend::detail::Usage::any), 1);
   }
   static Sampling sampling(const output::detail::JsonLine& body) {
     Sampling sampling;
@@ -112,10 +113,8 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       const auto response = line.object("response");
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
         throw BackendError(fmt::format("HTTP {}", response.count("status_code")));
-      backend::detail::UsageReader usage(request->second.most);
-      auto answers = backend::detail::read_completions(response.object("body").element(),
-                                                       std::span(&request->second.prompt, 1), dialect, usage);
-      if (!usage.doubt().empty()) counts.doubt = usage.doubt();
+      auto reply = backend::detail::ChatReply::whole(response.object("body").element(), dialect);
+      auto answers = reply.completions(std::span(&request->second.prompt, 1), request->second.most, counts.doubt);
       if (!answers.front()) throw BackendError("a reply without its first choice");
       backend::detail::RecordNote note = request->second.note;
       note.prompt_tokens = answers.front()->prompt_tokens;

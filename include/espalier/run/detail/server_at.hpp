@@ -34,17 +34,18 @@ inline std::optional<backend::Server> server_at(const std::string& url, const Se
   backend::HttpClient client;
   auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
   const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings.servers.api_key_file);
-  const backend::detail::ServerProbe asked(client, std::move(fleet), key, options);
+  backend::detail::ServerDialect asked(std::nullopt, std::move(fleet), key, options, nullptr);
   try {
-    while (!asked.found()) {
+    while (!asked.known(client)) {
       client.run_once(std::chrono::milliseconds(50));
       turn();
     }
   } catch (const BackendError&) {
     return std::nullopt;  // the run itself will say so
   }
-  KnownServers(folder / "servers.json").keep(backend::detail::Url(url).shown(), *asked.found());
-  return asked.found();
+  const backend::Server found = asked.dialect().server;
+  KnownServers(folder / "servers.json").keep(backend::detail::Url(url).shown(), found);
+  return found;
 }
 
 }  // namespace espalier::run::detail

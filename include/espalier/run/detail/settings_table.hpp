@@ -134,8 +134,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "trained head over the encoder's embeddings (decouple)"}}},
       {"servers",
        {{"server", &s.servers.kind, "server", "KIND", "",
-         "the kind of the model's server: vllm, sglang, llamacpp, llamacpp-python, ollama, openai, gateway or other. "
-         "auto asks it"},
+         "the kind of the model's server: vllm, sglang, llamacpp, ollama, openai or other. auto asks it"},
         {"stream", &s.servers.stream, "stream", "", "",
          "replies come in chunks, for gateways that cut silent connections"},
         {"api_key_file", &s.servers.api_key_file, "api-key-file", "FILE", "",

@@ -30,7 +30,7 @@ class OpenAiRequest {
   /// `extra_body` ("" or a JSON object) replace the fields written here, and null removes one. A prompt's own extra
   /// fields take precedence. Throws std::invalid_argument if `extra_body` is not an object, holds a credential
   /// (extra_body.hpp) or sets model, messages, prompt, n, seed or stream.
-  /// `stream`: replies come in chunks (streamed_reply.hpp). `thinking`: see Thinking, for chats alone.
+  /// `stream`: replies come in chunks (reply.hpp). `thinking`: see Thinking, for chats alone.
   OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false,
                 const std::string& thinking = "")
       : model_(std::move(model)),
@@ -55,7 +55,7 @@ class OpenAiRequest {
     const Prompt& first = samples.front();
     if (first.shared_body() != shared_ || dialect.server != server_) {
       refuse_unfit(first.body(), chat(first.body()), dialect);
-      prefix_ = dialect.server == Server::ollama ? ollama_fields(first.body()) : common_fields(first.body(), dialect);
+      prefix_ = fields_of(first.body(), dialect);
       shared_ = first.shared_body();
       server_ = dialect.server;
     }
@@ -68,65 +68,55 @@ class OpenAiRequest {
   }
 
  private:
-  [[nodiscard]] std::string common_fields(const PromptBody& body, const Dialect& dialect) {
+  /// All fields but n and the seed, up to where these belong: for Ollama's own routes that is in the open "options".
+  /// There, prompts that are too long fail and are not cut. All filters and penalties are set, because a server may
+  /// have defaults that are not neutral.
+  [[nodiscard]] std::string fields_of(const PromptBody& body, const Dialect& dialect) {
     const Sampling& sampling = body.sampling;
-    JsonFields fields = asked(body);
-    fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
-    fields.set(chat(body) ? dialect.chat_limit : "max_tokens", limit(body));
+    const bool native = dialect.server == Server::ollama;
+    JsonFields fields = asked(body), options;
+    JsonFields& sampled = native ? options : fields;
+    if (native) {
+      if (!chat(body)) fields.set("raw", true);
+      fields.set("stream", stream_).set("truncate", false).set("shift", false);
+      if (sampling.logprobs) fields.set("logprobs", true);
+    }
+    sampled.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
+    sampled.set(chat(body) || native ? dialect.chat_limit : "max_tokens", limit(body));
     if (chat(body)) thinking_.write(fields, dialect);
-    set_stops(fields, body, dialect);
-    if (const auto tools = tools_of(body); !tools.empty()) {
+    if (!sampling.stop.empty() && !is_wrapped(body, dialect)) sampled.set_list("stop", sampling.stop);
+    if (const auto tools = tools_of(body); !native && !tools.empty()) {
       const bool all = tools.size() == body.protocol->purpose(body.purpose)->returns.size();
       fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
     }
-    set_filters(fields, sampling, dialect);
-    if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-    if (dialect.token_ids && sampling.temperature > 0)
-      fields.set("return_token_ids", true);  // greedy samples share no message
-    if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
-    if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
-    if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
-    if (stream_ && dialect.streams) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
-    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
-    merge(fields, extra_body_);
-    merge(fields, sampling.extra_body);
-    return fields.open_object();
-  }
-  /// For /api/chat and, raw, /api/generate, up to the open "options". Prompts that are too long fail and are not cut.
-  [[nodiscard]] std::string ollama_fields(const PromptBody& body) {
-    const Sampling& sampling = body.sampling;
-    JsonFields fields = asked(body), options;
-    const Dialect& dialect = dialect_of(Server::ollama);
-    if (!chat(body)) fields.set("raw", true);
-    fields.set("stream", stream_).set("truncate", false).set("shift", false);
-    if (sampling.logprobs) fields.set("logprobs", true);
-    options.set("temperature", sampling.temperature).set("top_p", sampling.top_p).set("num_predict", limit(body));
-    if (chat(body)) thinking_.write(fields, dialect);
-    set_stops(options, body, dialect);
-    set_filters(options, sampling, dialect);
-    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammars_.json(body, dialect));
-    merge(fields, extra_body_, &options);
-    merge(fields, sampling.extra_body, &options);
-    return fields.open_object() + ",\"options\":" + options.open_object();
+    if (dialect.top_k_off) {
+      sampled.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off);
+      sampled.set("min_p", sampling.min_p);
+    }
+    if (!dialect.penalty.empty()) sampled.set(dialect.penalty, 1);
+    if (!native) {
+      if (dialect.special_tokens) fields.set("skip_special_tokens", false);
+      // Greedy samples share no message.
+      if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);
+      if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
+      if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
+      if (chat(body) && is_prefill(body))
+        fields.set("continue_final_message", true).set("add_generation_prompt", false);
+      if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
+    }
+    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammar_json(body, dialect));
+    merge(fields, extra_body_, native ? &options : nullptr);
+    merge(fields, sampling.extra_body, native ? &options : nullptr);
+    return native ? fields.open_object() + ",\"options\":" + options.open_object() : fields.open_object();
   }
   [[nodiscard]] JsonFields asked(const PromptBody& body) const {
     JsonFields fields;
     fields.set("model", model_);
     if (chat(body)) fields.set_json("messages", messages(body));
-    else if (!body.ids.empty()) fields.set_json("prompt", array(body.ids));
+    else if (!body.ids.empty()) fields.set_list("prompt", body.ids);
     else fields.set("prompt", joined(body));
     if (const auto tools = tools_of(body); !tools.empty()) fields.set_json("tools", tools_json(tools));
     return fields;
-  }
-  /// A stop string would cut the object around a reply. Its grammar ends at the same place.
-  static void set_stops(JsonFields& fields, const PromptBody& body, const Dialect& dialect) {
-    if (!body.sampling.stop.empty() && !is_wrapped(body, dialect)) fields.set_json("stop", array(body.sampling.stop));
-  }
-  /// Sets all filters and penalties, because a server may have defaults that are not neutral.
-  static void set_filters(JsonFields& fields, const Sampling& sampling, const Dialect& dialect) {
-    if (dialect.top_k_off)
-      fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off).set("min_p", sampling.min_p);
-    if (!dialect.penalty.empty()) fields.set(dialect.penalty, 1);
   }
   static std::string joined(const PromptBody& body) {
     std::string text;
@@ -139,15 +129,6 @@ class OpenAiRequest {
     json.begin_array();
     for (const auto& message : body.messages)
       json.begin_object().field("role", message.role).field("content", message.content).end_object();
-    json.end_array();
-    return out;
-  }
-  template <class T>
-  static std::string array(const std::vector<T>& values) {
-    std::string out;
-    JsonWriter json(out);
-    json.begin_array();
-    for (const T& value : values) json.value(value);
     json.end_array();
     return out;
   }
@@ -175,7 +156,6 @@ class OpenAiRequest {
   std::string extra_body_;
   Thinking thinking_;
   JsonReader json_;
-  GrammarField grammars_;
   std::shared_ptr<const PromptBody> shared_;  ///< its fields are in prefix_, in the dialect of server_
   Server server_ = Server::other;
   std::string prefix_;

@@ -4,8 +4,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +25,8 @@ inline bool is_prefill(const PromptBody& body) { return body.messages.back().rol
 inline BackendError refusal(const Dialect& dialect, std::string_view field, std::string_view why) {
   std::string what = "a server of the sort '" + std::string(dialect.name) + "' cannot be asked for " +
                      std::string(field) + ": " + std::string(why);
-  if (is_unknown(dialect.server)) what += "; name its sort by the option 'server', or send the field by 'extra_body'";
+  if (dialect.server == Server::other)
+    what += "; name its sort by the option 'server', or send the field by 'extra_body'";
   return BackendError(what, BackendError::Kind::permanent);
 }
 
@@ -55,19 +54,6 @@ inline void refuse_unfit(const PromptBody& body, bool chat, const Dialect& diale
   refuse(!sampling.grammar.empty() && dialect.server == Server::openai && !chat, "a grammar",
          "it takes one in chats alone");
   refuse(!body.ids.empty() && !dialect.ids, "a prompt of token ids", "it takes text alone");
-}
-
-/// True for a refusal because the token limit is called `max_tokens`. It names the newer name as the one to use, or
-/// says that it does not know or take the old one. A refusal of the limit's value names the field too, and is none.
-inline bool refuses_limit_name(std::string_view refusal) {
-  std::string said;
-  for (const char c : refusal) said += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto says = [&](std::string_view words) { return said.find(words) != std::string::npos; };
-  if (says("too large") || says("too small")) return false;
-  if (says("max_completion_tokens")) return true;
-  const auto refuses = {"unsupported",   "not support", "unrecogni",  "not recogni", "unknown",
-                        "not permitted", "not allowed", "unexpected", "deprecated"};
-  return says("max_tokens") && std::any_of(refuses.begin(), refuses.end(), says);
 }
 
 /// The completion of a prompt that llama.cpp in this process refused because it is longer than a slot. Its text says

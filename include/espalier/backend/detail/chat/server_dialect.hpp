@@ -17,28 +17,37 @@
 
 namespace espalier::backend::detail {
 
-/// Finds the kind of a server, or of several equal ones: by the owner of its models, or else by routes that only one
-/// kind has. A server that cannot be identified is Server::other. Works while its client runs.
-class ServerProbe {
+/// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
+/// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
+class ServerDialect {
  public:
-  /// Starts at once. The client must outlive the probe. The probe has its own fleet, so its requests are not counted in
-  /// any account.
-  ServerProbe(HttpClient& client, std::shared_ptr<HttpFleet> fleet, std::string api_key, HttpOptions options)
-      : client_(client), fleet_(std::move(fleet)), key_(std::move(api_key)), options_(std::move(options)) {
-    if (Url(fleet_->replicas().front().url).host() == "api.openai.com") found_ = Server::openai;
-    else ask();
+  /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
+  /// in any account.
+  ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
+                HttpOptions options, std::function<void(Server)> found)
+      : server_(declared),
+        fleet_(std::move(fleet)),
+        key_(std::move(api_key)),
+        options_(std::move(options)),
+        found_(std::move(found)) {
+    if (!server_ && Url(fleet_->replicas().front().url).host() == "api.openai.com") server_ = Server::openai;
   }
-  ServerProbe(const ServerProbe&) = delete;
-  ServerProbe& operator=(const ServerProbe&) = delete;
-  ~ServerProbe() {
-    if (under_way_) client_.cancel(*under_way_);
+  ServerDialect(const ServerDialect&) = delete;
+  ServerDialect& operator=(const ServerDialect&) = delete;
+  ~ServerDialect() {
+    if (under_way_) client_->cancel(*under_way_);
   }
 
-  /// The server's kind, once it is known. Throws BackendError if the server could not be reached.
-  [[nodiscard]] std::optional<Server> found() const {
-    if (failure_) throw *failure_;
-    return found_;
+  /// False while the server is being asked. Works while the client runs, which must outlive it. Throws BackendError if
+  /// the server could not be reached. A later call tries again.
+  bool known(HttpClient& client) {
+    if (failure_) throw BackendError(*std::exchange(failure_, std::nullopt));
+    client_ = &client;
+    if (!server_ && !under_way_) ask(0);
+    return server_.has_value();
   }
+  /// Call it only once known() is true.
+  [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
 
  private:
   struct Route {
@@ -52,37 +61,35 @@ class ServerProbe {
                                                    {"/version", "version", Server::vllm}}};
 
   struct Question final : HttpHandler {
-    explicit Question(ServerProbe& owner) : probe(owner) {}
+    Question(ServerDialect& owner, std::size_t n) : dialect(owner), number(n) {}
     void attempt() override {}
-    void reply(std::string& body) override { probe.read(body); }
-    void failure(const BackendError& error) override { probe.fail(error); }
-    ServerProbe& probe;
+    void reply(std::string& body) override {
+      const auto found = number == 0 ? dialect.owner(body) : dialect.given_away(body, routes[number - 1]);
+      dialect.answered(number, found);
+    }
+    void failure(const BackendError& error) override {
+      dialect.under_way_.reset();
+      if (error.kind() == BackendError::Kind::transport) dialect.failure_ = error;
+      else dialect.answered(number, std::nullopt);
+    }
+    ServerDialect& dialect;
+    std::size_t number;  ///< 0 = /models, i = routes[i - 1]
   };
 
-  void ask() {
-    const auto target = [this](const Url& base) {
-      return next_ == 0 ? base.below("/models") : base.with_path(std::string(routes[next_ - 1].path));
+  void ask(std::size_t number) {
+    const auto target = [&](const Url& base) {
+      return number == 0 ? base.below("/models") : base.with_path(std::string(routes[number - 1].path));
     };
     auto endpoint = std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
-    under_way_ = client_.send(std::move(endpoint), "", std::make_unique<Question>(*this));
+    under_way_ = client_->send(std::move(endpoint), "", std::make_unique<Question>(*this, number));
   }
-  void read(std::string& body) {
-    const std::optional<Server> server = next_ == 0 ? owner(json_.read(body)) : given_away(body);
+  void answered(std::size_t number, std::optional<Server> found) {
     under_way_.reset();
-    if (server) found_ = server;
-    else go_on();
+    if (!found && number < routes.size()) return ask(number + 1);
+    server_ = found.value_or(Server::other);
+    if (found_) found_(*server_);
   }
-  void fail(const BackendError& error) {
-    under_way_.reset();
-    if (error.kind() == BackendError::Kind::transport) failure_ = error;
-    else go_on();
-  }
-  void go_on() {
-    if (next_++ < routes.size()) ask();
-    else found_ = Server::other;
-  }
-  std::optional<Server> given_away(std::string& body) {
-    const Route& route = routes[next_ - 1];
+  std::optional<Server> given_away(std::string& body, const Route& route) {
     simdjson::dom::element value;
     try {
       if (!json_.read(body)[route.field].get(value)) return route.server;
@@ -90,67 +97,23 @@ class ServerProbe {
     }
     return std::nullopt;
   }
-  static std::optional<Server> owner(simdjson::dom::element root) {
+  std::optional<Server> owner(std::string& body) {
     std::string_view name;
-    if (root["data"].at(0)["owned_by"].get(name)) return std::nullopt;
+    if (json_.read(body)["data"].at(0)["owned_by"].get(name)) return std::nullopt;
     for (const Dialect& dialect : dialects)
       if (!dialect.owner.empty() && dialect.owner == name) return dialect.server;
     return std::nullopt;
   }
 
-  HttpClient& client_;
-  std::shared_ptr<HttpFleet> fleet_;
-  std::string key_;
-  HttpOptions options_;
-  JsonReader json_;
-  std::size_t next_ = 0;  ///< 0 = /models, i = routes[i - 1]
-  std::optional<HttpClient::Id> under_way_;
-  std::optional<Server> found_;
-  std::optional<BackendError> failure_;
-};
-
-/// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed.
-class ServerDialect {
- public:
-  /// `found` is called with the kind that was found.
-  ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
-                HttpOptions options, std::function<void(Server)> found)
-      : server_(declared),
-        fleet_(std::move(fleet)),
-        key_(std::move(api_key)),
-        options_(std::move(options)),
-        found_(std::move(found)) {}
-
-  /// False while the server is being asked. Throws BackendError if it cannot be reached. A later call tries again.
-  bool known(HttpClient& client) {
-    if (server_) return true;
-    if (!probe_) probe_.emplace(client, fleet_, key_, options_);
-    try {
-      server_ = probe_->found();
-    } catch (const BackendError&) {
-      probe_.reset();
-      throw;
-    }
-    if (!server_) return false;
-    probe_.reset();
-    if (found_) found_(*server_);
-    return true;
-  }
-  /// The server has shown that it is of another kind.
-  void learn(Server server) {
-    server_ = server;
-    if (found_) found_(server);
-  }
-  /// Call it only once known() is true.
-  [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
-
- private:
   std::optional<Server> server_;
   std::shared_ptr<HttpFleet> fleet_;
   std::string key_;
   HttpOptions options_;
   std::function<void(Server)> found_;
-  std::optional<ServerProbe> probe_;
+  JsonReader json_;
+  HttpClient* client_ = nullptr;  ///< where the question is under way
+  std::optional<HttpClient::Id> under_way_;
+  std::optional<BackendError> failure_;
 };
 
 }  // namespace espalier::backend::detail

@@ -33,19 +33,15 @@ class Thinking {
   void write(JsonFields& fields, const Dialect& dialect) const {
     if (!asked_) return;
     const std::string flag = on_ ? "true" : "false", budget = std::to_string(budget_);
-    const std::string enabled = "{\"enable_thinking\":" + flag;
+    const bool inside = dialect.server == Server::sglang && budget_ > 0;
     switch (dialect.server) {
       case Server::vllm:
-        fields.set_json("chat_template_kwargs", enabled + '}');
-        if (budget_ > 0) fields.set_json("thinking_token_budget", budget);
-        return;
       case Server::sglang:
-        fields.set_json("chat_template_kwargs",
-                        enabled + (budget_ > 0 ? ",\"thinking_budget\":" + budget : std::string()) + '}');
-        return;
       case Server::llamacpp:
-        fields.set_json("chat_template_kwargs", enabled + '}');
-        if (budget_ > 0) fields.set_json("thinking_budget_tokens", budget);
+        fields.set_json("chat_template_kwargs",
+                        "{\"enable_thinking\":" + flag + (inside ? ",\"thinking_budget\":" + budget : "") + '}');
+        if (budget_ > 0 && !inside)
+          fields.set(dialect.server == Server::vllm ? "thinking_token_budget" : "thinking_budget_tokens", budget_);
         return;
       case Server::ollama:
         if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows on and off alone");
@@ -55,9 +51,7 @@ class Thinking {
         if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows degrees of effort alone");
         fields.set("reasoning_effort", std::string_view(on_ ? "medium" : "none"));
         return;
-      case Server::llamacpp_python:
       case Server::other:
-      case Server::gateway:
         throw refusal(dialect, "thinking", "the name of the field is not known there");
     }
   }

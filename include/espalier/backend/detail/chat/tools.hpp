@@ -4,6 +4,8 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,42 +49,44 @@ inline std::string tools_json(const std::vector<const Protocol::Tag*>& tools) {
   return out;
 }
 
+/// A call of a tool in a reply.
+struct ToolCall {
+  std::string name, arguments;
+  std::string shown{};  ///< the call as it came, "" = it came in pieces
+};
+
 /// The argument of a call as text. A string is taken as it is, any other value as JSON. Nothing if the arguments are
-/// damaged or lack the parameter. Servers send them as a JSON text or, Ollama, as an object.
-inline std::optional<std::string> argument_of(simdjson::dom::element function, std::string_view parameter) {
+/// damaged or lack the parameter.
+inline std::optional<std::string> argument_of(const ToolCall& call, std::string_view parameter) {
   simdjson::dom::parser parser;
   simdjson::dom::element arguments, value;
   std::string_view text;
-  if (function["arguments"].get(arguments)) return std::nullopt;
-  if (!arguments.get(text) && parser.parse(simdjson::padded_string(text)).get(arguments)) return std::nullopt;
-  if (arguments[parameter].get(value)) return std::nullopt;
+  if (parser.parse(call.arguments).get(arguments) || arguments[parameter].get(value)) return std::nullopt;
   return value.get(text) ? simdjson::minify(value) : std::string(text);
 }
 
-/// Appends the calls of a message to its completion, in the marks of their tags, so that parsers read them like any
-/// other reply. A damaged call, or one of a tool that was not offered, is appended as it came, and the completion is
-/// damaged. Returns true if there was a call.
-inline bool append_calls(simdjson::dom::element message, const PromptBody& body, Completion& completion) {
-  simdjson::dom::array calls;
-  if (message["tool_calls"].get(calls)) return false;
-  bool any = false;
+/// Appends the calls of a reply to its completion, in the marks of their tags, so that parsers read them like any other
+/// reply. A damaged call, or one of a tool that was not offered, is appended as it came, and the completion is damaged.
+inline void append_calls(const std::map<std::uint64_t, ToolCall>& calls, const PromptBody& body,
+                         Completion& completion) {
   const std::vector<const Protocol::Tag*> tools = tools_of(body);
-  for (const simdjson::dom::element call : calls) {
-    simdjson::dom::element function;
-    if (call["function"].get(function)) continue;
-    any = true;
-    const std::string_view name = field<std::string_view>(function, "name").value_or("");
+  for (const auto& [index, call] : calls) {
     std::optional<std::string> argument;
     for (const Protocol::Tag* tool : tools) {
-      if (tool->name != name) continue;
-      argument = argument_of(function, parameter_of(*tool));
+      if (tool->name != call.name) continue;
+      argument = argument_of(call, parameter_of(*tool));
       if (argument) completion.text.append(tool->open).append(*argument).append(tool->close);
     }
     if (argument) continue;
-    completion.text.append("damaged call: ").append(simdjson::minify(call));
+    std::string shown = call.shown;
+    if (shown.empty()) {
+      JsonWriter json(shown);
+      json.begin_object().key("function").begin_object().field("name", call.name).field("arguments", call.arguments);
+      json.end_object().end_object();
+    }
+    completion.text.append("damaged call: ").append(shown);
     completion.damaged = true;
   }
-  return any;
 }
 
 }  // namespace espalier::backend::detail

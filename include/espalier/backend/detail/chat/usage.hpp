@@ -26,29 +26,15 @@ inline Usage most_usage(std::uint64_t bytes, std::uint64_t max_tokens, std::uint
   return {std::min(bytes + template_tokens, Usage::any), std::min(samples * (max_tokens + end_tokens), Usage::any)};
 }
 
-/// The token limit when an extra body ("" or a JSON object) raises it, under any server's name for it.
-inline std::uint64_t limit_with(std::uint64_t max_tokens, std::string extra_body) {
-  if (extra_body.find("max_") == std::string::npos && extra_body.find("num_predict") == std::string::npos)
-    return max_tokens;
-  JsonReader json;
-  const simdjson::dom::element root = json.read(extra_body);
-  for (const auto& place :
-       {root["max_tokens"], root["max_completion_tokens"], root["num_predict"], root["options"]["num_predict"]}) {
-    std::uint64_t limit = Usage::any;  // null and -1 remove the limit
-    if (place.error() == simdjson::NO_SUCH_FIELD || place.error() == simdjson::INCORRECT_TYPE) continue;
-    if (place.get(limit)) limit = Usage::any;
-    max_tokens = std::max(max_tokens, std::min(limit, Usage::any));
-  }
-  return max_tokens;
-}
-
-/// The largest counts for samples of one prompt, with its token limit and the model's own extra body.
+/// The largest counts for samples of one prompt, with its token limit and the model's own extra body. An extra body
+/// that names a limit may set any.
 inline Usage most_usage(std::span<const Prompt> samples, int max_tokens, const std::string& extra_body) {
   const PromptBody& body = samples.front().body();
-  std::uint64_t bytes = body.ids.size() + 4 * (extra_body.size() + body.sampling.extra_body.size());
+  const std::string extra = extra_body + body.sampling.extra_body;
+  std::uint64_t bytes = body.ids.size() + 4 * extra.size();
   for (const PromptBody::Message& message : body.messages) bytes += message.role.size() + message.content.size() + 64;
-  const auto limit = static_cast<std::uint64_t>(std::max(0, max_tokens));
-  return most_usage(bytes, limit_with(limit_with(limit, extra_body), body.sampling.extra_body), samples.size());
+  const bool own = extra.find("max_") != std::string::npos || extra.find("num_predict") != std::string::npos;
+  return most_usage(bytes, own ? Usage::any : static_cast<std::uint64_t>(std::max(0, max_tokens)), samples.size());
 }
 
 /// A count in a reply, 0 = not given.
@@ -57,29 +43,24 @@ inline std::uint64_t read_count(simdjson::simdjson_result<simdjson::dom::element
   return place.get(count) ? 0 : count;
 }
 
-/// Reads the counts of a reply to one request. A count above what the request allows is ignored.
-class UsageReader {
- public:
-  explicit UsageReader(Usage most) : most_(most) {}
+/// The counts of a reply in OpenAI's form. SGLang counts the tokens of a thought beside the others.
+inline Usage read_usage(simdjson::simdjson_result<simdjson::dom::element> told) {
+  const std::uint64_t aside = read_count(told["completion_tokens_details"]["reasoning_tokens"]);
+  return {read_count(told["prompt_tokens"]), read_count(told["completion_tokens"]),
+          std::max(aside, read_count(told["reasoning_tokens"]))};
+}
 
-  /// The counts, 0 = not given or impossible.
-  Usage read(simdjson::simdjson_result<simdjson::dom::element> prompt,
-             simdjson::simdjson_result<simdjson::dom::element> completion) {
-    return {believed(read_count(prompt), most_.prompt, "prompt"),
-            believed(read_count(completion), most_.completion, "completion")};
-  }
-  /// A message about an impossible count, "" = none.
-  [[nodiscard]] const std::string& doubt() const { return doubt_; }
-
- private:
-  std::uint64_t believed(std::uint64_t count, std::uint64_t limit, const std::string& tokens) {
-    if (count <= limit) return count;
-    doubt_ = "a usage of " + std::to_string(count) + " " + tokens + " tokens where the request allows " +
-             std::to_string(limit) + ": such counts are left out";
-    return 0;
-  }
-  Usage most_;
-  std::string doubt_;
-};
+/// The counts without those that the request does not allow, 0 in their place. Then `doubt` says so.
+inline Usage believed(Usage told, const Usage& most, std::string& doubt) {
+  const auto check = [&](std::uint64_t& count, std::uint64_t limit, const char* tokens) {
+    if (count <= limit) return;
+    doubt = "a usage of " + std::to_string(count) + " " + tokens + " tokens where the request allows " +
+            std::to_string(limit) + ": such counts are left out";
+    count = 0;
+  };
+  check(told.prompt, most.prompt, "prompt");
+  check(told.completion, most.completion, "completion");
+  return told;
+}
 
 }  // namespace espalier::backend::detail

@@ -2,10 +2,13 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/core/passage.hpp>
 
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +72,21 @@ std::optional<T> field(simdjson::dom::element object, std::string_view name) {
   return value;
 }
 
+/// An embedding as a list of numbers. Throws BackendError (transport) if it is empty or no list of floats.
+inline Embedding read_embedding(simdjson::dom::element value) {
+  Embedding embedding;
+  simdjson::dom::array numbers;
+  if (value.get(numbers)) throw BackendError("an embedding that is no list");
+  for (const auto item : numbers) {
+    double number = 0;
+    if (item.get(number) || std::abs(number) > std::numeric_limits<float>::max())
+      throw BackendError("an embedding with something else than floats");
+    embedding.push_back(static_cast<float>(number));
+  }
+  if (embedding.empty()) throw BackendError("an empty embedding");
+  return embedding;
+}
+
 /// The fields of a JSON object under construction, in order. A field can still be replaced or removed.
 class JsonFields {
  public:
@@ -77,6 +95,13 @@ class JsonFields {
   JsonFields& set(std::string_view name, const T& value) {
     std::string json;
     JsonWriter(json).value(value);
+    return set_json(name, std::move(json));
+  }
+  /// Sets a field to a list.
+  template <class T>
+  JsonFields& set_list(std::string_view name, const std::vector<T>& values) {
+    std::string json;
+    JsonWriter(json).array(values);
     return set_json(name, std::move(json));
   }
   /// Sets a field to text that is already JSON.

@@ -80,9 +80,6 @@ class HttpService : public Service<In, Out> {
   /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
   /// support.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
-  /// True if a refusal for good taught the service another way to write. Then the messages that were refused in the old
-  /// way are written again.
-  virtual bool learned(const BackendError&) { return false; }
   /// The item that a refusal for good stands for. Nothing = the request fails.
   virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
   /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
@@ -110,7 +107,6 @@ class HttpService : public Service<In, Out> {
     HttpService& service;
     HttpClient::Id id = 0;
     std::uint32_t attempts = 0;
-    std::uint32_t lessons = 0;                   ///< what the service had learned when it was written
     int damaged = 0;                             ///< number of replies with text that is not UTF-8
     std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
     std::vector<In> requests;
@@ -142,7 +138,6 @@ class HttpService : public Service<In, Out> {
         continue;
       }
       Message& sent = *message;
-      sent.lessons = lessons_;
       std::uint64_t affinity = 0;
       if constexpr (requires { sent.requests.front().affinity(); }) affinity = sent.requests.front().affinity();
       sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message), affinity);
@@ -173,11 +168,10 @@ class HttpService : public Service<In, Out> {
   void fail(Message& message, const BackendError& error) {
     under_way_.erase(message.id);
     const bool permanent = error.kind() == BackendError::Kind::permanent;
-    if (permanent && message.lessons == lessons_ && learned(error)) ++lessons_;
-    const bool anew = permanent && message.lessons < lessons_, split = permanent && message.tickets.size() > 1;
-    for (std::size_t i = message.tickets.size(); (anew || split) && i-- > 0;) put_back(message, i, !anew);
+    const bool split = permanent && message.tickets.size() > 1;
+    for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
     for (const auto& ticket : message.tickets) {
-      if (!ticket || anew || split) continue;
+      if (!ticket || split) continue;
       if (std::optional<Out> item = understood(error); permanent && item)
         ready_.emplace_back(*ticket, std::move(*item));
       else ready_.emplace_back(*ticket, std::make_exception_ptr(error));
@@ -190,7 +184,6 @@ class HttpService : public Service<In, Out> {
 
   std::shared_ptr<HttpClient> client_;
   std::size_t max_in_flight_, batch_;
-  std::uint32_t lessons_ = 0;
   std::deque<Item> waiting_;
   std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client
   std::vector<Reply<Out>> ready_;

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <espalier/backend/detail/chat/tools.hpp>
+#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/prompt.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier::backend::detail {
+
+/// The natural log-probabilities of a text's tokens as a reply lists them.
+struct LogprobSum {
+  double sum = 0;
+  std::uint64_t tokens = 0;
+  std::vector<Completion::TokenLogprob> each{};  ///< fewer than `tokens` where the reply does not name them all
+  bool scored = true;                            ///< every token has its log-probability
+  bool whole = false;  ///< known to hold all tokens of the text up to its stop string, and no others
+
+  void add(std::optional<double> logprob, std::optional<std::string_view> text) {
+    scored = scored && logprob;
+    sum += logprob.value_or(0);
+    ++tokens;
+    if (text) each.push_back({std::string(*text), logprob.value_or(0)});
+  }
+  /// Takes out what the list cannot name, and cuts it behind the last token that begins before the text's first stop
+  /// string. Some servers list the tokens of a stop string and others do not. Nothing is cut if there is no stop
+  /// string, or if the tokens do not spell the text.
+  void finish(std::string_view text, const std::vector<std::string>& stops) {
+    if (each.size() != tokens) each.clear();
+    std::size_t end = std::string_view::npos;
+    for (const std::string& stop : stops) end = std::min(end, text.find(stop));
+    if (end == std::string_view::npos) return;
+    std::size_t at = 0, kept = 0;
+    double before = 0;
+    for (; at < end && kept < each.size(); ++kept) {
+      const std::string& token = each[kept].text;
+      if (text.substr(at, token.size()) != token) return;
+      at += token.size();
+      before += each[kept].logprob;
+    }
+    if (at < end) return;
+    each.resize(kept);
+    sum = before;
+    tokens = kept;
+    whole = true;
+  }
+};
+
+/// One choice of a reply, or what the pieces of a streamed one add up to.
+class Choice {
+ public:
+  std::string text;
+  std::string thought;                ///< where it stands apart from the text
+  std::string refusal;                ///< OpenAI's models say there that they do not reply
+  std::string foreign;                ///< the sort of the first part that is no text, such as "image_url", "" = none
+  std::optional<std::string> finish;  ///< why it ended
+  std::optional<std::string> stop;    ///< the stop string that ended it, where the server reports it
+  bool end_token = false;             ///< the server reports that a token ended it
+  bool chat = false;                  ///< a message, and no plain completion
+  std::map<std::uint64_t, ToolCall> calls;
+  std::optional<LogprobSum> logprobs;
+
+  /// Adds a choice of OpenAI's form, or a piece of it. Throws BackendError (transport) for a text after the end.
+  void add(simdjson::dom::element part, bool piece) {
+    simdjson::dom::element message = part;
+    chat = !part[piece ? "delta" : "message"].get(message) || chat;
+    const std::size_t before = text.size();
+    add_message(message, piece);
+    if (text.size() > before && !finish.value_or("").empty()) throw BackendError("a choice that goes on after its end");
+    add_calls(message, piece);
+    if (const auto reason = field<std::string_view>(part, "finish_reason")) finish = *reason;
+    for (const char* name : {"stop_reason", "matched_stop"}) {
+      if (const auto reported = field<std::string_view>(part, name); reported && !stop) stop = *reported;
+      end_token = end_token || field<std::int64_t>(part, name);
+    }
+    add_logprobs(part);
+    simdjson::dom::array list;
+    if (!part["token_ids"].get(list)) ids_ += list.size();
+  }
+  /// Adds a reply of Ollama's own routes, or a line of it.
+  void add_ollama(simdjson::dom::element part, bool piece) {
+    simdjson::dom::element message = part;
+    chat = !part["message"].get(message) || chat;
+    add_message(message, piece);
+    thought += field<std::string_view>(message, "thinking").value_or("");
+    add_calls(message, false);
+    if (const auto reason = field<std::string_view>(part, "done_reason").value_or(""); !reason.empty()) finish = reason;
+    add_logprobs(part);
+  }
+  /// False if it says nothing at all. If it says why it ended, its text may be null: the model wrote nothing, for
+  /// instance because it thought until its limit.
+  [[nodiscard]] bool answered() const {
+    return has_text_ || !thought.empty() || !refusal.empty() || (finish && !has_other_);
+  }
+  /// The number of its tokens, from its token ids or log-probabilities. 0 = not given.
+  [[nodiscard]] std::uint32_t listed() const {
+    return static_cast<std::uint32_t>(ids_ > 0 || !logprobs ? ids_ : logprobs->tokens);
+  }
+
+ private:
+  void add_message(simdjson::dom::element message, bool piece) {
+    for (const char* name : {"reasoning_content", "reasoning"})
+      if (const auto more = field<std::string_view>(message, name)) {
+        thought += *more;
+        break;
+      }
+    refusal += field<std::string_view>(message, "refusal").value_or("");
+    has_text_ = has_text_ || piece;
+    simdjson::dom::element content;
+    for (const char* name : {"content", "text", "response"})
+      if (!message[name].get(content)) {
+        if (add_content(content)) has_text_ = true;
+        else if (!content.is_null()) has_other_ = true;
+        break;
+      }
+  }
+  /// Adds a `content`: a text, or a list of parts. Parts of text are joined, and parts of a thought are its thought.
+  /// Returns false for any other value.
+  bool add_content(simdjson::dom::element content) {
+    std::string_view words;
+    if (!content.get(words)) {
+      text += words;
+      return true;
+    }
+    simdjson::dom::array parts;
+    if (content.get(parts)) return false;
+    for (const simdjson::dom::element part : parts) {
+      const auto sort = field<std::string_view>(part, "type").value_or("");
+      simdjson::dom::element inner;
+      if (sort == "thinking" && !part["thinking"].get(inner)) {
+        Choice aside;
+        aside.add_content(inner);
+        thought += aside.text;
+      } else if (const auto refused = field<std::string_view>(part, "refusal")) {
+        refusal += *refused;
+      } else if (const auto more = field<std::string_view>(part, "text")) {
+        text += *more;
+      } else if (foreign.empty()) {
+        foreign = sort.empty() ? "unknown" : sort;
+      }
+    }
+    return true;
+  }
+  /// Servers send arguments as a JSON text or, Ollama, as an object. Only pieces are found by their index.
+  void add_calls(simdjson::dom::element message, bool piece) {
+    simdjson::dom::array parts;
+    if (message["tool_calls"].get(parts)) return;
+    for (const simdjson::dom::element part : parts) {
+      simdjson::dom::element function, arguments;
+      if (part["function"].get(function)) continue;
+      ToolCall& call = calls[piece ? field<std::uint64_t>(part, "index").value_or(0) : calls.size()];
+      if (!piece) call.shown = simdjson::minify(part);
+      call.name += field<std::string_view>(function, "name").value_or("");
+      if (function["arguments"].get(arguments)) continue;
+      const auto written = field<std::string_view>(function, "arguments");
+      call.arguments += written ? std::string(*written) : simdjson::minify(arguments);
+    }
+  }
+  /// In the form of chats, of plain completions or of Ollama.
+  void add_logprobs(simdjson::dom::element part) {
+    simdjson::dom::array tokens, names;
+    const auto list = part["logprobs"];
+    const bool objects = !list["content"].get(tokens) || !list.get(tokens);
+    if (!objects && list["token_logprobs"].get(tokens)) return;
+    if (!logprobs) logprobs.emplace();
+    const bool named = !objects && !list["tokens"].get(names) && names.size() == tokens.size();
+    auto name = named ? names.begin() : tokens.begin();
+    for (const auto token : tokens) {
+      std::string_view label;
+      double logprob = 0;
+      if (objects) logprobs->add(field<double>(token, "logprob"), field<std::string_view>(token, "token"));
+      else
+        logprobs->add(token.get(logprob) ? std::nullopt : std::optional(logprob),
+                      !named || (*name).get(label) ? std::nullopt : std::optional(label));
+      ++name;
+    }
+  }
+
+  bool has_text_ = false;   ///< a text or a list of parts
+  bool has_other_ = false;  ///< something else in its place
+  std::size_t ids_ = 0;
+};
+
+}  // namespace espalier::backend::detail
