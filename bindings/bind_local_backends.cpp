@@ -41,16 +41,15 @@ void bind_local_backends(py::module_& m) {
   py::class_<Simulated, ModelPart, std::shared_ptr<Simulated>>(
       m, "Simulated", "A simulated language model with known skills: call its results simulated.")
       .def(py::init([](const std::vector<rag::Example>& questions, double recall, double decompose, double phrase,
-                       double read, double stop, double hallucinate, double malformed, double verbosity, double judge,
+                       double read, double stop, double hallucinate, double malformed, double judge,
                        std::uint64_t seed) {
-             return make_simulated(questions, sim::Skills{recall, decompose, phrase, read, stop, hallucinate, malformed,
-                                                          verbosity, seed, judge});
+             return make_simulated(
+                 questions, sim::Skills{recall, decompose, phrase, read, stop, hallucinate, malformed, seed, judge});
            }),
            py::arg("questions"), py::kw_only(), py::arg("recall") = skills.recall,
            py::arg("decompose") = skills.decompose, py::arg("phrase") = skills.phrase, py::arg("read") = skills.read,
            py::arg("stop") = skills.stop, py::arg("hallucinate") = skills.hallucinate,
-           py::arg("malformed") = skills.malformed, py::arg("verbosity") = skills.verbosity,
-           py::arg("judge") = skills.judge, py::arg("seed") = skills.seed,
+           py::arg("malformed") = skills.malformed, py::arg("judge") = skills.judge, py::arg("seed") = skills.seed,
            "It knows the chains of these questions; each skill is a rate from 0 to 1.");
 
   const backend::Bm25Options bm25;

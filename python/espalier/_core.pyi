@@ -155,7 +155,6 @@ class Simulated(Model):
         stop: float = ...,
         hallucinate: float = ...,
         malformed: float = ...,
-        verbosity: float = ...,
         judge: float = ...,
         seed: int = ...,
     ) -> None: ...

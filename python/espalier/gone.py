@@ -40,6 +40,7 @@ OPTIONS = {
     "delta": "it was the error rate of curtail=kl_lucb. curtail=exact and halving are there",
     "label_token_ids": "a cross-encoder behind /rerank or /score",
     "split": "rows of rl.verl say train",
+    "verbosity": "the simulated model says only what a step is about",
     "contact": "a server that has not replied for a twentieth of --deadline (`deadline`) is named",
     "hedge": "several --endpoint (`endpoints`), of which a slow one gets fewer calls",
     "encoder_cut": "texts are cut to the tokens of the encoder's profile",

@@ -18,46 +18,6 @@ def small(name: str) -> dict[str, object]:
     return {option: value for option, value in SMALL.items() if option in known}
 
 
-STOCK = (
-    "step by step.",
-    "First I check",
-    "One thing at a time",
-    "That narrows it down",
-    "This should be enough",
-    "That is enough to answer",
-    "Something is still missing",
-    "I split the question",
-    "This has to be looked up",
-    "This settles the question",
-    "The documents tell",
-    "I remember this one",
-    "I cannot recall",
-    "I believe it is this",
-    "I have never heard",
-)
-
-
-@pytest.mark.parametrize("name", ["decex", "decouple", "airrag", "prorag", "reasonrag"])
-def test_no_row_teaches_a_stock_phrase_unless_the_simulated_model_is_verbose(name, world, bm25):
-    def taught(**skills):
-        options = small(name)
-        if "simulations" in options:
-            options["simulations"] = 16
-        model = esp.Simulated(world.questions, **skills)
-        trees = esp.run(esp.Method(name, set=options), world.questions, model=model, retriever=bm25)
-        own = [
-            row.get("completion") or row.get("chosen") or row.get("response") or row.get("messages") or row
-            for rows in esp.Method(name).rows(trees).values()
-            for row in rows
-        ]
-        return sum(any(phrase in json.dumps(text) for phrase in STOCK) for text in own), len(own)
-
-    stock, rows = taught()
-    assert stock == 0 and rows > 0
-    stock, rows = taught(verbosity=0.3)
-    assert stock > rows / 10
-
-
 def test_options_presets_and_purposes_are_checked_by_name():
     with pytest.raises(ValueError, match="did you mean 'prorag'"):
         esp.Method("proragg")

@@ -23,14 +23,7 @@ using sim::World;
 namespace {
 
 Skills perfect(double recall) {
-  return {.recall = recall,
-          .decompose = 1,
-          .phrase = 1,
-          .read = 1,
-          .stop = 1,
-          .hallucinate = 0,
-          .malformed = 0,
-          .verbosity = 0};
+  return {.recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
 }
 
 /// The supporting passages whose titles a query names, as a retriever would find them.

@@ -25,10 +25,9 @@ static_assert(espalier::detail::BatchFunction<const Model, Prompt, Completion>);
 
 namespace {
 
-const Skills perfect{
-    .recall = 1, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
+const Skills perfect{.recall = 1, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
 const Skills reader_only{
-    .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0, .verbosity = 0};
+    .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
 
 std::shared_ptr<const Protocol> protocol() {
   static const auto shared =

@@ -84,7 +84,6 @@ Speaker reader(double recall = 0) {
                                           .stop = 1,
                                           .hallucinate = 0,
                                           .malformed = 0,
-                                          .verbosity = 0,
                                           .judge = 1}),
                  tagged_protocol);
 }
@@ -338,8 +337,7 @@ TEST_CASE("of possible next steps the right one is preferred over the worst; ali
 
 TEST_CASE("a judge errs by lot at its rate, at temperature 0 too, and stays in its form") {
   const sim::World world({.passages = 500, .questions = 300});
-  const Speaker speaker(Model(world.examples(), Skills{.recall = 1, .malformed = 0, .verbosity = 0, .judge = 0.6}),
-                        tagged_protocol);
+  const Speaker speaker(Model(world.examples(), Skills{.recall = 1, .malformed = 0, .judge = 0.6}), tagged_protocol);
   std::size_t wrong = 0, plausible = 0;
   for (const auto& e : world.examples()) {
     wrong += speaker.ask("need", {question(e.question.text)}).content == "yes";
@@ -410,30 +408,6 @@ TEST_CASE("a document that speaks like a model steers no more than one that is s
   const auto quiet = speaker.model()(silent), told = speaker.model()(loud);
   REQUIRE(silent.size() == 6 * 18);
   for (std::size_t i = 0; i < silent.size(); ++i) CHECK(quiet[i].text == told[i].text);
-}
-
-TEST_CASE("it speaks plainly, and in stock phrases only where it is verbose") {
-  const std::vector<std::string> stock = {"Let me think about this step by step.",
-                                          "First I check what is given.",
-                                          "This should be enough to go on.",
-                                          "That is enough to answer.",
-                                          "Something is still missing.",
-                                          "This settles the question in work.",
-                                          "I cannot recall this."};
-  const auto said = [&](const Skills& skills, const std::string& phrase) {
-    const Speaker speaker(Model(examples(), skills), tagged_protocol);
-    std::size_t count = 0;
-    for (const auto& documents : {Passages{nothing}, Passages{soldiers}})
-      for (const Completion& reply : speaker.model()(prompts(speaker, documents, 0.7)))
-        count += reply.text.find(phrase) != std::string::npos;
-    return count;
-  };
-  for (const auto& phrase : stock) {
-    CAPTURE(phrase);
-    CHECK(said(Skills(), phrase) == 0);
-    CHECK(said(Skills{.verbosity = 0.5}, phrase) > 0);
-  }
-  CHECK(said(Skills(), "<step></step>") == 0);  // and yet no thought is empty
 }
 
 TEST_CASE("a reply in any role is the same in any batch and on every compiler") {

@@ -22,31 +22,22 @@ namespace espalier::sim::detail {
 
 /// The gold chain that a prompt shows, told as steps with thoughts.
 inline std::string narrated(const Request& request, const Prompt& prompt) {
-  const auto said = [&](std::string_view phrase, const std::string& content) {
-    std::string thought = request.told({}, phrase, content);
-    thought.pop_back();
-    return thought;
-  };
   std::vector<std::string> answers;
   std::string told, open;
   const std::string_view text = prompt.body().shown();
   for (const PromptBody::Span& span : prompt.body().spans) {
     const std::string shown(text.substr(span.begin, span.end - span.begin));
     if (span.name == "gold question") {
-      open = shown;
-      for (std::size_t k = answers.size(); k > 0; --k)
-        for (const std::string mark = '#' + std::to_string(k); open.find(mark) != std::string::npos;)
-          open.replace(open.find(mark), mark.size(), answers[k - 1]);
-      told += request.reply(said("I have to find out this next.", need(open)), "search", open) + '\n';
+      open = substitute(shown, answers.size(), [&](std::size_t k) { return answers[k]; });
+      told += request.reply(need(open), "search", open) + '\n';
     } else if (span.name == "gold step") {
       answers.push_back(shown);
       const std::string conclusion = "The answer to \"" + open + "\" is " + shown + '.';
-      told += request.reply(said("The passage says it.", conclusion), "sub_answer", conclusion) + '\n';
+      told += request.reply(conclusion, "sub_answer", conclusion) + '\n';
     }
   }
   const std::string gold(prompt.slot("gold").value_or("unknown"));
-  return told +
-         request.reply(said("Now everything is known.", statement(request.question) + gold + '.'), "answer", gold);
+  return told + request.reply(statement(request.question) + gold + '.', "answer", gold);
 }
 
 /// The text of an empty list of queries.
@@ -55,13 +46,12 @@ inline constexpr std::string_view no_queries = "None";
 /// Splits a question into the questions of its steps, or rewords the current query with what has become known.
 class Rewriter {
  public:
-  Rewriter(const Knowledge& knowledge, const Skills& skills, const Request& request)
-      : skills_(skills), r_(request), chain_(knowledge.chain(request.question)), finder_(knowledge, skills, request) {}
+  explicit Rewriter(const Request& request) : r_(request), chain_(request.chain) {}
 
   /// The queries, one per line, or "None".
   [[nodiscard]] std::string operator()() const {
     if (!chain_) return std::string(no_queries);
-    Reader reader = finder_.reader(*chain_);
+    Reader reader(r_, *chain_, r_.skills.recall);
     reader.look(false);
     return r_.view.query ? reworded(reader, *r_.view.query) : decomposed(reader);
   }
@@ -69,7 +59,7 @@ class Rewriter {
  private:
   [[nodiscard]] std::string decomposed(const Reader& reader) const {
     if (reader.steps() < 2 || reader.answer()) return std::string(no_queries);
-    if (!r_.draws.succeeds("decompose", skills_.decompose)) return chain_->question;
+    if (!r_.draws.succeeds("decompose", r_.skills.decompose)) return chain_->question;
     std::string lines;
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (!reader.value(k)) (lines += lines.empty() ? "" : "\n") += ask(reader.described(k, k), r_.draws);
@@ -77,7 +67,7 @@ class Rewriter {
   }
   /// An open query is repeated with the answers before it filled in. After a settled query comes the next open one.
   [[nodiscard]] std::string reworded(const Reader& reader, std::string_view query) const {
-    const bool well = r_.draws.succeeds("decompose", skills_.decompose);
+    const bool well = r_.draws.succeeds("decompose", r_.skills.decompose);
     std::size_t step = well ? reader.step_of(query) : reader.steps();
     if (step == reader.steps() || reader.value(step))
       for (step = 0; step < reader.steps() && (reader.value(step) || !reader.ready(step));) ++step;
@@ -86,10 +76,8 @@ class Rewriter {
     return words(text) == words(query) ? std::string(no_queries) : text;
   }
 
-  const Skills& skills_;
   const Request& r_;
   const Chain* chain_;
-  Finder finder_;
 };
 
 }  // namespace espalier::sim::detail
@@ -118,7 +106,7 @@ class Model {
 
  private:
   [[nodiscard]] Completion reply(const Prompt& prompt) const {
-    const detail::Request request(prompt, skills_);
+    const detail::Request request(prompt, *knowledge_, skills_);
     bool sure = true;
     Completion completion(text(prompt, request, sure));
     std::size_t bytes = 0;
@@ -135,20 +123,17 @@ class Model {
   }
 
   [[nodiscard]] std::string text(const Prompt& prompt, const detail::Request& request, bool& sure) const {
-    const auto judged = [&](std::string_view role, const std::string& verdict) {
-      return request.remark(detail::idle(request.draws, skills_.verbosity), role, verdict);
-    };
-    const detail::Judge judge(*knowledge_, skills_, request);
-    if (request.wants("score")) return judged("score", judge.scores());
-    if (request.wants("verdict")) return judged("verdict", judge.verdict());
-    if (request.wants("choice")) return judged("choice", judge.choice());
-    if (request.wants("preference")) return judged("preference", judge.preference());
+    const detail::Judge judge(request);
+    if (request.wants("score")) return request.tagged("score", judge.scores());
+    if (request.wants("verdict")) return request.tagged("verdict", judge.verdict());
+    if (request.wants("choice")) return request.tagged("choice", judge.choice());
+    if (request.wants("preference")) return request.tagged("preference", judge.preference());
     if (request.wants("trajectory")) return request.tagged("trajectory", detail::narrated(request, prompt));
     if (request.wants("queries")) {
-      const std::string queries = detail::Rewriter(*knowledge_, skills_, request)();
-      if (queries != detail::no_queries || !request.wants("answer")) return judged("queries", queries);
+      const std::string queries = detail::Rewriter(request)();
+      if (queries != detail::no_queries || !request.wants("answer")) return request.tagged("queries", queries);
     }
-    detail::Agent agent(*knowledge_, skills_, request);
+    detail::Agent agent(request);
     std::string said = agent();
     sure = agent.sure();
     return said;
@@ -161,10 +146,11 @@ class Model {
   [[nodiscard]] Hash make_fingerprint(std::span<const rag::Example> examples) const {
     Hasher h;
     h.add("espalier simulated model 5");
-    for (double rate : {skills_.recall, skills_.decompose, skills_.phrase, skills_.read, skills_.stop,
-                        skills_.hallucinate, skills_.malformed, skills_.verbosity})
+    for (const auto& [name, rate] : skills_.rates()) {
+      if (name == "judge") h.add(0.0);  // in the place of a skill that is gone
       h.add(rate);
-    h.add(skills_.judge).add(skills_.seed).add(std::uint64_t(examples.size()));
+    }
+    h.add(skills_.seed).add(std::uint64_t(examples.size()));
     for (const rag::Example& e : examples) {
       h.add(e.question.text)
           .add(std::uint64_t(e.gold.size()))

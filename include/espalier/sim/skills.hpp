@@ -5,8 +5,8 @@
 #include <espalier/core/prompt.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -21,23 +21,23 @@ struct Skills {
   double stop = 0.9;         ///< stops exactly when it has everything it needs
   double hallucinate = 0.3;  ///< invents a missing value, instead of searching or saying so
   double malformed = 0.01;   ///< a reply lacks its tags
-  double verbosity = 0;      ///< chance of each of up to four idle sentences in a thought. Above 0 it also remarks on
-                             ///< what it does, in stock phrases. At 0 its thoughts hold only what a step is about
   std::uint64_t seed = 1;    ///< another seed is another model, which knows other facts and fails elsewhere
   double judge = 0.85;       ///< a number, verdict or preference is not drawn at random, at any temperature. Also the
                              ///< share of facts that it recognises as a judge, if that is more than `recall`
 
+  /// All rates with their names.
+  [[nodiscard]] std::array<std::pair<std::string_view, double>, 8> rates() const {
+    return {{{"recall", recall},
+             {"decompose", decompose},
+             {"phrase", phrase},
+             {"read", read},
+             {"stop", stop},
+             {"hallucinate", hallucinate},
+             {"malformed", malformed},
+             {"judge", judge}}};
+  }
   void check() const {
-    for (const auto& [name, rate] :
-         std::initializer_list<std::pair<std::string_view, double>>{{"recall", recall},
-                                                                    {"decompose", decompose},
-                                                                    {"phrase", phrase},
-                                                                    {"read", read},
-                                                                    {"stop", stop},
-                                                                    {"hallucinate", hallucinate},
-                                                                    {"malformed", malformed},
-                                                                    {"verbosity", verbosity},
-                                                                    {"judge", judge}})
+    for (const auto& [name, rate] : rates())
       if (!(rate >= 0 && rate <= 1)) bad_option(name, rate, "0 ... 1");
   }
 };

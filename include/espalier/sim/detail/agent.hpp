@@ -15,12 +15,7 @@ namespace espalier::sim::detail {
 /// says so in the role that fits best among those that the prompt wants.
 class Agent {
  public:
-  Agent(const Knowledge& knowledge, const Skills& skills, const Request& request)
-      : knowledge_(knowledge),
-        skills_(skills),
-        r_(request),
-        finder_(knowledge, skills, request),
-        chain_(knowledge.chain(request.question)) {}
+  explicit Agent(const Request& request) : r_(request), finder_(request), chain_(request.chain) {}
 
   /// True if the reply rests only on what was read or recalled.
   [[nodiscard]] bool sure() const { return sure_; }
@@ -33,16 +28,15 @@ class Agent {
     const bool in_work = r_.view.query || r_.view.in_work;
     if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work)))))
       return sentence();
-    if (concludes || (searches && asks)) return step();
+    if (concludes || (searches && (asks || answers))) return step();
     if (answers && asks) return terminate();
-    if (answers && searches) return roll_out();
     return answers ? answer() : asks ? question() : search();
   }
 
  private:
   /// Stops with an answer or goes on with a sub-question. Only what the prompt shows counts.
   std::string terminate() {
-    std::string thought = idle_thought();
+    std::string thought;
     const auto ending = [&](std::string_view role, const std::string& text) {
       if (!r_.protocol->tag("reasoning")) return r_.reply(thought, role, text);
       thought.pop_back();
@@ -50,47 +44,36 @@ class Agent {
     };
     if (!chain_) {
       const bool fresh = r_.view.sub_questions.empty();
-      thought = unheard(std::move(thought), fresh);
+      thought = unheard(fresh);
       return fresh ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
     }
     Reader reader = finder_.reader(*chain_);
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
-    const bool stop = r_.draws.succeeds("stop", skills_.stop) == reader.answer().has_value();
+    const bool stop = r_.draws.succeeds("stop", r_.skills.stop) == reader.answer().has_value();
     if (stop) {
       const std::string answer = final_answer(reader);
-      thought = r_.told(std::move(thought), "That is enough to answer.", conclusion(answer));
+      thought = told(std::move(thought), conclusion(answer));
       return ending("answer", answer);
     }
     const auto [step, question] = next_question(reader);
-    thought = r_.told(std::move(thought), "Something is still missing.", need(step));
+    thought = told(std::move(thought), need(step));
     return ending("question", question);
-  }
-
-  /// Goes on from the history to the next search or to the answer, with memory and the documents shown.
-  std::string roll_out() {
-    std::string thought = idle_thought();
-    if (!chain_) return stranger(std::move(thought));
-    Reader reader = finder_.reader(*chain_);
-    const auto open = walk(reader, thought, [&](std::size_t k) { return reader.searches(k); });
-    if (!open) return concluded(std::move(thought), "", reader);
-    const std::string next = wanted(reader, *open);
-    return r_.reply(r_.told(std::move(thought), "", need(next)), "search", query_for(next));
   }
 
   /// The final answer, as far as it can be given.
   std::string answer() {
     const Finding found = r_.view.query ? finder_.settle(*r_.view.query) : finder_.recollect();
     sure_ = found.sure;
-    return r_.purpose ? r_.remark(idle_thought() + found.thought, "answer", found.answer()) : found.answer();
+    return r_.purpose && !r_.whole("answer") ? found.thought + r_.tagged("answer", found.answer()) : found.answer();
   }
 
   /// The first sub-question, or the one that follows a history.
   std::string question() {
-    if (!chain_) return r_.remark(idle_thought(), "question", std::string(r_.question));
+    if (!chain_) return r_.tagged("question", std::string(r_.question));
     Reader reader = finder_.reader(*chain_);
     if (r_.view.has_history) reader.look(false);
-    return r_.remark(idle_thought() + r_.stock("I split the question."), "question", next_question(reader).second);
+    return r_.tagged("question", next_question(reader).second);
   }
 
   /// A query for the open question: the one shown, else the first step that is not settled, else the question itself.
@@ -104,31 +87,32 @@ class Agent {
       while (open < reader.steps() && (reader.see(open) || reader.recall(open))) ++open;
       text = query_for(open < reader.steps() ? wanted(reader, open) : chain_->question);
     }
-    return r_.purpose->returns.empty() ? text : r_.remark(idle_thought(), r_.purpose->returns.front(), text);
+    return r_.purpose->returns.empty() ? text : r_.tagged(r_.purpose->returns.front(), text);
   }
 
-  /// The next step of a protocol with conclusions. First what is open is settled, from its documents, from memory, or
-  /// by a search. Then comes the next question or query, and at the end the answer.
+  /// The next step on the way to the answer. Where a protocol has conclusions, first what is open is settled, from its
+  /// documents, from memory, or by a search. Then comes the next question or query, and at the end the answer.
   std::string step() {
     const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
-    std::string thought = idle_thought();
     if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search") && !r_.wants("question")))) {
       const Finding found = finder_.settle(in_work.value_or(r_.question));
       if (!found.value && !r_.view.consulted && r_.wants("search"))
-        return r_.reply(r_.told(thought, "This has to be looked up.", need(*in_work)), "search", query_for(*in_work));
+        return r_.reply(need(*in_work) + '\n', "search", query_for(*in_work));
       sure_ = found.sure;
-      thought = r_.told(thought + found.thought, "This settles the question in work.", found.sentence());
-      return r_.reply(thought, "sub_answer", found.sentence());
+      return r_.reply(found.sentence() + '\n', "sub_answer", found.sentence());
     }
-    if (!chain_) return stranger(std::move(thought));
+    if (!chain_) return stranger();
     Reader reader = finder_.reader(*chain_);
-    const auto open =
-        walk(reader, thought, [&](std::size_t k) { return std::max(reader.searches(k), reader.asked(k)); });
-    if (!open && r_.wants("answer")) return concluded(std::move(thought), "That is enough to answer.", reader);
+    std::string thought;
+    const auto open = walk(reader, thought);
+    if (!open && r_.wants("answer")) {
+      const std::string answer = final_answer(reader);
+      return r_.reply(told(std::move(thought), conclusion(answer)), "answer", answer);
+    }
     if (!open && r_.wants("sub_answer"))
-      return r_.reply(r_.told(thought, "", need(chain_->question)), "sub_answer", conclusion(final_answer(reader)));
+      return r_.reply(told(thought, need(chain_->question)), "sub_answer", conclusion(final_answer(reader)));
     const std::string next = open ? wanted(reader, *open) : chain_->question;
-    thought = r_.told(std::move(thought), "Something is still missing.", need(next));
+    thought = told(std::move(thought), need(next));
     const bool pending = r_.view.in_work && !r_.view.consulted;
     if (r_.wants("question") && !pending) return r_.reply(thought, "question", ask(next, r_.draws));
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
@@ -139,7 +123,7 @@ class Agent {
     if (!chain_) {
       sure_ = false;
       const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
-      std::string said = unheard({}, true);
+      std::string said = unheard(true);
       said.pop_back();
       return stop ? r_.tagged("answer", "unknown") : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", said);
     }
@@ -149,7 +133,7 @@ class Agent {
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
         const std::string missing = need(reader.question(k));
-        if (r_.view.mentions(missing) < 2 && !r_.draws.happens("hallucinate", skills_.hallucinate, k)) {
+        if (r_.view.mentions(missing) < 2 && !r_.draws.happens("hallucinate", r_.skills.hallucinate, k)) {
           sure_ = false;
           return r_.tagged(plan ? "thought" : "sub_answer", said + missing);
         }
@@ -166,28 +150,26 @@ class Agent {
     return r_.tagged(plan ? "thought" : "sub_answer", conclusion(final_answer(reader)));
   }
 
-  [[nodiscard]] std::string idle_thought() const { return idle(r_.draws, skills_.verbosity); }
-
+  /// A thought. If there is none, `content` is said instead.
+  static std::string told(std::string thought, const std::string& content) {
+    return thought.empty() ? content + '\n' : thought;
+  }
   [[nodiscard]] std::string conclusion(const std::string& answer) const {
     return statement(chain_ ? std::string_view(chain_->question) : r_.question) + answer + ".";
   }
-  /// The final answer of a chain after a thought.
-  std::string concluded(std::string thought, std::string_view phrase, const Reader& reader) {
-    const std::string answer = final_answer(reader);
-    return r_.reply(r_.told(std::move(thought), phrase, conclusion(answer)), "answer", answer);
-  }
   /// A thought about a question that the model does not know.
-  [[nodiscard]] std::string unheard(std::string thought, bool asks) const {
-    return r_.told(std::move(thought), "I have never heard of this.", asks ? need(r_.question) : conclusion("unknown"));
+  [[nodiscard]] std::string unheard(bool asks) const {
+    return (asks ? need(r_.question) : conclusion("unknown")) + '\n';
   }
   /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
   /// settled. It does not invent a value at once where it can ask.
-  template <class Tries>
-  std::optional<std::size_t> walk(Reader& reader, std::string& thought, const Tries& tries) {
+  std::optional<std::size_t> walk(Reader& reader, std::string& thought) {
+    const bool asks = r_.wants("question") || r_.wants("sub_answer");
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
-        const double made_up = r_.wants("question") ? 0 : skills_.hallucinate;
-        if (tries(k) < 2 && !r_.draws.happens("hallucinate", made_up, k)) return k;
+        const double made_up = r_.wants("question") ? 0 : r_.skills.hallucinate;
+        const std::size_t tries = asks ? std::max(reader.searches(k), reader.asked(k)) : reader.searches(k);
+        if (tries < 2 && !r_.draws.happens("hallucinate", made_up, k)) return k;
         reader.invent(k);
         sure_ = false;
       }
@@ -197,7 +179,7 @@ class Agent {
   }
   /// The question of step k, or the whole question if the skill fails.
   [[nodiscard]] std::string wanted(const Reader& reader, std::size_t k) const {
-    return r_.draws.succeeds("decompose", skills_.decompose, k) ? reader.question(k) : chain_->question;
+    return r_.draws.succeeds("decompose", r_.skills.decompose, k) ? reader.question(k) : chain_->question;
   }
   std::string final_answer(const Reader& reader) {
     if (auto answer = reader.answer()) return *answer;
@@ -205,11 +187,11 @@ class Agent {
     return reader.guess();
   }
   /// The reply to a question that the model does not know.
-  std::string stranger(std::string thought) {
+  std::string stranger() {
     sure_ = false;
-    const bool unread = r_.view.documents() == 0;
+    const bool unread = r_.view.documents.empty();
     const bool asks = unread && r_.view.sub_questions.empty() && r_.wants("question");
-    thought = unheard(std::move(thought), asks || (unread && r_.wants("search")));
+    const std::string thought = unheard(asks || (unread && r_.wants("search")));
     if (asks) return r_.reply(thought, "question", std::string(r_.question));
     if (unread && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
     return r_.reply(thought, r_.wants("answer") ? "answer" : "sub_answer", "unknown");
@@ -223,7 +205,7 @@ class Agent {
       ready.push_back(k);
       if (!reader.value(k)) open.push_back(k);
     }
-    if (!r_.draws.succeeds("decompose", skills_.decompose)) {
+    if (!r_.draws.succeeds("decompose", r_.skills.decompose)) {
       const bool again = !chain_->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2);
       const std::string text = again ? chain_->question : "What is known about " + reader.guess() + "?";
       return {text, text};
@@ -233,12 +215,10 @@ class Agent {
     return {step, ask(step, r_.draws)};
   }
   [[nodiscard]] std::string query_for(std::string_view question) const {
-    if (!knowledge_.chain(question) && !knowledge_.find(content(question))) return std::string(question);
-    return query(question, r_.draws.succeeds("phrase", skills_.phrase), r_.draws);
+    if (!r_.knowledge.chain(question) && !r_.knowledge.find(content(question))) return std::string(question);
+    return query(question, r_.draws.succeeds("phrase", r_.skills.phrase), r_.draws);
   }
 
-  const Knowledge& knowledge_;
-  const Skills& skills_;
   const Request& r_;
   Finder finder_;
   const Chain* chain_;

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <espalier/sim/detail/knowledge.hpp>
 #include <espalier/sim/detail/reader.hpp>
-#include <espalier/sim/detail/request.hpp>
-#include <espalier/sim/detail/wording.hpp>
-#include <espalier/sim/skills.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -39,19 +35,16 @@ inline std::string news(const Reader& reader, std::size_t k) {
 /// Looks for the answer to one question: in what the prompt shows, in memory, and sometimes by inventing it.
 class Finder {
  public:
-  Finder(const Knowledge& knowledge, const Skills& skills, const Request& request)
-      : knowledge_(knowledge), skills_(skills), request_(request) {}
+  explicit Finder(const Request& request) : request_(request) {}
 
-  [[nodiscard]] Reader reader(const Chain& chain) const {
-    return {knowledge_, skills_, chain, request_.view, request_.draws};
-  }
+  [[nodiscard]] Reader reader(const Chain& chain) const { return {request_, chain, request_.skills.recall}; }
 
   /// The best final answer: to the whole question, or to a sub-question from memory. Of attempts that are shown with
   /// their histories it is the most frequent answer.
   [[nodiscard]] Finding recollect() const {
     if (request_.view.has_history)
       if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
-    if (const Chain* chain = knowledge_.chain(request_.question)) {
+    if (const Chain* chain = request_.chain) {
       Reader reader = this->reader(*chain);
       reader.look(true);
       Finding found;
@@ -65,27 +58,27 @@ class Finder {
       return found;
     }
     if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
-    return from_fact(knowledge_.find(content(request_.question)), request_.question);
+    return from_fact(request_.knowledge.find(content(request_.question)), request_.question);
   }
 
   /// What can be said about an open question: a step of the chain, the whole question, or any known fact. If it is none
   /// of these, or has no answer yet, the first new fact.
   [[nodiscard]] Finding settle(std::string_view asked) const {
-    const Chain* chain = knowledge_.chain(request_.question);
-    if (!chain) chain = knowledge_.chain(asked);
-    if (!chain) return from_fact(knowledge_.find_for(asked), asked);
+    const Chain* chain = request_.chain;
+    if (!chain) chain = request_.knowledge.chain(asked);
+    if (!chain) return from_fact(request_.knowledge.find_for(asked), asked);
     Reader reader = this->reader(*chain);
     reader.look(true);
     const std::size_t step = reader.step_of(asked);
     if (step < reader.steps() && reader.ready(step)) {
       Finding found{.thought = {}, .asked = reader.question(step), .value = {}};
       found.sure = reader.value(step).has_value();
-      if (!found.sure && request_.draws.happens("hallucinate", skills_.hallucinate, step)) reader.invent(step);
+      if (!found.sure && request_.draws.happens("hallucinate", request_.skills.hallucinate, step)) reader.invent(step);
       if (const auto& belief = reader.value(step)) found.value = belief->text;
       return found;
     }
     if (step == reader.steps() && content(asked) != chain->content)
-      if (const Fact* fact = knowledge_.find_for(asked)) return from_fact(fact, asked);
+      if (const Fact* fact = request_.knowledge.find_for(asked)) return from_fact(fact, asked);
     if (auto answer = reader.answer()) return {.thought = {}, .asked = chain->question, .value = std::move(answer)};
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (const auto& belief = reader.value(k); belief && !belief->said)
@@ -116,38 +109,35 @@ class Finder {
       const auto key = content(asked);
       const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) ||
                           std::binary_search(key.begin(), key.end(), word_of("how"));
-      return imagine(knowledge_.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
-                                      [](const std::string&) { return false; }),
+      return imagine(request_.knowledge.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
+                                              [](const std::string&) { return false; }),
                      asked);
     }
     Finding found{.thought = {}, .asked = fact->wording, .value = {}};
     if (const std::string* read = shown(*fact, request_.view);
-        read && draws.succeeds("read", skills_.read, fact->identity)) {
+        read && draws.succeeds("read", request_.skills.read, fact->identity)) {
       found.value = *read;
-      found.thought = request_.told({}, "The documents tell.", found.sentence());
+      found.thought = found.sentence() + '\n';
       return found;
     }
-    if (recalls(skills_, *fact)) {
+    if (recalls(request_.skills.seed, request_.skills.recall, *fact)) {
       found.value = fact->answers.front();
-      found.thought = request_.told({}, "I remember this one.", found.sentence());
+      found.thought = found.sentence() + '\n';
       return found;
     }
     const std::uint64_t draw = draws.pick("invent");
-    return imagine(fact->verdict ? std::string(draw % 2 ? "yes" : "no")
-                                 : knowledge_.wrong(fact->relation, fact->answers.front(), draw,
-                                                    [&](const std::string& text) { return fact->answered_by(text); }),
+    return imagine(fact->verdict
+                       ? std::string(draw % 2 ? "yes" : "no")
+                       : request_.knowledge.wrong(fact->relation, fact->answers.front(), draw,
+                                                  [&](const std::string& text) { return fact->answered_by(text); }),
                    fact->wording);
   }
   [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
-    const bool invents = request_.draws.happens("hallucinate", skills_.hallucinate);
     Finding found{.thought = {}, .asked = std::string(asked), .value = {}, .sure = false};
-    if (invents) found.value = std::move(guess);
-    found.thought = request_.stock(invents ? "I believe it is this." : "I cannot recall this.");
+    if (request_.draws.happens("hallucinate", request_.skills.hallucinate)) found.value = std::move(guess);
     return found;
   }
 
-  const Knowledge& knowledge_;
-  const Skills& skills_;
   const Request& request_;
 };
 

@@ -1,17 +1,71 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
-#include <espalier/sim/detail/names.hpp>
 #include <espalier/sim/detail/relations.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace espalier::sim::detail {
+
+/// A pseudo-random permutation of [0, size), the same on every platform. index < size <= 2^62.
+inline std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint64_t key) {
+  unsigned half = 1;
+  while ((std::uint64_t(1) << (2 * half)) < size) ++half;
+  const std::uint64_t mask = (std::uint64_t(1) << half) - 1;
+  do {  // a Feistel network over 2 * half bits, repeated until the result is below size
+    std::uint64_t left = index >> half, right = index & mask;
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const std::uint64_t next = left ^ (espalier::detail::mix64(right ^ espalier::detail::mix64(key + round)) & mask);
+      left = right;
+      right = next;
+    }
+    index = left << half | right;
+  } while (index >= size);
+  return index;
+}
+
+/// A pronounceable word of consonant-vowel syllables with a consonant at the end. One-to-one in index for a fixed
+/// number of syllables, index < 80^syllables * 8.
+inline std::string word(std::uint64_t index, unsigned syllables) {
+  static constexpr std::array<std::string_view, 16> onsets = {"b", "d", "f", "g", "k", "l", "m",  "n",
+                                                              "p", "r", "s", "t", "v", "z", "br", "th"};
+  static constexpr std::string_view vowels = "aeiou";
+  static constexpr std::string_view codas = "lmnrstkd";
+  std::string text;
+  for (unsigned i = 0; i < syllables; ++i, index /= 80) {
+    text += onsets[index % 80 / 5];
+    text += vowels[index % 5];
+  }
+  text += codas[index % 8];
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+/// The number of words with two syllables.
+inline constexpr std::uint64_t words_of_two = 80 * 80 * 8;
+
+/// A name in two parts: a stem and one of a few affixes. Stems repeat, so most names have near-duplicates.
+struct NameParts {
+  std::string stem;
+  std::uint64_t affix;
+};
+/// The parts of a unique name, one of `count` of a kind. A pure function of its arguments.
+inline NameParts name_parts(std::uint64_t ordinal, std::uint64_t count, std::uint64_t affixes, std::uint64_t stem_share,
+                            std::uint64_t key) {
+  std::uint64_t stems = count / stem_share + 8;
+  const bool few = stems <= 20'000;
+  while (stems * affixes < count) stems *= 2;
+  const std::uint64_t place = permute(ordinal, stems * affixes, key);
+  const std::uint64_t words = few ? words_of_two : words_of_two * 80;
+  return {word(permute(place / affixes, words, key + 1), few ? 2 : 3), place % affixes};
+}
 
 /// An entity of the world: its kind and its number within its kind.
 struct Entity {
@@ -33,11 +87,10 @@ class Graph {
   Graph(std::size_t entities, std::uint64_t seed) : seed_(espalier::detail::mix64(seed)) {
     const auto share = [&](std::size_t percent) { return static_cast<std::uint32_t>(entities * percent / 100); };
     counts_ = {std::clamp(share(2), 4U, 200U), share(20), share(4), share(10), share(38) & ~1U, share(14), 0};
-    std::uint32_t total = 0;
-    for (std::uint32_t count : counts_) total += count;
-    counts_[std::size_t(Kind::book)] = static_cast<std::uint32_t>(entities) - total;
+    counts_[std::size_t(Kind::book)] = static_cast<std::uint32_t>(entities - size());
   }
 
+  [[nodiscard]] std::size_t size() const { return std::accumulate(counts_.begin(), counts_.end(), std::size_t(0)); }
   [[nodiscard]] std::uint32_t count(Kind kind) const { return counts_[std::size_t(kind)]; }
   [[nodiscard]] Entity entity(std::size_t index) const {
     std::size_t kind = 0;
@@ -52,9 +105,6 @@ class Graph {
 
   /// The entity's unique name.
   [[nodiscard]] std::string name(Entity e) const {
-    const auto parts = [&](std::uint64_t affixes, std::uint64_t share) {
-      return NameSpace(count(e.kind), affixes, share, seed_ + std::uint64_t(e.kind) * 8).parts(e.ordinal);
-    };
     static constexpr std::array<std::string_view, 2> countries = {"ia", "land"};
     static constexpr std::array<std::string_view, 5> cities = {"ton", "ford", "burg", "haven", "mouth"};
     static constexpr std::array<std::string_view, 2> rivers = {" River", " Water"};
@@ -66,34 +116,33 @@ class Graph {
     static constexpr std::array<std::string_view, 12> nouns = {"Lantern", "Garden",  "Shadow", "Orchard",
                                                                "Harbour", "Letters", "Mirror", "Winter",
                                                                "Songs",   "Keeper",  "Bridge", "Map"};
+    const auto parts = [&](std::uint64_t affixes, std::uint64_t share) {
+      return name_parts(e.ordinal, count(e.kind), affixes, share, seed_ + std::uint64_t(e.kind) * 8);
+    };
+    const auto ending_in = [&](std::span<const std::string_view> affixes, std::uint64_t share) {
+      const NameParts p = parts(affixes.size(), share);
+      return p.stem + std::string(affixes[p.affix]);
+    };
+    const auto title = [&](std::span<const std::string_view> affixes, const char* link) {
+      const NameParts p = parts(affixes.size(), 3);
+      return "The " + std::string(affixes[p.affix]) + link + p.stem;
+    };
     switch (e.kind) {
-      case Kind::country: {
-        const auto p = parts(2, 2);
-        return p.stem + std::string(countries[p.affix]);
-      }
-      case Kind::city: {
-        const auto p = parts(5, 3);
-        return p.stem + std::string(cities[p.affix]);
-      }
-      case Kind::river: {
-        const auto p = parts(2, 2);
-        return p.stem + std::string(rivers[p.affix]);
-      }
-      case Kind::company: {
-        const auto p = parts(6, 3);
-        return p.stem + std::string(companies[p.affix]);
-      }
-      case Kind::person: {
-        const auto p = parts(300, 6);
-        return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem;
-      }
-      case Kind::film: {
-        const auto p = parts(12, 3);
-        return "The " + std::string(adjectives[p.affix]) + " " + p.stem;
-      }
+      case Kind::country:
+        return ending_in(countries, 2);
+      case Kind::city:
+        return ending_in(cities, 3);
+      case Kind::river:
+        return ending_in(rivers, 2);
+      case Kind::company:
+        return ending_in(companies, 3);
+      case Kind::film:
+        return title(adjectives, " ");
+      case Kind::book:
+        return title(nouns, " of ");
       default: {
-        const auto p = parts(12, 3);
-        return "The " + std::string(nouns[p.affix]) + " of " + p.stem;
+        const NameParts p = parts(300, 6);
+        return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem;
       }
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/sim/detail/finder.hpp>
+#include <espalier/sim/detail/reader.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,13 +19,8 @@ namespace espalier::sim::detail {
 /// only if the prompt shows it. Sometimes it judges at random.
 class Judge {
  public:
-  Judge(const Knowledge& knowledge, const Skills& skills, const Request& request)
-      : knowledge_(knowledge),
-        skills_(skills),
-        informed_(informed(skills)),
-        r_(request),
-        finder_(knowledge, informed_, request),
-        chain_(knowledge.chain(request.question)) {}
+  explicit Judge(const Request& request)
+      : r_(request), recall_(std::max(request.skills.recall, request.skills.judge)), chain_(request.chain) {}
 
   /// As many numbers as the purpose declares, with two decimals: for the plan, for the newest search, and again for the
   /// plan. If an answer or a step is shown, the numbers are for that.
@@ -70,24 +65,22 @@ class Judge {
   }
 
  private:
-  static Skills informed(Skills skills) {
-    skills.recall = std::max(skills.recall, skills.judge);
-    return skills;
-  }
+  /// A reader that recalls what the judge recognises.
+  [[nodiscard]] Reader reader() const { return {r_, *chain_, recall_}; }
   [[nodiscard]] bool by_lot(std::string_view label, std::uint64_t number = 0) const {
-    return r_.draws.uniform(label, number) >= skills_.judge;
+    return r_.draws.uniform(label, number) >= r_.skills.judge;
   }
   /// Whether a value of step k is right: 1 or 0, or 0.5 if neither the documents nor memory can tell.
   [[nodiscard]] double checked(const Reader& reader, std::size_t k, std::string_view value) const {
-    const Fact* fact = knowledge_.find(content(reader.question(k)));
-    if (!fact || !(shown(*fact, r_.view) || recalls(informed_, *fact))) return 0.5;
+    const Fact* fact = r_.knowledge.find(content(reader.question(k)));
+    if (!fact || !(shown(*fact, r_.view) || recalls(r_.skills.seed, recall_, *fact))) return 0.5;
     return fact->answered_by(value) ? 1 : 0;
   }
   /// The share of steps that are settled rightly, counting the one that is being pursued.
   [[nodiscard]] double plan() const {
     if (r_.view.step) return step_worth(*r_.view.step);
     if (!chain_) return 0.5;
-    Reader reader = finder_.reader(*chain_);
+    Reader reader = this->reader();
     reader.look(false);
     double gone = 0;
     bool pursued = false;
@@ -108,17 +101,18 @@ class Judge {
   }
   /// Whether the newest documents show something that was not yet said.
   [[nodiscard]] double found() const {
-    const std::size_t fresh = r_.view.fresh();
-    if (const Fact* asked = r_.view.query ? knowledge_.find_for(*r_.view.query) : nullptr)
+    const std::size_t fresh = r_.view.fresh;
+    if (const Fact* asked = r_.view.query ? r_.knowledge.find_for(*r_.view.query) : nullptr)
       return shown(*asked, r_.view, fresh) ? 1 : 0;
     if (!chain_) {
-      const Fact* fact = knowledge_.find_for(r_.question);
+      const Fact* fact = r_.knowledge.find_for(r_.question);
       return fact && shown(*fact, r_.view, fresh) ? 1 : 0;
     }
-    Reader reader = finder_.reader(*chain_);
+    Reader reader = this->reader();
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k)
-      if (!(reader.value(k) && reader.value(k)->said) && shown(knowledge_.fact(chain_->steps[k].fact), r_.view, fresh))
+      if (!(reader.value(k) && reader.value(k)->said) &&
+          shown(r_.knowledge.fact(chain_->steps[k].fact), r_.view, fresh))
         return 1;
     return 0;
   }
@@ -140,7 +134,7 @@ class Judge {
   /// The answer that the model would give itself, if it knows enough. It trusts its memory before the prompt.
   [[nodiscard]] std::optional<std::string> belief() const {
     if (!chain_) return std::nullopt;
-    Reader reader = finder_.reader(*chain_);
+    Reader reader = this->reader();
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (reader.ready(k) && !reader.recall(k)) reader.see(k);
     return reader.answer();
@@ -161,10 +155,10 @@ class Judge {
   /// The number of steps that the prompt does not say and the model does not recall.
   [[nodiscard]] std::size_t missing() const {
     if (!chain_) {
-      const Fact* fact = knowledge_.find_for(r_.question);
-      return fact && recalls(skills_, *fact) ? 0 : 1;
+      const Fact* fact = r_.knowledge.find_for(r_.question);
+      return fact && recalls(r_.skills.seed, r_.skills.recall, *fact) ? 0 : 1;
     }
-    Reader reader(knowledge_, skills_, *chain_, r_.view, r_.draws);
+    Reader reader(r_, *chain_, r_.skills.recall);
     reader.look(true);
     if (reader.answer()) return 0;
     std::size_t count = 0;
@@ -177,7 +171,7 @@ class Judge {
     if (!chain_) return 0.5;
     const auto believed = belief();
     if (believed && contains(words(step), words(*believed))) return 1;
-    Reader reader = finder_.reader(*chain_);
+    Reader reader = this->reader();
     reader.look(false);
     const auto said = content(step);
     double worth = 0;
@@ -198,11 +192,8 @@ class Judge {
     return worth;
   }
 
-  const Knowledge& knowledge_;
-  const Skills& skills_;
-  Skills informed_;  ///< those of a reader that recalls what the judge recognises
   const Request& r_;
-  Finder finder_;
+  double recall_;
   const Chain* chain_;
 };
 

@@ -27,7 +27,6 @@ class Knowledge {
   }
 
   [[nodiscard]] const Fact& fact(std::size_t i) const { return facts_[i]; }
-  [[nodiscard]] const std::vector<Fact>& facts() const { return facts_; }
   /// The chain of a question, or null.
   [[nodiscard]] const Chain* chain(std::string_view question) const {
     const auto it = by_question_.find(sequence_key(question));

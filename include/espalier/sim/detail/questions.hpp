@@ -40,7 +40,7 @@ class QuestionWriter {
   /// "Who is the spouse of the director of X?": every step asks about the answer before it.
   rag::Example composition(unsigned hops) {
     rag::Example example;
-    Entity subject = graph_.entity(random_.below(static_cast<std::uint32_t>(size())));
+    Entity subject = graph_.entity(random_.below(static_cast<std::uint32_t>(graph_.size())));
     std::string inner = graph_.name(subject), answer;
     std::vector<Entity> path = {subject};
     for (unsigned hop = 1; hop <= hops; ++hop) {
@@ -143,11 +143,6 @@ class QuestionWriter {
     if (kind == Kind::river) example.gold.push_back("the " + answer);
   }
 
-  [[nodiscard]] std::size_t size() const {
-    std::size_t total = 0;
-    for (std::size_t kind = 0; kind < entity_kinds; ++kind) total += graph_.count(Kind(kind));
-    return total;
-  }
   [[nodiscard]] static bool is_entity(Kind kind) { return std::size_t(kind) < entity_kinds; }
   [[nodiscard]] bool equal(Entity a, Entity b, const Relation& r) const {
     return graph_.object(a, r).text == graph_.object(b, r).text;

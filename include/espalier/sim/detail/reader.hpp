@@ -1,9 +1,7 @@
 #pragma once
 
-#include <espalier/sim/detail/knowledge.hpp>
-#include <espalier/sim/detail/view.hpp>
+#include <espalier/sim/detail/request.hpp>
 #include <espalier/sim/detail/wording.hpp>
-#include <espalier/sim/skills.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -16,9 +14,9 @@ namespace espalier::sim::detail {
 /// The text with which the model says that it does not know. It is never taken for a value.
 inline constexpr std::string_view not_known = "I don't know";
 
-/// True if the model knows a fact from memory. This depends only on the fact and on the model's seed.
-inline bool recalls(const Skills& skills, const Fact& fact) {
-  return static_cast<double>(Hasher().add(fact.identity).add(skills.seed).finish().low >> 11) * 0x1p-53 < skills.recall;
+/// True if a model with this seed and rate knows a fact from memory. This does not depend on the request.
+inline bool recalls(std::uint64_t seed, double rate, const Fact& fact) {
+  return static_cast<double>(Hasher().add(fact.identity).add(seed).finish().low >> 11) * 0x1p-53 < rate;
 }
 
 /// True if a text asks a question. All words must match, except words like "who" that a query leaves out.
@@ -31,11 +29,11 @@ inline bool asks_for(std::vector<Word> text, std::vector<Word> question) {
 /// The answer to a fact as a document from number `first` on shows it, or null.
 inline const std::string* shown(const Fact& fact, const View& view, std::size_t first = 0) {
   const auto titled = [&](std::size_t d, const std::vector<Word>& title) {
-    return contains(view.document(d), title, 4);
+    return contains(view.documents[d], title, 4);
   };
   std::size_t titles = 0;
   for (const auto& title : fact.titles)
-    for (std::size_t d = first; d < view.documents(); ++d)
+    for (std::size_t d = first; d < view.documents.size(); ++d)
       if (titled(d, title)) {
         ++titles;
         break;
@@ -43,11 +41,11 @@ inline const std::string* shown(const Fact& fact, const View& view, std::size_t 
   const bool complete = titles == fact.titles.size();
   if (fact.verdict) return complete && titles > 0 ? &fact.answers.front() : nullptr;
   if (fact.titles.size() > 1 && !complete) return nullptr;
-  for (std::size_t d = first; d < view.documents(); ++d) {
+  for (std::size_t d = first; d < view.documents.size(); ++d) {
     const bool about = std::any_of(fact.titles.begin(), fact.titles.end(), [&](const auto& t) { return titled(d, t); });
-    if (!about && !contains(view.document(d), fact.subject)) continue;
+    if (!about && !contains(view.documents[d], fact.subject)) continue;
     for (std::size_t a = 0; a < fact.answers.size(); ++a)
-      if (contains(view.document(d), fact.written[a])) return &fact.answers[a];
+      if (contains(view.documents[d], fact.written[a])) return &fact.answers[a];
   }
   return nullptr;
 }
@@ -63,10 +61,11 @@ class Reader {
     bool said;  ///< stands in the prompt as an answer or a thought, so it need not be said again
   };
 
-  Reader(const Knowledge& knowledge, const Skills& skills, const Chain& chain, const View& view, const Draws& draws)
-      : knowledge_(knowledge), skills_(skills), chain_(chain), view_(view), draws_(draws), values_(chain.steps.size()) {
+  /// `recall`: the share of facts that it knows from memory.
+  Reader(const Request& request, const Chain& chain, double recall)
+      : r_(request), chain_(chain), recall_(recall), values_(chain.steps.size()) {
     if (steps() < 2) return;
-    for (const auto& asked : view_.sub_questions)
+    for (const auto& asked : r_.view.sub_questions)
       if (asked.content == chain_.content && known(asked.answer))
         whole_ = std::string(View::value_in(*asked.answer, statement(chain_.question)));
   }
@@ -102,34 +101,34 @@ class Reader {
     const std::string asked = question(k);
     const auto key = content(asked);
     const std::string opening = statement(asked);
-    for (const auto& sub : view_.sub_questions)
+    for (const auto& sub : r_.view.sub_questions)
       if (known(sub.answer) && same_question(sub.content, key) && (steps() == 1 || sub.content != chain_.content))
         return believe(k, std::string(View::value_in(*sub.answer, opening)), true), true;
-    if (const auto said = view_.stated(opening)) return believe(k, std::string(*said), true), true;
-    for (const auto& query : view_.answered)
+    if (const auto said = r_.view.stated(opening)) return believe(k, std::string(*said), true), true;
+    for (const auto& query : r_.view.answered)
       if (known(query.answer) && asks_for(query.content, key) && (steps() == 1 || query.content != chain_.content))
         return believe(k, std::string(View::value_in(*query.answer, opening)), true), true;
     for (std::size_t later = k + 1; later < steps(); ++later)
       if (const auto& needs = chain_.steps[later].needs; std::find(needs.begin(), needs.end(), k) != needs.end())
-        for (const auto& sub : view_.sub_questions)
+        for (const auto& sub : r_.view.sub_questions)
           if (same_question(sub.content, gold_fact(later).question))
             return believe(k, gold_fact(k).answers.front(), true), true;
     if (const Fact* fact = fact_of(k, key)) {
-      const std::string* found = shown(*fact, view_);
-      if (found && draws_.succeeds("read", skills_.read, fact->identity)) return believe(k, *found, false), true;
+      const std::string* found = shown(*fact, r_.view);
+      if (found && r_.draws.succeeds("read", r_.skills.read, fact->identity)) return believe(k, *found, false), true;
     }
     return false;
   }
   /// Takes step k from memory, if the fact is known. Only if ready(k).
   bool recall(std::size_t k) {
     const Fact* fact = fact_of(k, content(question(k)));
-    if (!fact || !recalls(skills_, *fact)) return false;
+    if (!fact || !recalls(r_.skills.seed, recall_, *fact)) return false;
     return believe(k, fact->answers.front(), false), true;
   }
   /// Sets an invented value for step k: the answer to another question of its kind.
   void invent(std::size_t k) {
     const Fact& fact = gold_fact(k);
-    believe(k, invented(fact.relation, fact.answers.front(), draws_.pick("invent", k), fact.verdict, &fact), false);
+    believe(k, invented(fact.relation, fact.answers.front(), r_.draws.pick("invent", k), fact.verdict, &fact), false);
   }
   /// Follows the whole chain from the prompt alone, or from the prompt and memory.
   void look(bool by_heart) {
@@ -150,7 +149,7 @@ class Reader {
   }
   /// One of the things compared, or a plausible wrong answer.
   [[nodiscard]] std::string guess() const {
-    const std::uint64_t draw = draws_.pick("guess");
+    const std::uint64_t draw = r_.draws.pick("guess");
     if (!chain_.options.empty()) return chain_.options[draw % chain_.options.size()];
     const std::uint64_t relation = chain_.last_step_answers ? gold_fact(steps() - 1).relation : chain_.relation;
     return invented(relation, chain_.gold.front(), draw, false, nullptr);
@@ -174,14 +173,14 @@ class Reader {
   /// How often the history asks for this step.
   [[nodiscard]] std::size_t asked(std::size_t k) const {
     const auto key = content(question(k));
-    return static_cast<std::size_t>(std::count_if(view_.sub_questions.begin(), view_.sub_questions.end(),
+    return static_cast<std::size_t>(std::count_if(r_.view.sub_questions.begin(), r_.view.sub_questions.end(),
                                                   [&](const auto& sub) { return same_question(sub.content, key); }));
   }
   /// The number of searches made for this step or for the whole question.
   [[nodiscard]] std::size_t searches(std::size_t k) const {
     const auto key = content(question(k));
     return static_cast<std::size_t>(
-        std::count_if(view_.queries.begin(), view_.queries.end(), [&](const std::vector<Word>& q) {
+        std::count_if(r_.view.queries.begin(), r_.view.queries.end(), [&](const std::vector<Word>& q) {
           return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
         }));
   }
@@ -190,30 +189,28 @@ class Reader {
   static bool known(const std::optional<std::string_view>& answer) {
     return answer && !answer->empty() && answer->substr(0, not_known.size()) != not_known;
   }
-  [[nodiscard]] const Fact& gold_fact(std::size_t k) const { return knowledge_.fact(chain_.steps[k].fact); }
+  [[nodiscard]] const Fact& gold_fact(std::size_t k) const { return r_.knowledge.fact(chain_.steps[k].fact); }
   /// True if step k asks about the right entities.
   [[nodiscard]] bool grounded(std::size_t k) const {
     const auto& needs = chain_.steps[k].needs;
     return std::all_of(needs.begin(), needs.end(), [&](std::size_t n) { return values_[n] && values_[n]->right; });
   }
   [[nodiscard]] const Fact* fact_of(std::size_t k, const std::vector<Word>& key) const {
-    return grounded(k) ? &gold_fact(k) : knowledge_.find(key);
+    return grounded(k) ? &gold_fact(k) : r_.knowledge.find(key);
   }
   [[nodiscard]] std::string invented(std::uint64_t relation, std::string_view like, std::uint64_t draw, bool verdict,
                                      const Fact* fact) const {
     if (verdict) return draw % 2 ? "yes" : "no";
-    return knowledge_.wrong(relation, like, draw, [&](const std::string& text) {
+    return r_.knowledge.wrong(relation, like, draw, [&](const std::string& text) {
       const auto said = words(text);
       return (fact && fact->answered_by(text)) || std::any_of(chain_.gold.begin(), chain_.gold.end(),
                                                               [&](const std::string& g) { return words(g) == said; });
     });
   }
 
-  const Knowledge& knowledge_;
-  const Skills& skills_;
+  const Request& r_;
   const Chain& chain_;
-  const View& view_;
-  const Draws& draws_;
+  double recall_;
   std::vector<std::optional<Belief>> values_;
   std::optional<std::string> whole_;
 };

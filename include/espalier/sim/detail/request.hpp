@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/prompt.hpp>
+#include <espalier/sim/detail/knowledge.hpp>
 #include <espalier/sim/detail/view.hpp>
 #include <espalier/sim/skills.hpp>
 
@@ -11,17 +12,19 @@
 
 namespace espalier::sim::detail {
 
-/// One request: what it shows, what it wants back, and its random draws.
+/// One request to a model: what it shows, what it wants back, and its random draws.
 class Request {
  public:
-  Request(const Prompt& prompt, const Skills& skills)
-      : view(prompt.body()),
+  Request(const Prompt& prompt, const Knowledge& knowledge, const Skills& skills)
+      : knowledge(knowledge),
+        skills(skills),
+        view(prompt.body()),
         draws(prompt, skills.seed),
         protocol(prompt.body().protocol.get()),
         purpose(protocol ? protocol->purpose(prompt.purpose()) : nullptr),
         question(prompt.slot("question").value_or(view.query.value_or(prompt.text()))),
-        malformed_(draws.happens("malformed", skills.malformed)),
-        plain_(skills.verbosity == 0) {}
+        chain(knowledge.chain(question)),
+        malformed_(draws.happens("malformed", skills.malformed)) {}
 
   [[nodiscard]] bool wants(std::string_view role) const {
     return purpose && std::find(purpose->returns.begin(), purpose->returns.end(), role) != purpose->returns.end();
@@ -38,15 +41,6 @@ class Request {
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A stock phrase as a line, or nothing in plain speech.
-  [[nodiscard]] std::string stock(std::string_view phrase) const {
-    return plain_ || phrase.empty() ? std::string() : std::string(phrase) + '\n';
-  }
-  /// A thought that ends with a stock phrase. In plain speech a thought that is empty says `content` instead.
-  [[nodiscard]] std::string told(std::string thought, std::string_view phrase, std::string_view content) const {
-    if (plain_) return thought.empty() ? std::string(content) + '\n' : thought;
-    return std::move(thought) + stock(phrase);
-  }
   /// A thought in its marks, if the protocol has them. It is on one line if the marks end with the line.
   [[nodiscard]] std::string thinking(std::string thought) const {
     const Protocol::Tag* tag = protocol->tag("thought");
@@ -60,19 +54,18 @@ class Request {
   [[nodiscard]] std::string reply(const std::string& thought, std::string_view role, const std::string& text) const {
     return whole(role) ? text : thinking(thought) + tagged(role, text);
   }
-  /// A thought without marks and the reply that follows from it.
-  [[nodiscard]] std::string remark(const std::string& thought, std::string_view role, const std::string& text) const {
-    return whole(role) ? text : thought + tagged(role, text);
-  }
 
+  const Knowledge& knowledge;
+  const Skills& skills;
   const View view;
   const Draws draws;
   const Protocol* const protocol;
   const Protocol::Purpose* const purpose;  ///< null without a protocol
   const std::string_view question;
+  const Chain* const chain;  ///< of the question, null if it is not known
 
  private:
-  bool malformed_, plain_;
+  bool malformed_;
 };
 
 }  // namespace espalier::sim::detail

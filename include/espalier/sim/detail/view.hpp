@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -45,13 +44,13 @@ class View {
         queries.push_back(content(shown));
         if (!in_work || in_work_is_query_) pursue(shown, true);
         consulted = true;
-        fresh_ = ends_.size();
+        fresh = documents.size();
       } else if (span.name == "query") {
         query = trimmed(shown);
       } else if (span.name == "thought") {
         thoughts.push_back(shown);
       } else if (span.name == "document") {
-        add_document(shown);
+        documents.push_back(words(shown));
       } else if (span.name == "candidate") {
         candidates.push_back(trimmed(shown));
       } else if (span.name == "answer") {
@@ -62,7 +61,7 @@ class View {
         step = trimmed(shown);
       } else if (span.name == "documents" && !inside) {
         has_documents = consulted = true;
-        fresh_ = ends_.size();
+        fresh = documents.size();
       }
     }
   }
@@ -78,14 +77,9 @@ class View {
   std::vector<Word> pursued;                ///< the newest sub-question or query
   std::optional<std::string_view> in_work;  ///< the newest sub-question or query, unless it is answered
   std::optional<std::string_view> query, answer, gold, step;
+  std::vector<std::vector<Word>> documents;
+  std::size_t fresh = 0;  ///< the first document of the newest block
 
-  [[nodiscard]] std::size_t documents() const { return ends_.size(); }
-  [[nodiscard]] std::span<const Word> document(std::size_t i) const {
-    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::span(tokens_).subspan(begin, ends_[i] - begin);
-  }
-  /// The first document of the newest block.
-  [[nodiscard]] std::size_t fresh() const { return fresh_; }
   /// The number of thoughts that contain this text.
   [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
     return std::count_if(thoughts.begin(), thoughts.end(),
@@ -124,10 +118,6 @@ class View {
     const std::size_t begin = text.find_first_not_of(" \n\t"), end = text.find_last_not_of(" \n\t");
     return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
   }
-  void add_document(std::string_view text) {
-    each_word(text, [&](Word w, std::string_view) { tokens_.push_back(w); });
-    ends_.push_back(tokens_.size());
-  }
   void pursue(std::string_view text, bool is_query = false) {
     in_work = trimmed(text);
     in_work_is_query_ = is_query;
@@ -141,9 +131,6 @@ class View {
     in_work.reset();
   }
   bool in_work_is_query_ = false;
-  std::size_t fresh_ = 0;
-  std::vector<Word> tokens_;
-  std::vector<std::size_t> ends_;
 };
 
 }  // namespace espalier::sim::detail

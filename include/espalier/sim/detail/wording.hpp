@@ -3,6 +3,7 @@
 #include <espalier/sim/detail/words.hpp>
 #include <espalier/sim/skills.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -30,34 +31,14 @@ struct Asked {
 /// The step question as a sentence. Every wording has the same content words.
 inline std::string ask(std::string_view step, const Draws& draws) {
   const Asked asked(step);
-  if (!asked.relation.empty()) {
-    const std::string subject(asked.subject), relation(asked.relation);
-    switch (draws.wording("ask", 5)) {
-      case 1:
-        return "Tell me the " + asked.noun() + ".";
-      case 2:
-        return subject + ": what is its " + relation + "?";
-      case 3:
-        return "What is " + subject + "'s " + relation + "?";
-      case 4:
-        return "I need to know the " + asked.noun() + ".";
-      default:
-        return "What is the " + asked.noun() + "?";
-    }
-  }
-  const std::string question(asked.whole);
-  switch (draws.wording("ask", 5)) {
-    case 1:
-      return "Tell me: " + question + "?";
-    case 2:
-      return "I need to know: " + question + "?";
-    case 3:
-      return "Please answer this: " + question + "?";
-    case 4:
-      return question + ", please?";
-    default:
-      return question + "?";
-  }
+  const std::string question(asked.whole), subject(asked.subject), relation(asked.relation), noun = asked.noun();
+  const std::array<std::string, 5> whole = {question + "?", "Tell me: " + question + "?",
+                                            "I need to know: " + question + "?",
+                                            "Please answer this: " + question + "?", question + ", please?"};
+  const std::array<std::string, 5> split = {
+      "What is the " + noun + "?", "Tell me the " + noun + ".", subject + ": what is its " + relation + "?",
+      "What is " + subject + "'s " + relation + "?", "I need to know the " + noun + "."};
+  return (relation.empty() ? whole : split)[draws.wording("ask", 5)];
 }
 
 /// The beginning of the sentence that states the answer to a step question. The value and a full stop end the line.
@@ -93,26 +74,6 @@ inline std::string query(std::string_view question, bool good, const Draws& draw
   std::string text;
   for (std::string_view w : all) (text += text.empty() ? "" : " ") += w;
   return text.empty() ? std::string(question) : text;
-}
-
-/// Up to four idle sentences.
-inline std::string idle(const Draws& draws, double verbosity) {
-  static constexpr std::array<std::string_view, 12> sentences = {"Let me think about this step by step.",
-                                                                 "I should look at what is known so far.",
-                                                                 "The wording needs some care.",
-                                                                 "I go through the facts in order.",
-                                                                 "First I check what is given.",
-                                                                 "There may be several names alike here.",
-                                                                 "I keep to what the passages say.",
-                                                                 "One thing at a time.",
-                                                                 "That narrows it down.",
-                                                                 "This should be enough to go on.",
-                                                                 "I do not want to guess too early.",
-                                                                 "So the next move is clear."};
-  std::string text;
-  for (std::uint64_t i = 0; i < 4; ++i)
-    if (draws.happens("idle", verbosity, i)) (text += sentences[i * 3 + draws.pick("sentence", i) % 3]) += '\n';
-  return text;
 }
 
 }  // namespace espalier::sim::detail
